@@ -158,7 +158,10 @@ class _Origins(NamedTuple):
                 yield manifest._replace(source=_changed_origin(manifest.object, alike) or manifest.source)
 
     def written(self) -> Iterator[Manifest]:
-        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say."""
+        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say.
+
+        Of what PolicyGenerators wrap there is whatever it is.
+        """
         for path in self.tree.files:
             if not path.name.endswith(SUFFIXES):
                 continue
@@ -166,7 +169,7 @@ class _Origins(NamedTuple):
                 text = path.read_text("utf-8")
             except (OSError, ValueError):
                 continue
-            if OLM_GROUP in text or POLICY_GROUP in text:
+            if self.tree.generated or OLM_GROUP in text or POLICY_GROUP in text:
                 shown = relative_path(path, self.root)
                 yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
 

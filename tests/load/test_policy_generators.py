@@ -115,6 +115,18 @@ def test_options(tmp_path: Path, options: dict[str, Any], counts: bool) -> None:
 
 
 @needs_tool
+def test_findings_have_the_place_of_the_manifest(tmp_path: Path) -> None:
+    """Of any kind; and not that of another object with its name."""
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "harbour"}}
+    other = {**settings, "metadata": {"name": "a", "namespace": "quay"}, "data": {"a": "plain"}}
+    files = {
+        "one.yaml": dump([{**settings, "data": {"a": "{{ a }}"}}]), "two.yaml": f"{dump([other])}---\n{GROUP}",
+        "generator.yaml": generator(manifests("one.yaml", "two.yaml")),
+    }  # fmt: skip
+    assert ["OLMC197 one.yaml:7:6: a part of" in message for message in loaded(tmp_path, files)[1]] == [True]
+
+
+@needs_tool
 def test_options_of_a_manifest(tmp_path: Path) -> None:
     """R-OCM-18: where manifests are not consolidated each has its own, and the Policy has none."""
     policy = {
