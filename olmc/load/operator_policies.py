@@ -29,18 +29,18 @@ _REMOVED = {
 _ACTIONS = {"Delete": "deleted", "DeleteIfUnused": "deleted if nothing else uses it", "Keep": "kept"}
 
 
-def with_catalog(policy: Manifest, catalogs: Mapping[str, Collection[CatalogKey]]) -> tuple[Manifest, str]:
-    """R-OCM-10: the policy with the catalog of its package, if only one has it, and why the controller refuses that."""
+def with_catalog(policy: Manifest, catalogs: Mapping[str, Collection[CatalogKey]]) -> Manifest:
+    """R-OCM-10: the policy with the catalog of its package, if only one has it, and it names no other."""
     spec = spec_of(policy.object)
     wanted = mapping(spec.get("subscription"))
     keys = list(catalogs.get(as_text(wanted.get("name")), ()))
     if len(keys) != 1:
-        return policy, ""
+        return policy
     ((namespace, name),) = keys
     if as_text(wanted.get("source")) not in ("", name) or as_text(wanted.get("sourceNamespace")) not in ("", namespace):
-        return policy, f"the package is in catalog {name} of namespace {namespace}, and the policy names another one"
+        return policy
     completed = {**wanted, "source": name, "sourceNamespace": namespace}
-    return policy._replace(object={**policy.object, "spec": {**spec, "subscription": completed}}), ""
+    return policy._replace(object={**policy.object, "spec": {**spec, "subscription": completed}})
 
 
 class OperatorPolicyResult(NamedTuple):

@@ -104,13 +104,7 @@ def installed_from(
     catalogs = _catalogs_of_packages(served, there)
     reading = _PolicyReading([], [], [], report, lambda value, source: source)  # noqa: ARG005
     for policy in waiting:
-        completed, problem = with_catalog(policy.manifest, catalogs)
-        if problem:
-            place = locate(policy.manifest.source, ("spec", "subscription"))
-            objects = "a Subscription with the defaults of the cluster"
-            report.add(rules.REFUSED.finding(place, policy=policy.name, objects=objects, problem=problem))
-        else:
-            _read_operator_policy(policy._replace(manifest=completed), reading)
+        _read_operator_policy(policy._replace(manifest=with_catalog(policy.manifest, catalogs)), reading)
     for policy in reading.waiting:
         report.add(_left_to_cluster(policy))
     return _installed(reading, there)._replace(waiting=())
@@ -186,6 +180,10 @@ class ActingPolicy(NamedTuple):
         return locate(self.manifest.source, ())
 
     @property
+    def is_enforced(self) -> bool:
+        return self.action == _ENFORCE and not self.is_disabled
+
+    @property
     def resolves_templates(self) -> bool:
         annotation = annotations_of(self.manifest.object).get(f"{POLICY_GROUP}/disable-templates", "")
         return annotation.lower() not in ("true", "t", "1")
@@ -232,7 +230,7 @@ def _read_operator_policy(policy: ActingPolicy, reading: _PolicyReading) -> None
             problem=result.problem,
         )  # fmt: skip
         reading.report.add(finding)
-    elif policy.is_disabled or result.is_removal or policy.action != _ENFORCE:
+    elif result.is_removal or not policy.is_enforced:
         _say_not_installed(policy, [result.shown], reading, removal=result.removal)
     elif result.open:
         reading.report.add(left_open(policy.manifest.source, result.shown, result.open))
@@ -261,15 +259,19 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
     raw = spec_of(policy.manifest.object).get(RAW)
     if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
-        fields = [TemplateField(("spec", RAW), "")]
-        reading.report.add(left_open(policy.manifest.source, f"what {policy.name} asks of OLM", fields))
+        shown = f"what {policy.name} asks of OLM"
+        if policy.is_enforced:
+            fields = [TemplateField(("spec", RAW), "")]
+            reading.report.add(left_open(policy.manifest.source, shown, fields))
+        else:
+            _say_not_installed(policy, [shown], reading, removal="")
         return
     idle: dict[str, list[ObjectTemplate]] = {}
     vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
     for wanted in object_templates(policy.manifest):
         placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
         is_removal = placed.compliance == "mustnothave"
-        if is_removal or policy.is_disabled or policy.action != _ENFORCE:
+        if is_removal or not policy.is_enforced:
             if is_of_olm(placed.definition):
                 idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
             continue
@@ -309,8 +311,11 @@ def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:
 def _say_not_installed(
     policy: ActingPolicy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
 ) -> None:
-    if removal:
+    if removal and policy.is_enforced:
         why, hint = f"is for taking away, {removal}", "Nothing is to be done if that is meant."
+    elif removal:
+        why = f"{'is disabled' if policy.is_disabled else 'only informs'}, and otherwise is for taking away"
+        hint = "Nothing is to be done."
     elif policy.is_disabled:
         why, hint = "is disabled and installs nothing", "Without `disabled: true` it would count."
     else:

@@ -130,6 +130,8 @@ def test_what_must_not_be_there(tmp_path: Path) -> None:
     assert installed(tmp_path, value) == []
     (said,) = messages(tmp_path, value)
     assert "is for taking away, what exists of it is deleted: Subscription harbour/beacon" in said
+    (said,) = messages(tmp_path, configuration(SUBSCRIPTION, compliance="mustnothave", action="inform"))
+    assert "only informs, and otherwise is for taking away: Subscription harbour/beacon" in said
 
 
 def test_objects_go_to_the_namespaces_that_are_selected(tmp_path: Path) -> None:
