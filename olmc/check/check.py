@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
-from olmc.check.lints import LintSubject, ineffective, objects, olm_objects
+from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -58,7 +58,7 @@ LINTS: tuple[Lint, ...] = (
     objects.unknown_fields,
     objects.lost_keys,
     objects.missing_accounts,
-    objects.dangerous,
+    permissions.dangerous,
     objects.sizes,
     objects.waves,
     objects.not_installable,
