@@ -29,6 +29,7 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity, close_matches, did_you_mean
 from olmc.model.options import Options
 
@@ -163,6 +164,7 @@ def _cel_problem(rule: str) -> str:
 )
 @allow_empty_option
 @entry_option
+@scope_options
 @compile_options
 @click.pass_context
 def check(
