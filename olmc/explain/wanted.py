@@ -56,11 +56,14 @@ def wanted_operators(settled: SettledCluster, workspace: Workspace) -> WantedOpe
     wanted: dict[tuple[str, str], WantedOperator] = {}
     unknown: list[str] = []
     for name, member in sorted(cluster.members.items()):
-        if not member.succeeded and member.phase not in ("Replacing", "Deleting") and member.csv.source is not None:
+        stopped = name.name in settled.stopped
+        broken = not member.succeeded and member.phase not in ("Replacing", "Deleting")
+        if (broken or stopped) and member.csv.source is not None:
             bundle = workspace.bundles.get(name.name)
             content = Content(Manifest(member.csv.object, member.csv.source), ())
             content = bundle_content(bundle) if bundle is not None else content
             why = f"{member.phase}: {member.reason}" if member.phase else "it gets no status"
+            why = "its installation ends early" if stopped else why
             wanted[name.namespace, name.name] = WantedOperator(name.namespace, content, why)
     for _, subscription in sorted(cluster.subscriptions.items()):
         for found in _asked(subscription, settled, workspace):
@@ -94,7 +97,7 @@ def _asked(subscription: Subscription, settled: SettledCluster, workspace: Works
             content = bundle_content(bundle)
         if content is None:
             yield f"Subscription {subscription.name}: the content of {name} is not here; vendor it"
-        elif NamespacedName(namespace, name) not in cluster.members:
+        elif NamespacedName(namespace, name) not in cluster.members or (plan is not None and plan.phase == "Failed"):
             yield WantedOperator(namespace, content, why, is_chosen=is_chosen)
 
 
