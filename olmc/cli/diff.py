@@ -37,6 +37,7 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 if TYPE_CHECKING:
     from olmc.diff.compare import Difference
+    from olmc.diff.premises import Premises
 
 
 @click.command()
@@ -143,8 +144,11 @@ def diff(
     made: list[Compilation] = []
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
-        def compiled(path: Path, narrowing: Narrowing | None, version: str = olm_version[0]) -> Compilation:
-            made.append(compile(path, options._replace(olm_version=version), given=given, narrowing=narrowing))
+        def compiled(
+            path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
+        ) -> Compilation:
+            wanted = premises.of(options._replace(olm_version=version))
+            made.append(compile(path, wanted, given=given | premises.decided, narrowing=narrowing))
             return made[-1]
 
         if new:

@@ -24,13 +24,14 @@ from olmc.diff.change import (
     DiffChange,
     UntrustedText,
 )
-from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, operator_added, operator_upgraded
 from olmc.diff.compare import Difference
 from olmc.diff.deltas import aligned
 from olmc.diff.matching import Pair
 from olmc.diff.operators import operators
 from olmc.diff.outputs import by_object, folded_text, summary
+from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND
 from olmc.diff.permissions import Matrix, access, matrices
+from olmc.diff.version_kinds import operator_added, operator_upgraded
 from olmc.diff.versions import Subscribed, subscribed
 from olmc.model.objects import KubernetesObject
 from olmc.output.unicode import clean

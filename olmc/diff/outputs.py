@@ -97,7 +97,8 @@ def folded_text(difference: Difference) -> str:
 def _plural(what: str, count: int) -> str:
     if count == 1:
         return what
-    return "roles and bindings" if what == "role or binding" else f"{what}s"
+    head, of, rest = what.partition(" of ")
+    return "roles and bindings" if what == "role or binding" else f"{head}s{of}{rest}"
 
 
 class _TextSection(NamedTuple):

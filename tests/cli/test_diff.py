@@ -58,7 +58,7 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_workspaces_that_differ() -> None:
     result = olmc("diff", BEFORE, AFTER)
     assert (result.exit_code, result.stderr) == (1, "")
-    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 15 changes, 4 breaking, 3 risks\n")
+    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 16 changes, 4 breaking, 3 risks\n")
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
@@ -141,7 +141,7 @@ def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> Non
 def test_revisions(repository: Path) -> None:
     result = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower")
     assert (result.exit_code, result.stderr) == (1, "")
-    assert "15 changes" in result.stdout
+    assert "16 changes" in result.stdout
     assert git("status", "--porcelain", cwd=repository) == ""
 
 
