@@ -6,6 +6,8 @@ the role gets bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from olmc.diff.change import (
     ADDED,
     CHANGE,
@@ -13,6 +15,7 @@ from olmc.diff.change import (
     REMOVED,
     RISK,
     ChangeGroup,
+    DiffChange,
     Judgement,
     Message,
     UntrustedText,
@@ -81,8 +84,28 @@ def qualified(resource: str, group: str) -> str:
     return f"{whole}.{group}{slash}{below}" if group else resource
 
 
+def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | None) -> Message:
+    """What is said of several rules of one holder, of which `first` is the change of one; at most `most` of them."""
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for rule in rules:
+        named = [qualified(resource, group) for group in rule.groups for resource in rule.resources]
+        alike.setdefault((rule.verbs, rule.names), []).extend(named)
+    pieces: list[str | UntrustedText] = ["may " if first.kind is permission_gained else "may no longer "]
+    for number, ((verbs, names), resources) in enumerate(alike.items()):
+        if most is not None and number == most:
+            pieces.append(f" and {len(alike) - most} more")
+            break
+        pieces += ("; " if number else "", *_verbs(verbs), " ", *listed(list(dict.fromkeys(resources)), _MOST))
+        pieces += (" named ", *listed(names, _MOST)) if names else ()
+    return (*pieces, *_where(first.values["scope"]))
+
+
+def _verbs(verbs: tuple[str, ...]) -> Message:
+    return ("do anything with",) if verbs == (ANY,) else listed(verbs_in_order(verbs))
+
+
 def _allowed(rule: PolicyRule) -> Message:
-    verbs: Message = ("do anything with",) if rule.verbs == (ANY,) else listed(verbs_in_order(rule.verbs))
+    verbs = _verbs(rule.verbs)
     names: Message = (" named ", *listed(rule.names, _MOST)) if rule.names else ()
     if rule.urls:
         return (*verbs, " the URLs ", *listed(rule.urls, _MOST))

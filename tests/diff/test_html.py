@@ -182,7 +182,7 @@ def test_the_page_in_a_browser(browser: Page) -> None:
     assert shown(browser, "article li") == 1
     assert 0 < shown(browser, "details.object") < 5
     assert browser.ask("[...document.querySelectorAll('section:not([hidden])')].map((each) => each.id).join()") == (
-        "permissions,matrix,objects"
+        "risk,matrix,objects"
     )
     browser.press("Escape")
     assert shown(browser, "article li") == 16
