@@ -123,13 +123,17 @@ def change_kind(
 
 
 class DiffChange(NamedTuple):
-    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one."""
+    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one.
+
+    `later`: only once somebody approves the plans that wait.
+    """
 
     kind: ChangeKind[...]
     identity: ObjectKey
     values: Mapping[str, Any]
     severity: Severity
     message: Message
+    later: bool = False
 
     @property
     def group(self) -> ChangeGroup:

@@ -119,6 +119,19 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
 
+def with_approval(now: Difference, after: Difference) -> Difference:
+    """A difference with what comes once the plans that wait are approved, which `after` has: `later` changes."""
+    known = {(change.kind.name, change.identity, change.message) for change in now.changes}
+    later = [
+        change._replace(later=True)
+        for change in after.changes
+        if (change.kind.name, change.identity, change.message) not in known
+    ]
+    pairs = {pair.identity: pair for pair in (*now.pairs, *after.pairs)}
+    changes = (*now.changes, *later)
+    return after._replace(changes=changes, pairs=tuple(pairs[known] for known in sorted(pairs)))
+
+
 class _Owners(NamedTuple):
     """The operators of both sides, and what they run as."""
 

@@ -58,7 +58,16 @@ class ReviewSection(NamedTuple):
 
 
 def review_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
-    """What breaks and the risks of all groups, then the rest by group; no section is empty."""
+    """What breaks and the risks of all groups, then the rest by group; no section is empty.
+
+    What comes only after an approval is behind all that.
+    """
+    now = _sections([change for change in changes if not change.later])
+    later = _sections([change for change in changes if change.later])
+    return [*now, *(ReviewSection(f"later-{name}", f"After approval: {text}", of) for name, text, of in later)]
+
+
+def _sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
     sections = [
         ReviewSection("breaking", "Breaking", tuple(change for change in changes if change.severity is BREAKING)),
         ReviewSection("risk", "Risks", tuple(change for change in changes if change.severity is RISK)),

@@ -67,7 +67,7 @@ def unknown_changes(old: Side, new: Side) -> Iterator[DiffChange]:
         is_new = name in after
         content = (after if is_new else before)[name]
         known = ObjectKey(OLM_GROUP, "ClusterServiceVersion", name.namespace, content.csv or name.name)
-        yield kinds.operator_unknown(known, name.name, "new" if is_new else "old", content.reason)
+        yield kinds.operator_unknown(known, name.name, content.csv, "new" if is_new else "old", content.reason)
 
 
 def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:

@@ -90,6 +90,8 @@ def summary(difference: Difference) -> str:
     parts = [f"{count} change{'s' * (count != 1)}"]
     parts += [f"{breaking} breaking"] if breaking else []
     parts += [f"{risks} risk{'s' * (risks != 1)}"] if risks else []
+    later = sum(change.later for change in difference.changes)
+    parts += [f"{later} of them after approval"] if later else []
     return ", ".join(parts)
 
 
@@ -156,10 +158,10 @@ def _sections(difference: Difference) -> list[_TextSection]:
     marks = {"breaking": "🛑 ", "risk": "⚠️ "}
     return [
         _TextSection(
-            f"{marks.get(section.name, '')}{section.heading}",
+            f"{marks.get(section.name.removeprefix('later-'), '')}{section.heading}",
             len(section.changes),
             tuple(line_groups(section.changes)),
-            section.name not in marks and len(section.changes) > _OPEN_UP_TO,
+            section.name.removeprefix("later-") not in marks and len(section.changes) > _OPEN_UP_TO,
         )
         for section in review_sections(difference.changes)
     ]
@@ -257,6 +259,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
         "object": dict(change.identity._asdict()),
         "text": plain(change.message),
         "details": _details(change),
+        **({"afterApproval": True} if change.later else {}),
     }
 
 

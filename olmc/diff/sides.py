@@ -7,16 +7,17 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import not_
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
-from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
+from olmc.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
 from olmc.diff.premises import OPEN, Assumed, CompileUnder, Premises, bundle_at, common_premises, compile_assuming
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import SettledCompilation, left_out_of
+from olmc.explain.provenance import APPROVAL
 from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines, scan
@@ -29,10 +30,6 @@ from olmc.model.workspace import Bundle, Inputs, LeftOut
 
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
-
-
-STREAM = "-"
-"""The side that is read from stdin."""
 
 
 class SideSettings(NamedTuple):
@@ -86,22 +83,21 @@ class Kinds(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places."""
+    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places.
+
+    `approved` are the sides as they would be if somebody approved the plans that wait, None where none does.
+    """
 
     sides: tuple[Side, Side] | None
     diagnostics: tuple[Diagnostic, ...]
+    approved: tuple[Side, Side] | None = None
 
 
 def read_sides(
-    old: str,
-    new: str,
-    folder: Path,
-    compile_folder: CompileUnder,
-    *,
-    allow_empty: bool = False,
-    kinds: Kinds | None = None,
-) -> Sides:
-    """The two sides of a comparison.
+    old: str, new: str, folder: Path, compile_folder: CompileUnder, *, allow_empty: bool = False,
+    kinds: Kinds | None = None, look_ahead: bool = True,
+) -> Sides:  # fmt: skip
+    """The two sides of a comparison; with `look_ahead` also as they would be after the plans that wait for approval.
 
     Each is the path of a workspace, a bundle, a rendering or a file of one, or `git:REF[:PATH]`, or `-` for a stream of
     either; a revision without a path takes that of the other side, or else the current directory. `folder` is an empty
@@ -130,7 +126,26 @@ def read_sides(
             side._replace(left_out=(*side.left_out, *submodules(revision)))
             for side, revision in zip(sides, (first.revision, second.revision), strict=True)
         ]
-    return Sides((sides[0], sides[1]), diagnostics)
+    approved = None
+    if look_ahead and any(map(_waits, sides)):
+        after = shared._replace(premises=shared.premises._replace(approved=True))
+        approved = (
+            _approved(first, sides[0], compile_folder, after), _approved(second, sides[1], compile_folder, after)
+        )  # fmt: skip
+    return Sides((sides[0], sides[1]), diagnostics, approved)
+
+
+def _waits(side: Side) -> bool:
+    """Whether a plan of a side waits for somebody."""
+    return side.settled is not None and any(plan.phase == APPROVAL for plan in side.settled.cluster.plans)
+
+
+def _approved(source: _Source, side: Side, compile_folder: CompileUnder, shared: _Shared) -> Side:
+    """A side after its plans were approved; a rendering shows what there is."""
+    if side.settled is None:
+        return side
+    after = _side(source._replace(report=Report()), compile_folder, shared, allow_empty=True)
+    return after if after.settled is not None else side
 
 
 def read_versions(
@@ -228,7 +243,7 @@ def _place(
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
-        revision = _with_path(revision, other)
+        revision = with_path(revision, other)
         return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
@@ -308,23 +323,6 @@ def _is_broken(compilation: SettledCompilation) -> bool:
 
 def _is_pattern(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
-
-
-def _with_path(revision: Revision, other: str) -> Revision:
-    """The revision with a path from the top of the repository; raises GitError."""
-    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
-        return revision
-    if revision.path is not None:
-        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
-    beside = as_revision(other)
-    if beside is not None:
-        path = beside.path if beside.path is not None else "."
-        return _with_path(revision._replace(path=path), other)
-    top = top_of()
-    there = Path("." if other == STREAM else other).resolve()
-    if top is not None and there.is_relative_to(top):
-        return revision._replace(path=there.relative_to(top).as_posix())
-    return revision._replace(path=folder_here())
 
 
 def _diagnostics(source: _Source) -> Iterable[Diagnostic]:

@@ -61,10 +61,13 @@ def operator_removed(package: str, version: str) -> Judgement:
 
 
 @change_kind("OperatorUnknown", ChangeGroup.VERSIONS, CHANGED)
-def operator_unknown(package: str, side: str, reason: str) -> Judgement:
-    """An operator of which one side (old or new) does not have the content: what changes in it nobody can say."""
-    start: Message = ("unknown what ", shown(package), f" is on the {side} side: ", shown(reason))
-    return RISK, (*start, "; nothing of it is compared")
+def operator_unknown(package: str, csv: str, side: str, reason: str) -> Judgement:
+    """A version to which one side (old or new) leads and whose content it does not have: nobody can say what is in it.
+
+    `csv` is "" where not even its name is known.
+    """
+    start: Message = ("unknown what is in ", shown(csv or package), f", to which the {side} side leads: ")
+    return RISK, (*start, shown(reason), "; it is not compared")
 
 
 @change_kind("OperatorUpgraded", ChangeGroup.VERSIONS, CHANGED)
