@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from olmc.render.passes import render
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.transition.state import ClusterState
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()
@@ -124,6 +125,7 @@ def compile(
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
     beside: Path | None = None,
+    from_: ClusterState | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
@@ -157,7 +159,7 @@ def compile(
             path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
         )
         if not report.failed:
-            begun, settled = _settle_workspace(workspace, options, report)
+            begun, settled = _settle_workspace(workspace, options, report, from_, tuple(config.get("delete") or ()))
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
@@ -183,11 +185,16 @@ def compile_workspace(workspace: Workspace, options: Options, report: Report) ->
 
 
 def _settle_workspace(
-    workspace: Workspace, options: Options, report: Report
-) -> tuple[InitialInstalls | None, SettledCluster | None]:
+    workspace: Workspace, options: Options, report: Report, from_: ClusterState | None = None,
+    delete: Sequence[str] = (),
+) -> tuple[InitialInstalls | None, SettledCluster | None]:  # fmt: skip
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
+    if from_ is not None:
+        from olmc.transition.succeed import successor_workspace  # most compilations are of a fresh cluster
+
+        workspace = successor_workspace(from_, workspace, profile_of(options.olm_version), delete)
     if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
         from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
 
