@@ -216,7 +216,8 @@ class Workspace(NamedTuple):
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
-    `cluster_catalogs` the CatalogSources that the cluster has already.
+    `cluster_catalogs` the CatalogSources that the cluster has already. `is_live`: the manifests are all that a cluster
+    holds, so that what is not among them does not exist.
     """
 
     manifests: tuple[Manifest, ...]
@@ -228,3 +229,4 @@ class Workspace(NamedTuple):
     inputs: Inputs = Inputs()
     asked_catalogs: frozenset[CatalogKey] = frozenset()
     cluster_catalogs: tuple[Manifest, ...] = ()
+    is_live: bool = False

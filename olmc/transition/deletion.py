@@ -1,83 +1,121 @@
-"""What goes with an object that is deleted: what it alone owns, what a CSV's finalizer removes, what a namespace
-holds."""
+"""What goes with an object that is deleted: what it alone owns, what is in a namespace, the resources of a CRD, and
+what the controllers of OLM clean up behind CSVs and OperatorGroups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
-from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, labels_of, object_key, owner_references, spec_of, mapping, text
+from olmc.model.objects import (
+    CRD_KIND,
+    KubernetesObject,
+    ObjectKey,
+    crd_key,
+    labels_of,
+    mapping,
+    owner_references,
+    spec_of,
+    split_api_version,
+    text,
+)
+from olmc.model.operators import CONVERSION, CSV_KIND, Csv
+from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COPIED_FROM, owner_labels
-from olmc.model.options import Profile
+from olmc.olm.profiles.data import filled
+
+Objects = Mapping[ObjectKey, Manifest]
 
 # A CSV can't own what has no namespace, so its finalizer deletes these by owner labels (R-CAT-752).
 _FINALIZED = frozenset(
     "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
 )
+# What may own an object in any namespace; of all other owners the namespace is that of the object.
+_CLUSTER_SCOPED = _FINALIZED | {CRD_KIND, "Namespace", "Operator"}
 
 
-def delete(objects: Mapping[ObjectKey, Manifest], gone: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
-    """The objects once some are deleted, with what goes along."""
-    remaining = dict(objects)
-    waiting = [key for key in gone if key in remaining]
+def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
+    """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59)."""
+    dependents = _dependents(objects)
+    waiting = [key for key in keys if key in objects]
+    gone: dict[ObjectKey, None] = {}
     while waiting:
         key = waiting.pop()
-        if key not in remaining:
+        if key in gone or key not in objects:
             continue
-        obj = remaining.pop(key).object
-        waiting += _along(key, obj, remaining, profile)
-        for other, manifest in _without_owner(key, remaining).items():
-            remaining[other] = manifest
+        gone[key] = None
+        waiting += _cleaned_up(key, objects, profile)
+        waiting += [
+            other for other in dependents.get(key, ()) if all(o in gone for o in _owners(other, objects[other].object))
+        ]
+    remaining = {key: _without_owners(key, objects[key], gone) for key in objects if key not in gone}
+    for key in gone:
+        if key.kind == CSV_KIND:
+            remaining |= _unconverted(key, objects, remaining)
     return remaining
 
 
-def _along(key: ObjectKey, obj: KubernetesObject, remaining: Mapping[ObjectKey, Manifest], profile: Profile) -> list[ObjectKey]:
-    """What is deleted because an object is."""
-    along = [other for other, manifest in remaining.items() if _owners(other, manifest.object) == [key]]
+def _dependents(objects: Objects) -> dict[ObjectKey, list[ObjectKey]]:
+    dependents: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
+    for key, manifest in objects.items():
+        for owner in _owners(key, manifest.object):
+            dependents[owner].append(key)
+    return dependents
+
+
+def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
+    for ref in owner_references(obj):
+        group, kind = split_api_version(ref.get("apiVersion"))[0], text(ref.get("kind"))
+        # OLM writes this kind in lower case into the owners of an API's ClusterRoles, which go all the same (R-CR-2).
+        kind = CRD_KIND if kind.lower() == CRD_KIND.lower() else kind
+        yield ObjectKey(group, kind, "" if kind in _CLUSTER_SCOPED else key.namespace, text(ref.get("name")))
+
+
+def _without_owners(key: ObjectKey, manifest: Manifest, gone: Mapping[ObjectKey, None]) -> Manifest:
+    """An object that stays, without its references to owners that are gone."""
+    owners = list(_owners(key, manifest.object))
+    if not any(owner in gone for owner in owners):
+        return manifest
+    references = owner_references(manifest.object)
+    kept = [ref for ref, owner in zip(references, owners, strict=True) if owner not in gone]
+    metadata = {**manifest.object["metadata"], "ownerReferences": kept}
+    return manifest._replace(object={**manifest.object, "metadata": metadata})
+
+
+def _cleaned_up(key: ObjectKey, objects: Objects, profile: Profile) -> Iterator[ObjectKey]:
+    """What is deleted because an object is, though no reference leads from one to the other."""
+    obj = objects[key].object
     if (key.group, key.kind) == ("", "Namespace"):
-        along += [other for other in remaining if other.namespace == key.name]
+        yield from (other for other in objects if other.namespace == key.name)
     elif key.kind == CRD_KIND:
         spec = spec_of(obj)
-        kind = (spec.get("group"), mapping(spec.get("names")).get("kind"))
-        along += [other for other in remaining if (other.group, other.kind) == kind]
-    elif key.kind == "ClusterServiceVersion" and COPIED_FROM not in labels_of(obj):
-        owner = owner_labels(profile, key.name, key.namespace).items()
-        along += [
-            other
-            for other, manifest in remaining.items()
-            if other.kind in _FINALIZED and owner <= labels_of(manifest.object).items()
-        ]
-        along += [
-            other
-            for other, manifest in remaining.items()
-            if other.kind == key.kind and other.name == key.name and labels_of(manifest.object).get(COPIED_FROM) == key.namespace
-        ]
-        along.append(key._replace(kind="OperatorCondition"))
-    return along
+        group, kind = spec.get("group"), mapping(spec.get("names")).get("kind")
+        yield from (other for other in objects if (other.group, other.kind) == (group, kind))
+    elif key.kind == CSV_KIND and COPIED_FROM not in labels_of(obj):
+        yield key._replace(kind="OperatorCondition")
+        yield from _labelled(objects, owner_labels(profile, key.name, key.namespace), _FINALIZED)
+        copies = ((other, labels_of(m.object)) for other, m in objects.items() if other.kind == CSV_KIND)
+        yield from (o for o, labels in copies if o.name == key.name and labels.get(COPIED_FROM) == key.namespace)
+    elif key.kind == "OperatorGroup":
+        labels = filled(profile.og_clusterrole_labels, og=key.name, og_ns=key.namespace)
+        yield from _labelled(objects, labels, frozenset({"ClusterRole"}))
 
 
-def _owners(key: ObjectKey, obj: KubernetesObject) -> list[ObjectKey]:
-    """The owners of an object; OLM writes the kind of CRDs in lower case."""
-    owners = []
-    for ref in owner_references(obj):
-        group = text(ref.get("apiVersion")).rpartition("/")[0]
-        kind = text(ref.get("kind"))
-        kind = CRD_KIND if kind.lower() == CRD_KIND.lower() else kind
-        # An owner has the namespace of what it owns, or none.
-        owners.append(ObjectKey(group, kind, "" if kind in _CLUSTER_WIDE else key.namespace, text(ref.get("name"))))
-    return owners
-
-
-_CLUSTER_WIDE = frozenset({CRD_KIND, "APIService", "ClusterRole", "ClusterRoleBinding", "Operator", "Namespace"})
-
-
-def _without_owner(gone: ObjectKey, objects: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
-    """The objects that had an owner that is gone and others beside it, without the reference to that one."""
-    changed = {}
+def _labelled(objects: Objects, labels: Mapping[str, str], kinds: frozenset[str]) -> Iterator[ObjectKey]:
     for key, manifest in objects.items():
-        owners = _owners(key, manifest.object)
-        if len(owners) > 1 and gone in owners:
-            refs = [ref for ref, owner in zip(owner_references(manifest.object), owners, strict=True) if owner != gone]
-            metadata = {**manifest.object["metadata"], "ownerReferences": refs}
-            changed[key] = manifest._replace(object={**manifest.object, "metadata": metadata})
-    return changed
+        if labels and key.kind in kinds and labels.items() <= labels_of(manifest.object).items():
+            yield key
+
+
+def _unconverted(gone: ObjectKey, objects: Objects, remaining: Objects) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """The CRDs that a CSV's webhooks converted, without conversion, unless another CSV replaces it (observed-62)."""
+    csv = Csv(objects[gone].object)
+    csvs = (Csv(m.object) for key, m in remaining.items() if (key.kind, key.namespace) == (CSV_KIND, gone.namespace))
+    if csv.counts_as_copy or any(other.replaces == csv.name for other in csvs):
+        return
+    for webhook in csv.webhooks:
+        for name in webhook.converted_crds if webhook.type == CONVERSION else ():
+            crd = remaining.get(crd_key(name))
+            if crd is not None:
+                spec = {**spec_of(crd.object), "conversion": {"strategy": "None"}}
+                yield crd_key(name), crd._replace(object={**crd.object, "spec": spec})

@@ -1,22 +1,23 @@
-"""The state of a cluster that a compilation begins with: the objects in it, and what a GitOps tool had applied."""
+"""The state of a cluster that a compilation begins with: the objects in it, and what a GitOps tool has applied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from olmc.kube.selectors import matches
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Source
-from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, object_key
+from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
 from olmc.model.workspace import Manifest
 
 
 class ClusterState(NamedTuple):
     """Everything that a cluster holds, as the API server would return it.
 
-    `objects`: all of them, with their status. `applied`: the manifests that a GitOps tool has applied, by what they are;
-    they are what it prunes, and what it compares with when it applies again.
+    `objects`: all of them, with their status. `applied`: the manifests that a GitOps tool has applied, by what they
+    are; they are what it prunes, and what it compares with when it applies again.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -31,4 +32,24 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         stored = cluster.objects.get(key) if (key.group, key.kind) == ("", "Secret") else None
         place = entry.provenance.place
         known[key] = Manifest((stored or entry).object, place.source if place is not None else Source("", ""))
-    return ClusterState(known, {object_key(manifest.object): manifest.object for manifest in applied})
+    return ClusterState(_aggregated(known), {object_key(manifest.object): manifest.object for manifest in applied})
+
+
+def _aggregated(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+    """The objects with the rules that the controller of Kubernetes fills into ClusterRoles which select others."""
+    roles = {key: m.object for key, m in sorted(objects.items()) if (key.group, key.kind) == (RBAC, "ClusterRole")}
+    for key, role in roles.items():
+        selectors = mappings(mapping(role.get("aggregationRule")).get("clusterRoleSelectors"))
+        if selectors and not role.get("rules"):
+            rules: list[Mapping[str, Any]] = []
+            for selected in _selected(selectors, key, roles):
+                rules += (rule for rule in mappings(selected.get("rules")) if rule not in rules)
+            objects[key] = objects[key]._replace(object={**role, "rules": rules})
+    return objects
+
+
+def _selected(
+    selectors: Iterable[Mapping[str, Any]], own: ObjectKey, roles: Mapping[ObjectKey, KubernetesObject]
+) -> Iterator[KubernetesObject]:
+    for selector in selectors:
+        yield from (role for key, role in roles.items() if key != own and matches(selector, labels_of(role)))

@@ -21,7 +21,7 @@ def successor_workspace(
     objects = delete(applied.objects, gone, profile)
     by_hand = [key for text in deletions for key in _named(text, objects)]
     objects = delete(objects, by_hand, profile)
-    return workspace._replace(manifests=tuple(objects.values()))
+    return workspace._replace(manifests=tuple(objects.values()), is_live=True)
 
 
 def _named(text: str, objects) -> list[ObjectKey]:
