@@ -20,9 +20,9 @@ from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, sel
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
+    from olmc.model.state import ClusterState
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
-    from olmc.transition.state import ClusterState
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()

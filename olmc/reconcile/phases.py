@@ -63,8 +63,8 @@ def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
     message (observed-17)."""
     if earlier is None or not earlier.requirements:
         return member
-    # A phase that does not come of the requirements leaves the list alone (observed-52).
-    same = earlier[2:5] == member[2:5] or not member.requirements
+    # A CSV that fails before its requirements are asked for keeps the list that it has (observed-52).
+    same = earlier[2:5] == member[2:5] or (member.phase == "Failed" and not member.requirements)
     return member._replace(requirements=earlier.requirements) if same else member
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
-from olmc.transition.state import ClusterState
 
 # What the API server and controllers write, and an apply leaves alone.
 _KEPT = ("status",)

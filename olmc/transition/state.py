@@ -1,27 +1,16 @@
-"""The state of a cluster that a compilation begins with: the objects in it, and what a GitOps tool has applied."""
+"""The state that a compilation ends in, as another one begins with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.selectors import matches
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Source
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
+from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
-
-
-class ClusterState(NamedTuple):
-    """Everything that a cluster holds, as the API server would return it.
-
-    `objects`: all of them, with their status. `applied`: the manifests that a GitOps tool has applied, by what they
-    are; they are what it prunes, and what it compares with when it applies again.
-    """
-
-    objects: Mapping[ObjectKey, Manifest]
-    applied: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
 
 
 def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Manifest]) -> ClusterState:

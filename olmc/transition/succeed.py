@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from olmc.model.objects import ObjectKey
 from olmc.model.options import Profile
+from olmc.model.state import ClusterState
 from olmc.model.workspace import Workspace
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import delete
-from olmc.transition.state import ClusterState
 
 
 def successor_workspace(
@@ -24,7 +24,8 @@ def successor_workspace(
     return workspace._replace(manifests=tuple(objects.values()), is_live=True)
 
 
-def _named(text: str, objects) -> list[ObjectKey]:
+def _named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
+    """The objects that `KIND/NAMESPACE/NAME`, or `KIND/NAME`, means."""
     kind, _, rest = text.partition("/")
     namespace, _, name = rest.rpartition("/")
     return [key for key in objects if (key.kind, key.namespace, key.name) == (kind, namespace, name)]
