@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, sel
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
-    from olmc.model.state import ClusterState
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
 
@@ -125,7 +124,6 @@ def compile(
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
     beside: Path | None = None,
-    from_: ClusterState | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
@@ -159,7 +157,7 @@ def compile(
             path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
         )
         if not report.failed:
-            begun, settled = _settle_workspace(workspace, options, report, from_, tuple(config.get("delete") or ()))
+            begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
     made = _compilation(workspace, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
@@ -185,16 +183,15 @@ def compile_workspace(workspace: Workspace, options: Options, report: Report) ->
 
 
 def _settle_workspace(
-    workspace: Workspace, options: Options, report: Report, from_: ClusterState | None = None,
-    delete: Sequence[str] = (),
-) -> tuple[InitialInstalls | None, SettledCluster | None]:  # fmt: skip
+    workspace: Workspace, options: Options, report: Report
+) -> tuple[InitialInstalls | None, SettledCluster | None]:
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
-    if from_ is not None:
+    if options.state is not None:
         from olmc.transition.succeed import successor_workspace  # most compilations are of a fresh cluster
 
-        workspace = successor_workspace(from_, workspace, profile_of(options.olm_version), delete)
+        workspace = successor_workspace(options.state, workspace, options)
     if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
         from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
 

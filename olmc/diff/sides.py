@@ -199,7 +199,7 @@ def _place(
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
-        revision = _with_path(revision, other)
+        revision = with_path(revision, other)
         return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
@@ -276,7 +276,7 @@ def _is_pattern(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
 
 
-def _with_path(revision: Revision, other: str) -> Revision:
+def with_path(revision: Revision, other: str) -> Revision:
     """The revision with a path from the top of the repository; raises GitError."""
     if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
         return revision
@@ -285,7 +285,7 @@ def _with_path(revision: Revision, other: str) -> Revision:
     beside = as_revision(other)
     if beside is not None:
         path = beside.path if beside.path is not None else "."
-        return _with_path(revision._replace(path=path), other)
+        return with_path(revision._replace(path=path), other)
     top = top_of()
     there = Path("." if other == STREAM else other).resolve()
     if top is not None and there.is_relative_to(top):
