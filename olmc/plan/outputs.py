@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.diff.change import SEVERITY_WORDS, shown
+from olmc.diff.change import shown
 from olmc.diff.deltas import Delta, path_text
 from olmc.diff.outputs import as_data as difference_data
 from olmc.diff.outputs import as_markdown as difference_markdown
@@ -24,8 +24,8 @@ FORMAT_VERSION = 1
 _SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
 _WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
 _HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What is left to do")
-_LINES = 12
-"""How many lines of a section are shown where not all are asked for."""
+_LINES = (10, 12, 30)
+"""How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
 
 
 def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
@@ -36,9 +36,10 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
         _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, color), _task_lines(plan)
     )  # fmt: skip
     for number, (name, section) in enumerate(zip(_HEADINGS, sections, strict=True), 1):
-        shown = list(section)
-        if shown:
-            lines += ["", paint(f"{number}. {name}", "bold"), *_cut(shown, verbose, keep=number == len(_HEADINGS))]
+        body = list(section)
+        if body:
+            most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
+            lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body, most)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -54,10 +55,10 @@ def headline(plan: Plan) -> str:
     return f"{sides}: {', '.join(parts)}; {summary(plan.difference)}"
 
 
-def _cut(lines: Sequence[str], verbose: bool, *, keep: bool) -> list[str]:
-    if verbose or keep or len(lines) <= _LINES + 1:
+def _cut(lines: Sequence[str], most: int) -> list[str]:
+    if len(lines) <= most + 1:
         return list(lines)
-    return [*lines[:_LINES], f"  … and {len(lines) - _LINES} more lines (-v shows them)"]
+    return [*lines[:most], f"  … and {len(lines) - most} more lines (-v shows them)"]
 
 
 def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
@@ -184,9 +185,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for install in plan.installs
         ],
         "operators": [_operator(row) for row in plan.operators],
-        "problems": [
-            {"code": p.code, "severity": SEVERITY_WORDS[p.severity], "text": p.message} for p in plan.problems
-        ],
+        "problems": [{"code": problem.code, "text": problem.message} for problem in plan.problems],
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
     }
