@@ -22,6 +22,7 @@ from olmc.cli.options import (
     tell_idle,
     with_proposed,
 )
+from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
@@ -43,6 +44,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
     help="Exit 1 if a change is this grave, or graver.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
+@move_options
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -54,6 +56,9 @@ def plan(
     olm_version: str,
     fail_on: str,
     verbose: bool,
+    to: str,
+    to_kube: str,
+    to_catalogs: tuple[str, ...],
     **proposed: Any,
 ) -> None:
     """Say what a change of the repository does to the cluster that has what FROM left in it.
@@ -68,13 +73,17 @@ def plan(
       olmc plan clusters/prod --from git:main      what this branch does, once it is merged
       olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
       olmc plan --from git:v1 -o markdown          a comment for a pull request
+      olmc plan --to ocp-4.19                      what keeps the cluster from its next release, and what breaks there
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
     inputs = inputs_of(ctx, paths, entries)
     if len(inputs) > 1:
         raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
+    move = checked_move(to, to_kube, to_catalogs)
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    if move.is_asked:
+        ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
 
@@ -109,6 +118,30 @@ def plan(
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
     some = fail_on == "any" and not found.is_empty
     ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def _moved(
+    ctx: click.Context, one: Input, move: PlatformTarget, output: str, verbose: bool, proposed: dict[str, Any],
+    given: frozenset[str], approve: tuple[str, ...], olm_version: str,
+) -> int:  # fmt: skip
+    """Print the plan for the cluster's own move, and give the exit code."""
+    from olmc.plan import platform_outputs
+
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    with progress() as doing:
+        doing(f"compiling {one.root}")
+        done = _compiled(one, before_the_move(options, move, given, one.root), given)
+        tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
+        tell_idle(ctx, given_of([done]), PROPOSED)
+        if done.failed or done.settled is None or done.workspace is None:
+            ctx.exit(BAD_INPUT)
+        planned = plan_move(done, move)
+    if output == "text":
+        click.echo(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False)
+    else:
+        formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
+        click.echo(formats[output](planned), nl=False)
+    return DONE if planned.is_clean else FINDINGS
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

@@ -156,23 +156,30 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     required = csv.min_kube_version
     if not required:
         return
+    identity = (OLM_GROUP, "v1alpha1", CSV_KIND, csv.name)
+    problem = kube_version_problem(required, server)
+    if problem:
+        yield False, _status(*identity, "PresentNotSatisfied", problem)
+    else:
+        text = f"CSV minKubeVersion ({required}) less than server version ({server})"
+        yield True, _status(*identity, "Present", text)
+
+
+def kube_version_problem(required: str, server: str) -> str:
+    """OLM's text for why a server of this version is none that a CSV with this minKubeVersion runs on, "" if it is
+    (R-REQ-2)."""
     # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
-    identity = (OLM_GROUP, "v1alpha1", CSV_KIND, csv.name)
-    have = _MIN_KUBE_VERSION.match(plain)
-    need = _MIN_KUBE_VERSION.match(required)
+    have, need = _MIN_KUBE_VERSION.match(plain), _MIN_KUBE_VERSION.match(required)
+    if not required:
+        return ""
     if have is None:
-        yield False, _status(*identity, "PresentNotSatisfied", "Server version parsing error")
-    elif need is None:
-        yield False, _status(*identity, "PresentNotSatisfied", "CSV version parsing error")
-    elif [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
-        text = f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
-        yield False, _status(*identity, "PresentNotSatisfied", text)
-    else:
-        yield (
-            True,
-            _status(*identity, "Present", f"CSV minKubeVersion ({required}) less than server version ({server})"),
-        )
+        return "Server version parsing error"
+    if need is None:
+        return "CSV version parsing error"
+    if [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
+        return f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
+    return ""
 
 
 def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
