@@ -100,9 +100,13 @@ def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[Explanation
 
 
 def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
-    """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
+    """What no row tells: all failures where no operator fails, else those that are about something else; and operators
+    that are named without being compiled."""
     is_told = any(each.fails for each in found)
-    failures = (each for each in diagnostics if each.severity is Severity.FAILURE)
+    failures = (
+        each for each in diagnostics
+        if each.severity is Severity.FAILURE or RuleTag.OPERATORS_UNSEEN in each.tags
+    )  # fmt: skip
     return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 
 

@@ -169,6 +169,7 @@ class RuleTag(Enum):
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
     IN_STATUS = "the state of an operator shows it already"
     FOREIGN_FILE = "a file of another tool is left aside"
+    OPERATORS_UNSEEN = "operators are named that are no part of what is compiled"
     UNRENDERED_CHART = "a Helm chart is left aside"
 
 
