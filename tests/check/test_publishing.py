@@ -11,8 +11,9 @@ from building import bundle_files, described
 
 import olmc
 from olmc.check.check import CheckInput, check_directory
-from olmc.check.lints.publishing import is_floating, releases_of
+from olmc.check.lints.publishing import releases_of
 from olmc.check.validators.findings import ValidatorSettings
+from olmc.kube.image_references import is_floating, registry_of
 
 
 def told(root: Path, *operators: dict[str, Any]) -> list[str]:
@@ -148,6 +149,19 @@ def test_served_versions_lose_nothing(obj: dict[str, Any], expected: list[str], 
 )
 def test_images_that_change(image: str, floating: bool) -> None:
     assert is_floating(image) is floating
+
+
+@pytest.mark.parametrize(
+    ("image", "registry"),
+    [
+        ("registry.example.com/team/kettle:v1", "registry.example.com"),
+        ("localhost:5000/kettle", "localhost:5000"),
+        ("team/kettle:v1", "docker.io"),
+        ("kettle", "docker.io"),
+    ],
+)
+def test_registries(image: str, registry: str) -> None:
+    assert registry_of(image) == registry
 
 
 def test_who_only_installs_gets_remarks(tmp_path: Path) -> None:

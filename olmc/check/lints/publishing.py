@@ -8,6 +8,7 @@ from typing import Any
 from olmc.check.lints import LintSubject
 from olmc.check.validators.community import LABEL
 from olmc.diagnostics.rules import publishing as rules
+from olmc.kube.image_references import is_floating
 from olmc.kube.restmapper import Crd, CrdVersion
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import CRD_KIND, mapping, mappings, name_of, spec_of, text
@@ -175,14 +176,6 @@ def workloads(subject: LintSubject) -> Iterator[Diagnostic]:
                         place = at(bundle.csv.source, *keys, "template", "spec", field, number, "image")
                         name = text(container.get("name"))
                         yield rules.FLOATING_IMAGE.finding(place, csv=bundle.name, container=name, image=image)
-
-
-def is_floating(image: str) -> bool:
-    """Whether a reference names no version: no digest, and no tag but `latest`."""
-    if not image or "@" in image:
-        return False
-    tag = image.rpartition("/")[2].partition(":")[2]
-    return tag in ("", "latest")
 
 
 def token_secrets(subject: LintSubject) -> Iterator[Diagnostic]:
