@@ -16,6 +16,7 @@ from olmc.diff.deltas import deltas, identical, path_text, same
 from olmc.diff.derived import without_derived
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
+from olmc.diff.lasting_kinds import token_secret_added
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
@@ -37,6 +38,7 @@ from olmc.model.objects import (
     RBAC,
     KubernetesObject,
     ObjectKey,
+    annotations_of,
     mapping,
     metadata_of,
     object_key,
@@ -46,6 +48,7 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP
 
 _GROUPS = tuple(ChangeGroup)
+_TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -211,6 +214,9 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     if known.kind in WEBHOOK_KINDS:
         yield from webhook_changes(known, pair.old, pair.new, owned)
+        return
+    if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
+        yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
