@@ -75,6 +75,7 @@ def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     return [version for version in known_versions() if version.startswith(incomplete)]
 
 
+CompileWith = Callable[[Options, Callable[[Options], Compilation]], Compilation]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -310,20 +311,25 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Path | None = None,
+    least: Severity, beside: Path | None = None, compile_with: CompileWith | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
-    `proposed` are the values of the options of the proposed APIs, `beside` is a folder whose files count as well.
+    `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
+    count as well; `compile_with` compiles with options, by `compile` if need be with others.
 
     Ends the command if the path can't be compiled.
     """
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+
+    def compile_once(options: Options) -> Compilation:
+        return compile(path, options, given=given, beside=beside)
+
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, options, given=given, beside=beside)
+        done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
     tell(done.diagnostics, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
@@ -359,13 +365,15 @@ PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
     "migrate_subscriptions": [_V2ALPHA1],
     "component_label": [_V2ALPHA1],
     "olm_namespace": [_V2ALPHA1],
+    "install_namespace": [_BUNDLE],
+    "watch": [_BUNDLE],
+    "watch_all": [_BUNDLE],
 }
 RENDERED: Mapping[str, Sequence[OptionNeed]] = {
     "certs": [_APPLY],
     "phase": [_APPLY],
     "keep_going": [_APPLY],
     "namespace": [_BUNDLE],
-    "watch": [_BUNDLE],
     "all_namespaces": [_BUNDLE],
     **PROPOSED,
 }
