@@ -20,6 +20,7 @@ from olmc.cli.options import (
     olm_version_option,
     output_option,
     proposed_options,
+    state_options,
     tell_left_out,
 )
 from olmc.cli.process import DONE, FINDINGS
@@ -91,6 +92,7 @@ def why(
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
 @allow_empty_option
 @scope_options
+@state_options
 @kube_version_option
 @olm_version_option
 @proposed_options

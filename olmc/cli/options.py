@@ -128,6 +128,14 @@ def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noq
     return version
 
 
+def _deletions(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
+    """Objects as `KIND/NAMESPACE/NAME` or `KIND/NAME`; anything else is wrong usage."""
+    for text in value:
+        if text.count("/") not in (1, 2) or not all(text.split("/")):
+            raise click.BadParameter(f"{text!r} is no KIND/NAMESPACE/NAME, nor a KIND/NAME of what has no namespace")
+    return value
+
+
 def _apis(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
     """APIs as `group/version/Kind`; anything else is wrong usage."""
     for api in value:
@@ -256,17 +264,52 @@ def proposed_options(function: F) -> F:
     return function
 
 
+_STATE = (
+    click.option("--from", "from_", multiple=True, metavar="FROM",
+                 help="Begin with the cluster that FROM leaves: a workspace, git:REF, a rendering, or a state file of "
+                      "olmc import; or with a state, and what a workspace or git:REF has applied to it."),
+    click.option("--prune/--no-prune", default=True, show_default=True,
+                 help="With --from: whether what FROM has applied, and PATH does not have any more, is deleted."),
+    click.option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
+                 help="With --from: what a person deletes by hand after that (may be repeated)."),
+)  # fmt: skip
+
+
+def state_options(function: F) -> F:
+    """Adds the state that a compilation begins with, and what is done to it besides applying."""
+    for option in reversed(_STATE):
+        function = option(function)
+    return function
+
+
 def compile_options(function: F) -> F:
-    """Adds what most commands that compile have: approvals, versions, and the options of the proposed APIs."""
-    return approve_option(kube_version_option(olm_version_option(proposed_options(function))))
+    """Adds what most commands that compile have: approvals, the state to begin with, versions, and the options of the
+    proposed APIs."""
+    return approve_option(state_options(kube_version_option(olm_version_option(proposed_options(function)))))
 
 
 def with_proposed(options: Options, given: dict[str, Any]) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
-    As for everything else in `given` that has the name of a field, such as `kube_version`.
+    As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
+    `from_` names.
     """
-    return options._replace(**given)
+    values = {name: value for name, value in given.items() if name != "from_"}
+    options = options._replace(**values)
+    if not given.get("from_"):
+        return options
+    from olmc.cli.state import state_from  # most runs begin with a fresh cluster
+
+    ctx = click.get_current_context()
+    known = frozenset(name for name in Options._fields if _is_given(ctx, name))
+    beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
+    beside = beside[0] if isinstance(beside, tuple) else beside
+    return options._replace(state=state_from(given["from_"], os.fspath(beside), options, known))
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source is not click.core.ParameterSource.DEFAULT
 
 
 def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
@@ -352,12 +395,17 @@ class OptionNeed(NamedTuple):
     is_met: Callable[[GivenInput], bool]
 
 
+_FROM = OptionNeed("--from", lambda given: given.options.state is not None)
+_WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
 _V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
 PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
+    "from_": [_WORKSPACE],
+    "prune": [_FROM],
+    "delete": [_FROM],
     "shared_apis": [OptionNeed("--descoped", lambda given: given.options.descoped)],
     "approve_installs": [_V2ALPHA1],
     "user": [_V2ALPHA1],

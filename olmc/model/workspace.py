@@ -227,6 +227,7 @@ class Workspace(NamedTuple):
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
     """
 
     manifests: tuple[Manifest, ...]
@@ -239,3 +240,4 @@ class Workspace(NamedTuple):
     asked_catalogs: frozenset[CatalogKey] = frozenset()
     cluster_catalogs: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
+    is_live: bool = False

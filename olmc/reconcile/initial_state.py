@@ -12,6 +12,7 @@ from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
+    CopiedCsv,
     CsvState,
     InstallPlan,
     NamespacedName,
@@ -39,6 +40,7 @@ from olmc.model.objects import (
     object_key,
     spec_of,
     status_of,
+    texts,
 )
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options, Profile
@@ -121,10 +123,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     namespaces = _namespaces(manifests, objects, options, report)
     # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
     # R-OG-8).
-    groups = [
-        with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, objects)
-        for m in by_kind.get("OperatorGroup", ())
-    ]
+    groups = [with_targets(_group(m, profile, report), namespaces, objects) for m in by_kind.get("OperatorGroup", ())]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
@@ -173,6 +172,11 @@ def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozens
     return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
 
 
+def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGroup:
+    recorded = tuple(texts(status_of(manifest.object).get("namespaces")))
+    return OperatorGroup(stored_group(manifest, profile, report), manifest.source, (), recorded=recorded)
+
+
 def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:
     """A CSV as it was when its manifest was taken from a cluster."""
     phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
@@ -207,11 +211,11 @@ def _is_copy(obj: KubernetesObject) -> bool:
     return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
-def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, str]]:
+def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
-    for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
-        labels = csv.labels
-        yield namespaced_name(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
+    for csv in (Csv(manifest.object, manifest.source) for manifest in manifests if _is_copy(manifest.object)):
+        home = csv.labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
+        yield namespaced_name(csv), CopiedCsv(home, csv.object, csv.source)
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:

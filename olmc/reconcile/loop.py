@@ -100,7 +100,9 @@ def reconcile(
     `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
     or of an Install, each where its object says; `installed` are CSVs that Installs brought.
     """
-    cluster = _with_installed(workspace, initial_state(workspace, options, report), options)
+    cluster = initial_state(workspace, options, report)
+    if not workspace.is_live:
+        cluster = _with_installed(workspace, cluster, options)
     cluster = cluster._replace(installed=installed)
     stopped: dict[str, StoppedInstallation] = {}
     for step in direct:
