@@ -36,11 +36,15 @@ _INSTALLED = re.compile(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|Cat
 
 
 class NamedCatalog(NamedTuple):
-    """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can."""
+    """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can.
+
+    `left_out` are the names of packages that were not vendored.
+    """
 
     name: str
     packages: Mapping[str, Package]
     problem: str = ""
+    left_out: frozenset[str] = frozenset()
 
 
 def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
@@ -87,6 +91,12 @@ def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "")
     if len(having) > 1:
         several = ", ".join(catalog.name for catalog in having)
         raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
+    unvendored = [catalog.name for catalog in named if package in catalog.left_out]
+    if not having and unvendored:
+        raise QueryError(
+            f"{package} of catalog {unvendored[0]} is not vendored. Subscribe to it and run `olmc vendor`, or keep all"
+            " packages with `olmc vendor --whole-catalogs`."
+        )
     if not having:
         where = f"Catalog {name} has no" if name else "There is no"
         raise not_found(f"{where} package {package}", package, (name for catalog in named for name in catalog.packages))
@@ -142,7 +152,7 @@ def _files_of(name: str, folder: Folder) -> Iterator[str]:
 
 def _named_catalog(name: str, catalog: Catalog, texts: Mapping[str, str]) -> NamedCatalog:
     if not catalog.problem:
-        return NamedCatalog(name, catalog.packages)
+        return NamedCatalog(name, catalog.packages, left_out=frozenset(each.name for each in catalog.left_out))
     # Blob by blob, so that what is wrong with one leaves the others to be drawn.
     blobs = Blobs()
     for path in kept_files("", texts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_c
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
-from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
+from olmc.load.vendored import vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
@@ -28,11 +28,10 @@ from olmc.yaml import locate, read
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.model.catalog import Catalog
-    from olmc.model.workspace import LockedImage, LockFile
+    from olmc.model.workspace import LockFile
 
 CATALOGS_FOLDER = "catalogs"
 _OF_CATALOG = "olm.package"
-INDEX_IGNORE = ".indexignore"
 
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
 # `schema` as well, with a mapping below it.
@@ -89,7 +88,9 @@ def load(
     own = {object_key(manifest.object) for manifest in kept}
     there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)
     if images:
-        served |= _image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
+        from olmc.load.catalog_folders import image_catalogs  # many workspaces have none
+
+        served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
     served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
@@ -125,18 +126,6 @@ def read_as(root: Path, folder: Path) -> str:
     return ""
 
 
-def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
-    """The texts of all files of a catalog but those that its .indexignore files name."""
-    paths = tuple(folder.walk())
-    ignore_files = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
-    ignoring_texts = {path: text for path in ignore_files if (text := read_text(root, path, report)) is not None}
-    if ignoring_texts:
-        from olmc.catalogs.fbc import kept_files
-
-        paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **ignoring_texts}))
-    return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | ignoring_texts
-
-
 def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
     from olmc.catalogs.rendering import uncatalogued  # takes long to import, and many workspaces have no catalogs
@@ -152,35 +141,6 @@ def _load_catalogs(
 
     catalogs, roots = reading.catalogs, reading.roots
     return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
-
-
-def _image_catalogs(
-    root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
-    served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
-) -> dict[str, Catalog]:  # fmt: skip
-    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
-    from olmc.catalogs.loading import load_catalog
-
-    locked = {image.image: image for image in images if image.kind == "catalog"}
-    loaded: dict[str, Catalog | None] = {}
-    catalogs: dict[str, Catalog] = {}
-    for manifest in manifests:
-        metadata = manifest.object["metadata"]
-        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
-            continue
-        image = locked.get(catalog_image(manifest.object, kube_version))
-        if image is None:
-            continue
-        # Several CatalogSources may show one image, which is held against its digest and read once.
-        if image.image not in loaded:
-            folder = intact_folder(root, image, report)
-            loaded[image.image] = folder and load_catalog(
-                folder.path, _catalog_texts(root, folder, report), report, bundles, indexing
-            )
-        catalog = loaded[image.image]
-        if catalog is not None:
-            catalogs[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
-    return catalogs
 
 
 class _Reading(NamedTuple):
@@ -243,7 +203,9 @@ def _add_bundle(root: Path, folder: Folder, reading: _Reading, report: Report) -
 
 def _add_catalog(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
-    texts = _catalog_texts(root, folder, report)
+    from olmc.load.catalog_folders import catalog_texts  # many workspaces have none
+
+    texts = catalog_texts(root, folder, report)
     # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
         reading.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)

@@ -224,6 +224,44 @@ NO_CLIENT = Rule(
     "Talking to registries and unpacking images takes libraries that no other command needs.",
     found_by=FoundBy.OTHERS,
 )
+NOT_VENDORED = Rule(
+    "OLMC644",
+    Severity.FAILURE,
+    "A package that was not vendored",
+    "package {package} of catalog {catalog} in {namespace} is not vendored, so {scope} can't be resolved: {asking}",
+    "Run `olmc vendor`.",
+    "`olmc vendor` keeps of a catalog what the Subscriptions of that time could lead to, and the names of the other "
+    "packages with the APIs that they provide. One of these is asked for now; which versions it has is not known.",
+)
+FROM_FILE = Rule(
+    "OLMC645",
+    Severity.ERROR,
+    "A catalog that came from a file",
+    "the content of {image} came from {file}, and is not in vendor/ as it is needed now",
+    "Give the file again: `olmc vendor --catalog NAME={file}`; or take the image of the registry: `olmc vendor "
+    "--update`.",
+    "What is read from a file is named in olmc.lock with the digest of its content, and no registry has that. More of "
+    "it is needed when Subscriptions ask for other packages, or when vendor/ is not there.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_CATALOG_FILE = Rule(
+    "OLMC646",
+    Severity.ERROR,
+    "A file that holds no catalog",
+    "{path} holds no catalog that could be served: {cause}",
+    "Write it with `opm render IMAGE > catalog.json`, or copy the folder /configs out of the image.",
+    "--catalog takes a file-based catalog: a file of JSON or YAML, plain or packed with gzip, or a folder of them.",
+    found_by=FoundBy.OTHERS,
+)
+NO_SUCH_SOURCE = Rule(
+    "OLMC647",
+    Severity.ERROR,
+    "A catalog from a file that nothing asks for",
+    "{path} is given for the catalog {name}, and is of no use: {cause}",
+    "{hint}",
+    "The content of a file stands for the image of a CatalogSource that some namespace with a Subscription sees.",
+    found_by=FoundBy.OTHERS,
+)
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
     Severity.FAILURE,
