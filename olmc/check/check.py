@@ -20,6 +20,7 @@ from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.load.update_graphs import check_update_graphs
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -123,6 +124,7 @@ def check_directory(
     validated = validate(root, workspace, settings, report, ignored=ignored)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
+    check_update_graphs(root, workspace, indexing, report)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
     done = apply_suppressions(root, report, config)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, pairwise
 from operator import not_
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -17,8 +17,9 @@ from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodul
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.kube.restmapper import chosen_kinds
+from olmc.load.bundles import is_bundle
 from olmc.load.config import narrowing_of, read_config
-from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines, scan
+from olmc.load.files import MAX_FILE_BYTES, Folder, git_ignore_lines, ignore_lines, scan
 from olmc.load.left_out import build_files, left_out
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
@@ -227,8 +228,38 @@ def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty
     else:
         side = _compiled_side(source, source.path, compile_folder, shared.narrowing)
     if not side.objects and not side.shared and not allow_empty and not _stops(source):
-        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.name))
+        finding = rules.EMPTY_SIDE.finding(None, side=source.name)
+        source.report.add(finding._replace(hint="\n".join((*_of_loose_bundles(source), finding.hint))))
     return _of_kinds(side, shared.kinds)
+
+
+def _of_loose_bundles(source: _Source) -> Iterator[str]:
+    """For a side of bundles that nothing installs: what can be compared instead."""
+    is_folder = source.path is not None and source.path.is_dir() and as_revision(source.name) is None
+    folder = scan(source.path, Report()) if source.path is not None and is_folder else None
+    bundles = list(_bundle_paths(folder)) if folder is not None else []
+    versions = next((pair for pair in pairwise(bundles) if _are_versions(*pair)), None)
+    if versions is None:
+        return
+    side = source.name.rstrip("/")
+    prefix = "" if side == "." else f"{side}/"
+    number = f"{len(bundles)} bundle{'s' * (len(bundles) != 1)}"
+    command = f"olmc diff {' '.join(f'{prefix}{path}' for path in versions)}"
+    yield f"It has {number} that no Subscription installs. Compare one with another: `{command}`."
+
+
+def _bundle_paths(folder: Folder) -> Iterator[str]:
+    if is_bundle(folder):
+        yield folder.path
+        return
+    for below in folder.folders:
+        yield from _bundle_paths(below)
+
+
+def _are_versions(first: str, second: str) -> bool:
+    """Whether two folders are named by versions of one operator, as in a repository of bundles."""
+    (home, _, older), (other_home, _, newer) = first.rpartition("/"), second.rpartition("/")
+    return home == other_home and all(name.lstrip("v")[:1].isdigit() for name in (older, newer))
 
 
 def _of_kinds(side: Side, kinds: Kinds) -> Side:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.diagnostics.rules import workspace as left_out_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_whole_object, tool_lists
-from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
+from olmc.load.bundles import BUNDLE_FOLDERS, PROJECT_FILE, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
@@ -63,6 +63,12 @@ def load(
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
+    if PROJECT_FILE in folder.files:
+        from olmc.load.project import compiled_part, report_project  # few workspaces are one
+
+        if not report_project(folder, report):
+            return Workspace((), {}, {})
+        folder = compiled_part(folder)
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
@@ -92,7 +98,7 @@ def load(
 
         served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
-    served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    served |= _implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
     return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs, cluster_catalogs=there)
@@ -304,7 +310,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
 
 
 def _implied_catalogs(
-    manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
+    root: Path, manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
     indexing: Indexing, report: Report, *, v2alpha1: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
     """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
@@ -318,10 +324,14 @@ def _implied_catalogs(
     uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
     if not names or not uncatalogued_bundles:
         return {}
-    from olmc.catalogs.bundle_lists import catalog_from_bundles
+    from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
     from olmc.catalogs.rendering import uncatalogued
+    from olmc.load.update_graphs import update_graphs
 
-    catalog = catalog_from_bundles([uncatalogued(bundle) for bundle in uncatalogued_bundles], indexing, report)
+    modes = update_graphs(root, uncatalogued_bundles, report)
+    members = [uncatalogued(bundle) for bundle in uncatalogued_bundles]
+    catalog = catalog_from_bundles(members, indexing, report, modes)
+    report_dropped(catalog, members, report)
     return dict.fromkeys(sorted(names), catalog)
 
 

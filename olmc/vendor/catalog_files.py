@@ -51,7 +51,7 @@ def images_of(
         named = {catalog_image(source.manifest, kube_version) for source in fitting if source.manifest is not None}
         if not named & wanted:
             raise VendorError(
-                rules.NO_SUCH_SOURCE, name=item.name, path=item.shown, **_why(item, sources, named - {""})
+                rules.BAD_CATALOG_FILE, name=item.name, path=item.shown, **_why(item, sources, named - {""})
             )
         images |= dict.fromkeys(sorted(named & wanted), item)
     return images
@@ -128,4 +128,4 @@ def check_given(given: GivenCatalog, catalog: Catalog | None) -> None:
 
 
 def _unusable(given: GivenCatalog, cause: str) -> VendorError:
-    return VendorError(rules.BAD_CATALOG_FILE, path=given.shown, cause=cause)
+    return VendorError(rules.BAD_CATALOG_FILE, path=given.shown, name=given.name, cause=cause, hint=rules.CATALOG_HINT)

@@ -244,22 +244,18 @@ FROM_FILE = Rule(
     "it is needed when Subscriptions ask for other packages, or when vendor/ is not there.",
     found_by=FoundBy.OTHERS,
 )
+CATALOG_HINT = (
+    "Write it with `opm render IMAGE > catalog.json`, or copy the folder /configs out of the image: --catalog takes a "
+    "file of JSON or YAML, plain or packed with gzip, or a folder of them."
+)
 BAD_CATALOG_FILE = Rule(
     "OLMC646",
     Severity.ERROR,
-    "A file that holds no catalog",
-    "{path} holds no catalog that could be served: {cause}",
-    "Write it with `opm render IMAGE > catalog.json`, or copy the folder /configs out of the image.",
-    "--catalog takes a file-based catalog: a file of JSON or YAML, plain or packed with gzip, or a folder of them.",
-    found_by=FoundBy.OTHERS,
-)
-NO_SUCH_SOURCE = Rule(
-    "OLMC647",
-    Severity.ERROR,
-    "A catalog from a file that nothing asks for",
-    "{path} is given for the catalog {name}, and is of no use: {cause}",
+    "A file that can't stand for a catalog",
+    "{path} can't stand for catalog {name}: {cause}",
     "{hint}",
-    "The content of a file stands for the image of a CatalogSource that some namespace with a Subscription sees.",
+    "With --catalog the content of a file-based catalog stands for the image of a CatalogSource that some namespace "
+    "with a Subscription sees.",
     found_by=FoundBy.OTHERS,
 )
 UNKNOWN_CATALOG = Rule(
