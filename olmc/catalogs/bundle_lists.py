@@ -77,10 +77,12 @@ def report_dropped(catalog: Catalog, bundles: Sequence[UncataloguedBundle], repo
     """Report those of the bundles that a catalog was made of which no channel has, as from no head anything leads to
     them."""
     for package in catalog.packages.values():
-        members = (bundle for bundle in bundles if bundle.package == package.name)
+        members = [bundle for bundle in bundles if bundle.package == package.name]
         dropped = [bundle for bundle in members if bundle.name not in package.bundles]
         if dropped:
-            place = location_of(below(dropped[0].location, "metadata", "name"))
+            # Where it would have to be mended.
+            newest = max(map(with_version, members), key=by_version).bundle
+            place = location_of(below(newest.location, "metadata", "name"))
             names = ", ".join(bundle.name for bundle in dropped)
             report.add(rules.DROPPED_VERSIONS.finding(place, package=package.name, names=names))
 

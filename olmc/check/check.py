@@ -138,6 +138,8 @@ def check_directory(
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     older = older_bundles(workspace) if not scope.all_versions else ()
     is_author = is_of_author(workspace) if scope.author is None else scope.author
+    graphs = Report()  # of all versions
+    check_update_graphs(root, workspace, indexing, graphs)
     workspace = without_bundles(workspace, older)
     of_compiler = (*compiled.diagnostics, *compiled.suppressed)
     report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
@@ -145,7 +147,7 @@ def check_directory(
     validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
-    check_update_graphs(root, workspace, indexing, report)
+    report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
     done = apply_suppressions(root, report, config)
