@@ -157,7 +157,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     if done.settled is None:
         return BAD_INPUT
     try:
-        edited = pinned(done.settled.beginning, package, version)
+        edited = pinned(done.settled.beginning, package, version, is_built=bool(done.inputs.built))
     except PinError as error:
         tell([error.diagnostic])
         return BAD_INPUT

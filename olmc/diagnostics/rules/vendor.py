@@ -263,8 +263,7 @@ UNKNOWN_CATALOG = Rule(
     Severity.FAILURE,
     "A catalog that the workspace does not know",
     "nothing here says what catalog {catalog} in {namespace} is: what these Subscriptions install is unknown: {names}",
-    "Let `olmc init workspace` write the catalogs of OpenShift or OperatorHub into olmc.yaml, or add the "
-    "CatalogSource; then run `olmc vendor`. Or put the file-based catalog into catalogs/{catalog}/.",
+    "{hint}",
     "Clusters bring catalogs along that no repository mentions. Which versions there are is in their content, so "
     "without it every answer about these operators would be a guess (R-CAT-502).",
 )
