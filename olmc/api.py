@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.load.bundles import inputs_of, is_bundle, read_bundle
+from olmc.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
@@ -144,14 +144,16 @@ def compile(
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
     config: Mapping[str, Any] = {}
-    if folder is not None and beside is None and is_bundle(folder):
+    bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
+    if folder is not None and bundle_folder is not None:
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
         options, config = _bundle_options(path, folder, options, given, report)
         options = _narrowed(options, narrowing, given)
         if config.get("ignore") and narrowing is None:
-            folder = scan(path, Report(), ignored=tuple(config["ignore"]))
+            rest = scan(path, Report(), ignored=tuple(config["ignore"]))
+            bundle_folder = _bundle_in(rest, Report()) or bundle_folder
         if not report.failed:
-            settled, bundles = _settle_bundle(path, folder, options, report)
+            settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
         workspace, options, config = _read_workspace(
             path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
@@ -265,6 +267,20 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
         for namespace, name in find_changed(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
+
+
+def _bundle_in(folder: Folder, report: Report) -> Folder | None:
+    """The bundle that a directory is, or has as a project of operator-sdk."""
+    if is_bundle(folder):
+        return folder
+    if PROJECT_FILE not in folder.files:
+        return None
+    from olmc.load.project import project_bundle, report_project  # few bundles are in one
+
+    bundle = project_bundle(folder)
+    if bundle is not None:
+        report_project(folder, report)
+    return bundle
 
 
 def _settle_bundle(

@@ -50,6 +50,36 @@ EMPTY = Rule(
     "pattern leaves out, and for a repository of which olmc reads nothing yet.",
 )
 
+PROJECT = Rule(
+    "OLMC648",
+    Severity.INFO,
+    "A project of operator-sdk",
+    "this is a project of operator-sdk: its bundle in {path} is compiled, and nothing beside it",
+    "Nothing is to be done; `make bundle` brings the bundle up to date with config/. To compile something else of the "
+    "project, give its folder.",
+    "What OLM gets of an operator is its bundle. The kustomizations in config/ are what that is generated from, and "
+    "what developers apply while they work; nobody else does.",
+)
+NO_BUNDLE = Rule(
+    "OLMC649",
+    Severity.ERROR,
+    "A project of operator-sdk without its bundle",
+    "this is a project of operator-sdk, and its bundle is not there",
+    "Run `make bundle`, which generates bundle/ from config/, and commit it.",
+    "What OLM gets of an operator is its bundle. The CSV in config/manifests/bases is only what that is generated "
+    "from: it has no Deployment, no permissions and no version yet.",
+)
+
+UNKNOWN_GRAPH = Rule(
+    "OLMC647",
+    Severity.WARNING,
+    "A way to make an update graph that there is not",
+    "updateGraph says {value!r}, which no pipeline knows; the graph is made as without it",
+    "{hint}",
+    "The ci.yaml of an operator in a repository of bundles says how its versions become a graph: by what each replaces "
+    "and skips, or by their order, with or without skipping older patches (R-CAT-144).",
+)
+
 _COUNTED = {
     RuleTag.FOREIGN_FILE: ("file of another tool that can't be read", "files of other tools that can't be read"),
     RuleTag.UNRENDERED_CHART: ("Helm chart that is not rendered", "Helm charts that are not rendered"),
