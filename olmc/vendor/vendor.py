@@ -23,7 +23,7 @@ from olmc.reconcile.diagnose import unknown_catalogs
 from olmc.reconcile.loop import SettledCluster, reconcile, selections
 from olmc.resolver.lock import lock_of
 from olmc.vendor.catalog_files import GivenCatalog, check_given, images_of, read_given
-from olmc.vendor.fetch import Fetched, FetchError, Plan, fetch
+from olmc.vendor.fetch import Fetched, FetchError, FetchPlan, fetch
 from olmc.vendor.layers import LayerLimits
 from olmc.vendor.needs import NeededImage, needs_of
 from olmc.vendor.sources import ImageSource, Progress, VendorError
@@ -135,7 +135,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         return _check(work, have, report)
     sources = work.request.sources(work.config.get("vendor") or {})
     pins = {} if update else {image.image: image.digest for image in work.lock.images}
-    plan = Plan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
+    plan = FetchPlan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
     fetched: list[str] = []
     absent: tuple[NeededImage, ...] = ()
     with stage(root) as folder, _undo_on_failure(root) as placed:
@@ -225,7 +225,7 @@ def _bring(
     work: _VendorRun,
     missing: Sequence[NeededImage],
     given: Mapping[str, GivenCatalog],
-    plan: Plan,
+    plan: FetchPlan,
     folder: Path,
     progress: Progress,
 ) -> list[Fetched]:
