@@ -208,9 +208,9 @@ def check(
     inputs = inputs_of(ctx, paths, entries)
     done, compilations = [], []
     with progress() as doing:
-        for root, beside, is_staged in inputs:
+        for root, beside, is_staged, release in inputs:
             doing(f"compiling {root}")
-            made = compile(root, options, given=given, beside=beside)
+            made = compile(root, options, given=given, beside=beside, release=release)
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()

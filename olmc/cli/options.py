@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -18,6 +18,9 @@ from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version
 from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
+
+if TYPE_CHECKING:
+    from olmc.load.releases import Release
 
 
 class GivenPath(click.Path):
@@ -310,12 +313,13 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Path | None = None,
+    least: Severity, beside: Path | None = None, release: Release | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
-    `proposed` are the values of the options of the proposed APIs, `beside` is a folder whose files count as well.
+    `proposed` are the values of the options of the proposed APIs, `beside` is a folder whose files count as well,
+    `release` says how a Helm chart is installed.
 
     Ends the command if the path can't be compiled.
     """
@@ -323,7 +327,7 @@ def compiled(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, options, given=given, beside=beside)
+        done = compile(path, options, given=given, beside=beside, release=release)
     tell(done.diagnostics, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:

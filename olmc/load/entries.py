@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import building as rules
 from olmc.load.bundles import is_bundle
+from olmc.load.charts import charts_of_operators, outside_of_charts
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.kustomization import (
     NAMES,
@@ -24,14 +25,15 @@ from olmc.load.kustomization import (
     references,
 )
 from olmc.load.manifests import SUFFIXES
-from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of
+from olmc.load.releases import HELM_RELEASE, Release, application_releases, applier_of, flux_release
+from olmc.model.diagnostics import Location, Report, Source
+from olmc.model.objects import as_text, mapping, mappings, spec_of
 from olmc.yaml import locate, read
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
 )
-_APPLIES = re.compile(r"argoproj\.io/|kustomize\.toolkit\.fluxcd\.io/")
+_APPLIES = re.compile(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 # What changes the objects of a folder when Flux applies it.
 _FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")
@@ -40,19 +42,25 @@ _MOST = 40
 
 
 class Applier(NamedTuple):
-    """An object by which a GitOps tool applies a folder, where it stands, and its fields that change what is in the
-    folder."""
+    """An object by which a GitOps tool applies a folder, where it stands, its fields that change what is in the
+    folder, and how it installs the folder if that is a Helm chart."""
 
     name: str
     place: Location
     changes: tuple[str, ...] = ()
+    release: Release | None = None
 
 
 class RepositoryEntry(NamedTuple):
-    """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known."""
+    """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known.
+
+    A Helm chart is an entry for each `release` of it: with other values it becomes something else.
+    """
 
     path: str
     appliers: tuple[Applier, ...] = ()
+    is_chart: bool = False
+    release: Release | None = None
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(applier.name for applier in self.appliers))
@@ -77,7 +85,7 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
     An entry is what Argo CD or Flux apply, as far as objects in the repository say so, and every kustomization that no
-    other one takes in. Only those count in which there is something of OLM.
+    other one takes in, and every chart as it is installed. Only those count in which there is something of OLM.
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
     appliers = _appliers(root, folder)
@@ -88,9 +96,36 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
         for path, node in nodes.items()
         if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
     ]
-    plain = [path for path in appliers if path not in nodes and _has_olm(root, folder, path)]
+    charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
+    for path in charts:
+        entries += _releases(path, appliers.get(path, ()))
+    plain = [path for path in appliers if path not in nodes and path not in charts and _has_olm(root, folder, path)]
     entries += (RepositoryEntry(path, appliers[path]) for path in plain)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
+
+
+def _releases(chart: str, appliers: Iterable[Applier]) -> Iterator[RepositoryEntry]:
+    """A chart as it is installed by each of its appliers, or by itself without any."""
+    by_release: dict[Release | None, list[Applier]] = {}
+    for applier in appliers:
+        # The values are what a chart is rendered with, so they are no change of it.
+        kept = tuple(field for field in applier.changes if field not in ("source.helm", "source.plugin"))
+        by_release.setdefault(applier.release, []).append(applier._replace(changes=kept))
+    for release, installing in by_release.items():
+        yield RepositoryEntry(chart, tuple(installing), is_chart=True, release=release)
+    if not by_release:
+        yield RepositoryEntry(chart, is_chart=True)
+
+
+def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
+    """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
+    it, which nobody installs from here."""
+    if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
+        return ()
+    entries = find_entries(root, folder)
+    if any(entry.appliers or not entry.is_chart for entry in entries):
+        return entries
+    return () if any(_is_olm(root, path) for path in outside_of_charts(folder)) else entries
 
 
 def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
@@ -99,7 +134,10 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         listed = [f"  {entry}" for entry in entries[:_MOST]]
         more = [f"  and {len(entries) - _MOST} more"] if len(entries) > _MOST else []
         hint = "\n".join(("Give the folder of one, or --entry with its folder or with who applies it:", *listed, *more))
-        report.add(rules.SEVERAL_ENTRIES.finding(None, count=len(entries), hint=hint))
+        charts = {entry.path for entry in entries if entry.is_chart}
+        others = {entry.path for entry in entries if not entry.is_chart}
+        kinds = " and ".join(name for name, paths in (("kustomizations", others), ("charts", charts)) if paths)
+        report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=len(charts | others), hint=hint))
 
 
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
@@ -205,25 +243,34 @@ def _appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
             obj = mapping(document.value)
             if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
                 continue
-            for source, changes in _sources(obj):
+            for source, changes, release in _sources(obj, document.source):
                 target = posixpath.normpath(source.strip("/") or ".")
-                name = "/".join(filter(None, (obj["kind"], namespace_of(obj), name_of(obj))))
-                applier = Applier(name, locate(document.source, ()), changes)
+                release = release and release._replace(top=root)
+                applier = Applier(applier_of(obj), locate(document.source, ()), changes, release)
                 known[target] = (*known.get(target, ()), applier)
     return known
 
 
-def _sources(obj: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there."""
+def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[tuple[str, tuple[str, ...], Release | None]]:
+    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there, and
+    how it installs what is there if that is a chart."""
     api, spec = as_text(obj.get("apiVersion")), spec_of(obj)
-    if api.startswith(_FLUX):
-        yield from _paths([spec], tuple(field for field in _FLUX_CHANGES if spec.get(field)))
+    if api.startswith(HELM_RELEASE):
+        installed = flux_release(obj, place) if obj["kind"] == "HelmRelease" else None
+        if installed is not None:
+            yield installed[0], (), installed[1]
+    elif api.startswith(_FLUX):
+        for path in _paths([spec]):
+            yield path, tuple(field for field in _FLUX_CHANGES if spec.get(field)), None
     elif obj["kind"] == "Application":
+        releases = dict(application_releases(obj, place))
         for source in (mapping(spec.get("source")), *mappings(spec.get("sources"))):
             changes = tuple(field for field in ("kustomize", "helm", "plugin") if source.get(field))
-            yield from _paths([source], tuple(f"source.{field}" for field in changes))
+            for path in _paths([source]):
+                yield path, tuple(f"source.{field}" for field in changes), releases.get(source["path"])
     elif obj["kind"] == "ApplicationSet":
-        yield from _paths(_with_path(spec), ())
+        for path in _paths(_with_path(spec)):
+            yield path, (), None
 
 
 def _with_path(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -238,9 +285,9 @@ def _with_path(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _with_path(inner)
 
 
-def _paths(values: Iterable[Mapping[str, Any]], changes: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _paths(values: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for value in values:
         path = value.get("path")
         # A template is filled in by the tool, from what may not even be in the repository.
         if isinstance(path, str) and path and not set(path) & set("{}*"):
-            yield path.removeprefix("./"), changes
+            yield path.removeprefix("./")

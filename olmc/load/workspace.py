@@ -14,19 +14,28 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan
-from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
+from olmc.load.foreign import (
+    TEMPLATES_FOLDER,
+    foreign_file,
+    is_chart,
+    is_for_cluster,
+    kinds_in_templates,
+    unrendered_chart,
+    without_helm,
+)
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
-from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
+from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
+    from olmc.load.releases import Release
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockedImage, LockFile
 
@@ -47,7 +56,7 @@ def load(
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
     beside: Path | None = None,
-    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (),
+    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -58,6 +67,7 @@ def load(
     workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed.
     """
     problem = no_folder(root)
     if problem:
@@ -68,13 +78,17 @@ def load(
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    if kustomization is None and _has_entries(root, folder, report):
+    kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
+    is_built = kustomization is not None or kinds is not None
+    if not is_built and _has_entries(root, folder, report):
         return Workspace((), {}, {})
-    for part, add in _parts(folder):
-        add = _add_catalog_files if kustomization is not None and add is _add_files else add
+    for part, add in _parts(folder if kinds is None else without_helm(folder)):
+        add = _add_catalog_files if is_built and add is _add_files else add
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    elif kinds is not None:
+        _render(root, release, (kube_version, resources), kinds, reading, report)
     if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
             add(beside, part, reading._replace(is_named=True), report)
@@ -279,9 +293,9 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
 
 def _has_entries(root: Path, folder: Folder, report: Report) -> bool:
     """Whether this is a repository with several workspaces in it, of which none is taken: that is reported."""
-    from olmc.load.entries import find_entries, has_kustomizations, report_entries  # few repositories have any
+    from olmc.load.entries import entries_to_choose, report_entries  # few repositories have any
 
-    entries = find_entries(root, folder) if has_kustomizations(folder) else ()
+    entries = entries_to_choose(root, folder)
     report_entries(entries, report)
     return bool(entries)
 
@@ -293,6 +307,21 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
     reading.built.update(dict.fromkeys(built.files))
+
+
+def _render(
+    root: Path, release: Release | None, target: tuple[str, Iterable[APIResource]], kinds: tuple[str, ...],
+    reading: _Reading, report: Report,
+) -> None:  # fmt: skip
+    """What a chart becomes takes the place of the manifests that are there."""
+    from olmc.load.helm import HelmTarget, render  # few workspaces are charts
+    from olmc.load.releases import OWN_VALUES
+
+    kube_version, resources = target
+    wanted = HelmTarget(kube_version or Options().kube_version, tuple(resources))
+    rendered = render(root, root, release or OWN_VALUES, wanted, kinds, report)
+    reading.manifests[:] = rendered.manifests
+    reading.built.update(dict.fromkeys(rendered.files))
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
