@@ -87,14 +87,17 @@ def _read_workspace(
     ignored = narrowing.ignored if narrowing is not None else ignored
     # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
     lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
-    if release is not None and release.namespace and "default_namespace" not in given:
-        options = options._replace(default_namespace=release.namespace)
     workspace = load_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
         resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
         release=release,
     )  # fmt: skip
+    if release is not None and release.namespace:
+        from olmc.load.scopes import in_default_namespace
+
+        there = options._replace(default_namespace=release.namespace)
+        workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
     return workspace, options, config
 
 

@@ -10,9 +10,10 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from olmc.diagnostics.rules import building as rules
+from olmc.load.appliers import Applier, read_appliers
 from olmc.load.bundles import is_bundle
 from olmc.load.charts import charts_of_operators, outside_of_charts
 from olmc.load.files import Folder, no_folder, read_text, scan
@@ -25,30 +26,14 @@ from olmc.load.kustomization import (
     references,
 )
 from olmc.load.manifests import SUFFIXES
-from olmc.load.releases import HELM_RELEASE, Release, application_releases, applier_of, flux_release
-from olmc.model.diagnostics import Location, Report, Source
-from olmc.model.objects import as_text, mapping, mappings, spec_of
-from olmc.yaml import locate, read
+from olmc.load.releases import Release
+from olmc.model.diagnostics import Report
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
 )
-_APPLIES = re.compile(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
-_FLUX = "kustomize.toolkit.fluxcd.io/"
-# What changes the objects of a folder when Flux applies it.
-_FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")
 _COMPONENT = "Component"
 _MOST = 40
-
-
-class Applier(NamedTuple):
-    """An object by which a GitOps tool applies a folder, where it stands, its fields that change what is in the
-    folder, and how it installs the folder if that is a Helm chart."""
-
-    name: str
-    place: Location
-    changes: tuple[str, ...] = ()
-    release: Release | None = None
 
 
 class RepositoryEntry(NamedTuple):
@@ -59,6 +44,7 @@ class RepositoryEntry(NamedTuple):
 
     path: str
     appliers: tuple[Applier, ...] = ()
+    is_kustomization: bool = False
     is_chart: bool = False
     release: Release | None = None
 
@@ -88,26 +74,36 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     other one takes in, and every chart as it is installed. Only those count in which there is something of OLM.
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
-    appliers = _appliers(root, folder)
+    applied = read_appliers(root, folder)
+    appliers = {path: _told_once(several) for path, several in applied.items()}
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
-        RepositoryEntry(path, appliers.get(path, ()))
+        RepositoryEntry(path, appliers.get(path, ()), is_kustomization=True)
         for path, node in nodes.items()
         if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
     ]
     charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
     for path in charts:
-        entries += _releases(path, appliers.get(path, ()))
+        entries += _releases(path, applied.get(path, ()))
     plain = [path for path in appliers if path not in nodes and path not in charts and _has_olm(root, folder, path)]
     entries += (RepositoryEntry(path, appliers[path]) for path in plain)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
 
 
-def _releases(chart: str, appliers: Iterable[Applier]) -> Iterator[RepositoryEntry]:
+def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
+    """The objects that apply a folder without what is made by another one of them."""
+    names = {applier.name for applier in appliers}
+    return tuple(applier for applier in appliers if applier.made_by not in names)
+
+
+def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEntry]:
     """A chart as it is installed by each of its appliers, or by itself without any."""
     by_release: dict[Release | None, list[Applier]] = {}
+    sets = {applier.made_by for applier in appliers}
     for applier in appliers:
+        if applier.name in sets:
+            continue  # what it makes is known
         # The values are what a chart is rendered with, so they are no change of it.
         kept = tuple(field for field in applier.changes if field not in ("source.helm", "source.plugin"))
         by_release.setdefault(applier.release, []).append(applier._replace(changes=kept))
@@ -134,10 +130,11 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         listed = [f"  {entry}" for entry in entries[:_MOST]]
         more = [f"  and {len(entries) - _MOST} more"] if len(entries) > _MOST else []
         hint = "\n".join(("Give the folder of one, or --entry with its folder or with who applies it:", *listed, *more))
-        charts = {entry.path for entry in entries if entry.is_chart}
-        others = {entry.path for entry in entries if not entry.is_chart}
-        kinds = " and ".join(name for name, paths in (("kustomizations", others), ("charts", charts)) if paths)
-        report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=len(charts | others), hint=hint))
+        held = (("kustomizations", any(entry.is_kustomization for entry in entries)),
+                ("charts", any(entry.is_chart for entry in entries)))  # fmt: skip
+        kinds = " and ".join(name for name, is_there in held if is_there) or "applications"
+        count = len({entry.path for entry in entries})
+        report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
 
 
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
@@ -230,64 +227,3 @@ def _folders(folder: Folder) -> Iterator[Folder]:
     yield folder
     for below in folder.folders:
         yield from _folders(below)
-
-
-def _appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
-    """By the path of a folder the objects by which it is applied."""
-    known: dict[str, tuple[Applier, ...]] = {}
-    for path in folder.walk():
-        text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not _APPLIES.search(text):
-            continue
-        for document in read(path, text, Report()):
-            obj = mapping(document.value)
-            if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
-                continue
-            for source, changes, release in _sources(obj, document.source):
-                target = posixpath.normpath(source.strip("/") or ".")
-                release = release and release._replace(top=root)
-                applier = Applier(applier_of(obj), locate(document.source, ()), changes, release)
-                known[target] = (*known.get(target, ()), applier)
-    return known
-
-
-def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[tuple[str, tuple[str, ...], Release | None]]:
-    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there, and
-    how it installs what is there if that is a chart."""
-    api, spec = as_text(obj.get("apiVersion")), spec_of(obj)
-    if api.startswith(HELM_RELEASE):
-        installed = flux_release(obj, place) if obj["kind"] == "HelmRelease" else None
-        if installed is not None:
-            yield installed[0], (), installed[1]
-    elif api.startswith(_FLUX):
-        for path in _paths([spec]):
-            yield path, tuple(field for field in _FLUX_CHANGES if spec.get(field)), None
-    elif obj["kind"] == "Application":
-        releases = dict(application_releases(obj, place))
-        for source in (mapping(spec.get("source")), *mappings(spec.get("sources"))):
-            changes = tuple(field for field in ("kustomize", "helm", "plugin") if source.get(field))
-            for path in _paths([source]):
-                yield path, tuple(f"source.{field}" for field in changes), releases.get(source["path"])
-    elif obj["kind"] == "ApplicationSet":
-        for path in _paths(_with_path(spec)):
-            yield path, (), None
-
-
-def _with_path(value: Any) -> Iterator[Mapping[str, Any]]:
-    """All mappings with a `path`, at any depth: generators of ApplicationSets have theirs at many places."""
-    if isinstance(value, dict):
-        if isinstance(value.get("path"), str):
-            yield value
-        for inner in value.values():
-            yield from _with_path(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _with_path(inner)
-
-
-def _paths(values: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    for value in values:
-        path = value.get("path")
-        # A template is filled in by the tool, from what may not even be in the repository.
-        if isinstance(path, str) and path and not set(path) & set("{}*"):
-            yield path.removeprefix("./")

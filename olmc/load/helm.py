@@ -85,15 +85,15 @@ def render(
         return Rendering((), files)
     values, value_files = _values(root, release, report)
     files += value_files
-    command = f"helm template {_quoted(relative_path(folder.resolve(), root))}"
+    command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
     if report.failed:
         return Rendering((), files)
     program, library = shutil.which("helm"), _library()
     if program is None and library is None:
         named = join_limited(tuple(kinds), 5) or "kinds of OLM"
-        report.add(rules.NO_HELM.finding(Location(chart.path), path=chart.path, kinds=named, command=command))
+        report.add(rules.NO_HELM.finding(Location(chart.path), chart=chart.name, kinds=named, command=command))
         return Rendering((), files)
-    _report_unknown(chart, release, report)
+    _report_unknown(root, chart, release, report)
     with tempfile.TemporaryDirectory(prefix="olmc-chart-") as temporary:
         # Helm has messages with the name of the chart, and with that of the folder.
         copy = Path(temporary) / "chart"
@@ -120,7 +120,7 @@ def _quoted(path: str) -> str:
 
 
 def _refused(chart: Chart, place: Location, problem: str, command: str) -> Any:
-    return rules.NOT_RENDERED.finding(place, path=chart.path, problem=problem, command=command)
+    return rules.NOT_RENDERED.finding(place, chart=chart.name, problem=problem, command=command)
 
 
 def _report_remotes(chart: Chart, report: Report) -> bool:
@@ -131,15 +131,23 @@ def _report_remotes(chart: Chart, report: Report) -> bool:
     return bool(remote)
 
 
-def _report_unknown(chart: Chart, release: Release, report: Report) -> None:
+def _report_unknown(root: Path, chart: Chart, release: Release, report: Report) -> None:
     """What is not known of a chart that is rendered: values, and dependencies that are not in the repository."""
     if release.unknown:
         fields, name = " and ".join(release.unknown), release.applier
-        report.add(rules.OPEN_VALUES.finding(release.place, name=name, path=chart.path, fields=fields))
+        place = _from(root, release, release.place)
+        report.add(rules.OPEN_VALUES.finding(place, name=name, chart=chart.name, fields=fields))
     for dependency in chart.dependencies:
         if dependency.folder is None:
             origin = dependency.repository or f"charts/{dependency.name}"
             report.add(rules.MISSING_DEPENDENCY.finding(dependency.place, name=dependency.name, repository=origin))
+
+
+def _from(root: Path, release: Release, place: Location | None) -> Location | None:
+    """A place in the repository that a release is from as seen from the workspace."""
+    if place is None:
+        return None
+    return place._replace(path=relative_path(((release.top or root) / place.path).resolve(), root))
 
 
 def _library() -> str | None:
@@ -187,7 +195,8 @@ def _value_file(root: Path, file: ValueFile, release: Release, report: Report) -
             if not findings.failed and len(documents) <= 1 and isinstance(value, dict | None):
                 return value or {}
             problem = "which is no mapping in YAML"
-    report.add(rules.NO_VALUE_FILE.finding(file.place, name=release.applier, path=file.text, problem=problem))
+    place = _from(root, release, file.place)
+    report.add(rules.NO_VALUE_FILE.finding(place, name=release.applier, path=file.text, problem=problem))
     return None
 
 

