@@ -104,7 +104,8 @@ def diff(
 
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
-    path of the other side. One of them may be - for stdin. A folder with a kustomization is compiled as it is built.
+    path of the other side. One of them may be - for stdin. A folder with a kustomization is compiled as it is built, a
+    Helm chart as it is rendered.
 
     \b
     Examples:

@@ -279,7 +279,7 @@ def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
 
 entry_option = click.option(
     "--entry", "entries", multiple=True, metavar="NAME",
-    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
+    help="Of a repository: a folder, or what an Application, Kustomization or HelmRelease applies (may be repeated).",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ CHARTS_FOLDER = "charts"
 _REQUIREMENTS = "requirements.yaml"
 _LOCKS = ("Chart.lock", "requirements.lock")
 _LOCAL = "file://"
+# A name becomes that of a folder; Helm refuses all others.
+_PLAIN = re.compile(r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)*")
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_FILES = 10_000
 
@@ -89,7 +92,7 @@ def read_chart(folder: Path, root: Path) -> Chart:
     lacking = []
     for number, entry in enumerate(mappings(declaring.get("dependencies"))):
         name, repository = as_text(entry.get("name")), as_text(entry.get("repository"))
-        if name and name not in own:
+        if _PLAIN.fullmatch(name) and name not in own:
             place = locate(sources[0], ("dependencies", number)) if sources else Location(shown)
             local = _local(folder, repository)
             is_there = local is not None and (local / CHART_FILE).is_file()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import charts as rules
 from olmc.kube.builtin_kinds import builtin_kinds, versions_of
+from olmc.kube.names import is_dns1123_subdomain
 from olmc.load.charts import Chart, StagingError, read_chart, stage
 from olmc.load.files import MAX_FILE_BYTES, read_text
 from olmc.load.kustomization import relative_path, repository_of
@@ -87,6 +88,10 @@ def render(
     files += value_files
     command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
     if report.failed:
+        return Rendering((), files)
+    problems = is_dns1123_subdomain(release.name)
+    if problems:  # nor may it look like an option of a program
+        report.add(_refused(chart, Location(chart.path), f"{release.name!r} is no name for a release", command))
         return Rendering((), files)
     program, library = shutil.which("helm"), _library()
     if program is None and library is None:
@@ -270,7 +275,11 @@ def _by_library(folder: str, request: _Request) -> list[tuple[str, str]] | Outpu
     output = run(_script("helm", folder), seconds=SECONDS, most=MAX_FILE_BYTES, stdin=json.dumps(asked))
     if output.problem:
         return output
-    return [(name, text) for name, text in json.loads(output.text) if name.rpartition("/")[2] != _NOTES]
+    try:
+        texts = json.loads(output.text)
+    except ValueError:
+        return Output("", "Helm has said something else than what it was asked for")
+    return [(name, text) for name, text in texts if name.rpartition("/")[2] != _NOTES]
 
 
 def _manifests(staged: _Staged, texts: Iterable[tuple[str, str]], command: str, report: Report) -> Iterator[Manifest]:

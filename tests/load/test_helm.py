@@ -13,6 +13,7 @@ import pytest
 from scenarios import write
 
 from olmc.load import helm
+from olmc.load.charts import read_chart, stage
 from olmc.load.entries import RepositoryEntry, entries_at
 from olmc.load.locked_down import merged
 from olmc.load.workspace import load
@@ -250,6 +251,30 @@ def test_links_out_of_the_repository_are_not_followed(tmp_path: Path, monkeypatc
     workspace, messages = loaded(root / "charts/kettle")
     assert workspace.manifests == ()
     assert "the link secret.yaml leads out of the repository" in messages["OLMC185"]
+
+
+@pytest.mark.parametrize("name", ["--post-renderer=sh", "-h", "A b"])
+def test_a_release_is_never_called_like_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    spec = f"    helm: {{releaseName: '{name}'}}\n"
+    write(tmp_path, {**CHARTS, "app.yaml": application("prod", spec)})
+    (entry,) = entries_at(tmp_path)
+    workspace, messages = loaded(tmp_path, entry)
+    assert workspace.manifests == ()
+    assert f"'{name}' is no name for a release" in messages["OLMC185"]
+
+
+def test_a_dependency_is_never_written_out_of_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helm, "_library", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    names = ("../../out", "/out", "..", "a/../../b")
+    entries = "".join(f"- {{name: '{name}', repository: 'file://../common'}}\n" for name in names)
+    write(tmp_path, {**CHARTS, "charts/common/Chart.yaml": CHART})
+    write(tmp_path, {"charts/kettle/Chart.yaml": f"{CHART}dependencies:\n{entries}"})
+    assert read_chart(tmp_path / "charts/kettle", tmp_path).dependencies == ()
+    stage(read_chart(tmp_path / "charts/kettle", tmp_path), tmp_path / "copy/of/chart")
+    written = {path.relative_to(tmp_path / "copy").as_posix() for path in (tmp_path / "copy").rglob("*")}
+    assert all(path == "of" or path.startswith("of/chart") for path in written)
 
 
 def test_without_helm_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
