@@ -10,7 +10,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
@@ -29,6 +29,9 @@ _OFFLINE = {
 }  # fmt: skip
 _LINK, _SUBMODULE = "120000", "160000"
 _LFS = LFS_POINTER.encode()
+STREAM = "-"
+"""The side that is read from stdin."""
+
 _PREFIX = "git:"
 # A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
 _ALIKE = 0.5
@@ -67,6 +70,51 @@ def as_revision(side: str) -> Revision | None:
         if char == ":" and not depth:
             return Revision(rest[:number], rest[number + 1 :])
     return Revision(rest, None)
+
+
+def sides_of(side: str) -> tuple[str, str] | None:
+    """Both sides that one revision stands for: `git:A..B` two revisions, `git:A` it and the work tree.
+
+    None for a path. An end of a range that is left out is HEAD, as it is to git.
+    """
+    revision = as_revision(side)
+    if revision is None:
+        return None
+    path = "" if revision.path is None else f":{revision.path}"
+    first, dots, second = revision.ref.partition("..")
+    if dots:
+        return f"{_PREFIX}{first or 'HEAD'}{path}", f"{_PREFIX}{second or 'HEAD'}{path}"
+    return side, _in_work_tree(revision.path)
+
+
+def _in_work_tree(path: str | None) -> str:
+    """Where a path of a revision is in the work tree: from the top of the repository, or with a dot from here."""
+    if path is None or path == ".":
+        return "."
+    if path.startswith("./"):
+        return path.removeprefix("./") or "."
+    try:
+        top = top_of()
+    except GitError:
+        return path  # reading the revision says what is wrong
+    return path if top is None else os.path.relpath(top / path)
+
+
+def with_path(revision: Revision, other: str) -> Revision:
+    """The revision with a path from the top of the repository; raises GitError."""
+    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
+        return revision
+    if revision.path is not None:
+        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
+    beside = as_revision(other)
+    if beside is not None:
+        path = beside.path if beside.path is not None else "."
+        return with_path(revision._replace(path=path), other)
+    top = top_of()
+    there = Path("." if other == STREAM else other).resolve()
+    if top is not None and there.is_relative_to(top):
+        return revision._replace(path=there.relative_to(top).as_posix())
+    return revision._replace(path=folder_here())
 
 
 def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:

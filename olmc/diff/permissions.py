@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
-from olmc.diff import change_kinds as kinds
+from olmc.diff import permission_kinds as kinds
+from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
 from olmc.diff.change import DiffChange
-from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.diff.operators import DiffOperator
+from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
 from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import NamespacedName
@@ -32,6 +33,7 @@ from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, 
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
+NO_ACCOUNTS = Accounts({}, {})
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
@@ -135,17 +137,55 @@ def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[S
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}
 
 
-def permission_changes(old: SideAccess, new: SideAccess) -> Iterator[DiffChange]:
-    """How two sides differ in what they let whom do."""
+def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_ACCOUNTS) -> Iterator[DiffChange]:
+    """How two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which."""
+    for account, predecessor in known.renamed.items():
+        if _holds(new, account) or _holds(old, predecessor):
+            yield kinds.account_renamed(account, predecessor.name)
+    before = old
+    old = _with_new_names(old, known.renamed)
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
-        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level))
+        moved = _moved_from(holder, rule, before, known)
+        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level), moved)
     for holder, rule in _gained(new, old):
         yield kinds.permission_lost(holder.subject, holder.scope, rule)
     for holder in sorted(old.roles.keys() | new.roles.keys()):
-        before, after = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
-        yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(after - before))
-        yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(before - after))
+        was, now = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
+        yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(now - was))
+        yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(was - now))
+
+
+def _holds(side: SideAccess, subject: ObjectKey) -> bool:
+    return any(holder.subject == subject for holder in (*side.rules, *side.roles))
+
+
+def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) -> SideAccess:
+    """The access of a side with the names that its ServiceAccounts have on the other one."""
+    if not renamed:
+        return side
+    names = {was: now for now, was in renamed.items()}
+
+    def named(holder: ScopedSubject) -> ScopedSubject:
+        return holder._replace(subject=names.get(holder.subject, holder.subject))
+
+    return SideAccess(
+        {named(holder): rules for holder, rules in side.rules.items()},
+        {named(holder): roles for holder, roles in side.roles.items()},
+    )
+
+
+def _moved_from(holder: ScopedSubject, rule: PolicyRule, old: SideAccess, known: Accounts) -> str:
+    """The other ServiceAccount of the same operator that could do so before, "" if there was none.
+
+    What `default` gets, every pod of the namespace gets: that is a gain, whoever had it before.
+    """
+    if holder.subject.name == DEFAULT_ACCOUNT:
+        return ""
+    for account in known.before.get(holder.subject, ()):
+        if not subtract(rule, old.granted(holder._replace(subject=account))):
+            return account.name
+    return ""
 
 
 def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:

@@ -169,7 +169,7 @@ def open_first(browser: Page, count: int) -> None:
 @in_chromium
 def test_the_page_in_a_browser(browser: Page) -> None:
     """Objects open, folds unfold, and `/` leads to the filter, which filters changes and objects."""
-    assert shown(browser, "article li") == 15
+    assert shown(browser, "article li") == 16
     open_first(browser, 5)
     lines = browser.ask("document.querySelectorAll('table.beside tr.same').length")
     folded = browser.ask("Number(document.querySelector('.fold button').textContent.match(/\\d+/)[0])")
@@ -182,12 +182,12 @@ def test_the_page_in_a_browser(browser: Page) -> None:
     assert shown(browser, "article li") == 1
     assert 0 < shown(browser, "details.object") < 5
     assert browser.ask("[...document.querySelectorAll('section:not([hidden])')].map((each) => each.id).join()") == (
-        "permissions,matrix,objects"
+        "risk,matrix,objects"
     )
     browser.press("Escape")
-    assert shown(browser, "article li") == 15
+    assert shown(browser, "article li") == 16
     browser.ask("document.querySelector('input[value=breaking]').click()")
-    assert shown(browser, "article li") == 11
+    assert shown(browser, "article li") == 12
     assert browser.console == []
 
 
