@@ -115,8 +115,8 @@ def diff(
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
     path of the other side. git:A..B[:PATH] is both sides, and a revision alone is compared with the work tree. One of
-    them may be - for stdin. A folder with a kustomization is compiled as it is built. What waits for approval is shown
-    as it would be then, behind what comes without it.
+    them may be - for stdin. A folder with a kustomization is compiled as it is built, a Helm chart as it is
+    rendered. What waits for approval is shown as it would be then, behind what comes without it.
 
     \b
     Examples:

@@ -71,14 +71,15 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
-    path, beside, is_staged = _one_input(ctx, paths, entries)
+    path, beside, is_staged, release = _one_input(ctx, paths, entries)
     if is_staged and (update or pin is not None):
         raise click.UsageError("--update and --pin write into a workspace; give its directory as PATH.")
     given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"resolving {path}")
-        done = compile(path, options, given=given, obey_lock=not update and pin is None, beside=beside)
+        obey_lock = not update and pin is None
+        done = compile(path, options, given=given, obey_lock=obey_lock, beside=beside, release=release)
     tell(done.diagnostics)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:

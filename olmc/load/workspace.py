@@ -14,7 +14,15 @@ from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, PROJECT_FILE, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan, without_files
-from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
+from olmc.load.foreign import (
+    TEMPLATES_FOLDER,
+    foreign_file,
+    is_chart,
+    is_for_cluster,
+    kinds_in_templates,
+    unrendered_chart,
+    without_helm,
+)
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
@@ -30,13 +38,14 @@ from olmc.model.objects import (
     object_key,
     spec_of,
 )
-from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
+from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.load.policies import Installed
+    from olmc.load.releases import Release
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockFile
 
@@ -56,7 +65,7 @@ def load(
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
     beside: Path | None = None,
-    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (),
+    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -67,6 +76,7 @@ def load(
     workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed.
     """
     problem = no_folder(root)
     if problem:
@@ -83,16 +93,20 @@ def load(
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {}, [], is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    if kustomization is None:
+    kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
+    is_built = kustomization is not None or kinds is not None
+    if not is_built:
         whole = _without_parts(root, folder, reading, report)
         if whole is None:
             return Workspace((), {}, {})
         folder = whole
-    for part, add in _parts(folder):
-        add = _add_catalog_files if kustomization is not None and add is _add_files else add
+    for part, add in _parts(folder if kinds is None else without_helm(folder)):
+        add = _add_catalog_files if is_built and add is _add_files else add
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    elif kinds is not None:
+        _render(root, release, (kube_version, resources), kinds, reading, report)
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
@@ -269,14 +283,14 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
 def _without_parts(root: Path, folder: Folder, reading: _Reading, report: Report) -> Folder | None:
     """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
     repository with several workspaces in it, of which none is taken."""
-    from olmc.load.entries import find_entries, has_kustomizations, part_files, report_entries  # few have any
+    from olmc.load.entries import entries_to_choose, has_kustomizations, part_files, report_entries  # few have any
 
-    if not has_kustomizations(folder):
-        return folder
-    entries = find_entries(root, folder)
+    entries = entries_to_choose(root, folder)
     if entries:
         report_entries(entries, report)
         return None
+    if not has_kustomizations(folder):
+        return folder
     parts = part_files(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)
@@ -316,6 +330,21 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
     reading.manifests[:] = built.manifests
     reading.built.update(dict.fromkeys(built.files))
     reading.policies.extend([built.installed] if built.installed is not None else [])
+
+
+def _render(
+    root: Path, release: Release | None, target: tuple[str, Iterable[APIResource]], kinds: tuple[str, ...],
+    reading: _Reading, report: Report,
+) -> None:  # fmt: skip
+    """What a chart becomes takes the place of the manifests that are there."""
+    from olmc.load.helm import HelmTarget, render  # few workspaces are charts
+    from olmc.load.releases import OWN_VALUES
+
+    kube_version, resources = target
+    wanted = HelmTarget(kube_version or Options().kube_version, tuple(resources))
+    rendered = render(root, root, release or OWN_VALUES, wanted, kinds, report)
+    reading.manifests[:] = rendered.manifests
+    reading.built.update(dict.fromkeys(rendered.files))
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:

@@ -25,7 +25,7 @@ CHART_OF_OPERATORS = Rule(
     Severity.WARNING,
     "A Helm chart with objects of OLM that is not rendered",
     "not rendered: {count} in {path}; what would be asked of OLM by them is unknown ({kinds})",
-    "Render the chart with its values, and compile the outcome: `helm template {chart} > rendered.yaml`.",
+    "See what it becomes with its values: `olmc check {chart}`; with others: `helm template {chart} | olmc check -`.",
     "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. These "
     "speak of kinds of OLM, so operators may come from them that olmc knows nothing of.",
 )
