@@ -188,6 +188,10 @@ def _settle_workspace(
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
+    if options.state is not None:
+        from olmc.transition.succeed import successor_workspace  # most compilations are of a fresh cluster
+
+        workspace = successor_workspace(options.state, workspace, options)
     if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
         from olmc.proposed.v2alpha1.unknown_fields import check_v2alpha1  # hardly any workspace has such objects
 

@@ -16,7 +16,7 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COPIED_FROM
-from olmc.reconcile.loop import SettledCluster, may_be_copied
+from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at
@@ -72,17 +72,13 @@ def _why_no_copy(original: NamespacedName, namespace: str, cluster: Cluster) -> 
     if member is None:
         yield ExplanationLine(0, f"there is no {CSV_KIND} {original} any more")
         return
-    place = at(member.csv.source)
-    if not may_be_copied(member) or member.group is None:
-        reason = f"it is {member.phase} ({member.reason})" if member.phase else "it has no phase"
-        yield ExplanationLine(0, f"{CSV_KIND} {original} gets no copies: {reason}", place)
-        yield from deeper(of_csv(member, cluster))
-    elif not member.group.is_global and namespace not in member.group.targets:
+    # Of one that has no group, or failed because of it, the copies stay (observed-52).
+    if member.group is not None and not member.group.is_global and namespace not in member.group.targets:
         watched = ", ".join(member.group.targets) or "no namespace"
         text = f"OperatorGroup {member.group.name} of namespace {original.namespace} targets {watched}"
         yield ExplanationLine(0, text, at(member.group.source, "spec"))
     else:
-        yield ExplanationLine(0, f"copies of {CSV_KIND} {original} are switched off", place)
+        yield ExplanationLine(0, f"copies of {CSV_KIND} {original} are switched off", at(member.csv.source))
 
 
 def _not_made(maker: Maker, wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
@@ -293,6 +289,19 @@ def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
+
+
+def brought_names(wanted: Wanted, scene: ExplainContext) -> list[str]:
+    """The names of the objects of the wanted kinds that bundles and catalogs would bring."""
+    kinds = {kind.kind for kind in wanted.kinds}
+    names: set[str] = set()
+    for content in _contents(scene):
+        csv = Csv(content.csv.object)
+        names |= {str(obj.name) for obj in csv.deployments if "Deployment" in kinds}
+        names |= set(csv.service_account_names if "ServiceAccount" in kinds else ())
+        others = (object_key(manifest.object) for _, manifest in content.others)
+        names |= {key.name for key in others if key.kind in kinds}
+    return sorted(names)
 
 
 def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | None]:

@@ -17,15 +17,18 @@ from olmc.load.bundles import is_bundle
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.kustomization import (
     NAMES,
+    PART_FIELDS,
     KustomizationReference,
     is_remote,
     kustomization_in,
+    policy_references,
     read_kustomization,
     references,
 )
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of
+from olmc.model.objects import POLICY_GROUP, as_text, mapping, mappings, name_of, namespace_of, spec_of
+from olmc.model.operators import OLM_GROUP
 from olmc.yaml import locate, read
 
 _OLM_INPUT = re.compile(
@@ -37,6 +40,7 @@ _FLUX = "kustomize.toolkit.fluxcd.io/"
 _FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")
 _COMPONENT = "Component"
 _MOST = 40
+_MARKS = (OLM_GROUP, POLICY_GROUP)
 
 
 class Applier(NamedTuple):
@@ -60,12 +64,14 @@ class RepositoryEntry(NamedTuple):
 
 
 class _KustomizedFolder(NamedTuple):
-    """A folder with a kustomization: the folders and the files that it names, and what may stand in it unseen."""
+    """A folder with a kustomization: the folders and the files that it names, what may stand in it unseen, and which
+    of the files are no objects by themselves."""
 
     is_component: bool
     folders: tuple[str, ...]
     files: tuple[str, ...]
     has_remotes: bool
+    parts: tuple[str, ...] = ()
 
 
 def has_kustomizations(folder: Folder) -> bool:
@@ -76,8 +82,9 @@ def has_kustomizations(folder: Folder) -> bool:
 def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
-    An entry is what Argo CD or Flux apply, as far as objects in the repository say so, and every kustomization that no
-    other one takes in. Only those count in which there is something of OLM.
+    An entry is what Argo CD or Flux apply, as far as objects in the repository say so, every kustomization that no
+    other one takes in, and every folder with policies that is beside all of them. Only those count in which there is
+    something of OLM.
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
     appliers = _appliers(root, folder)
@@ -89,8 +96,23 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
         if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
     ]
     plain = [path for path in appliers if path not in nodes and _has_olm(root, folder, path)]
-    entries += (RepositoryEntry(path, appliers[path]) for path in plain)
+    plain += [path for path in _policy_folders(root, folder, nodes) if path not in appliers]
+    entries += (RepositoryEntry(path, appliers.get(path, ())) for path in plain)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
+
+
+def part_files(root: Path, folder: Folder) -> frozenset[str]:
+    """The files that kustomizations below a folder take for no objects: patches, settings of generators and
+    transformers, and what PolicyGenerators wrap.
+
+    Such files look like objects, and often lack what every object has.
+    """
+    parts: set[str] = set()
+    for below in _kustomized(folder):
+        if kustomization_in(root, below) is not None:
+            node = _node(root, below)
+            parts.update(node.parts)
+    return frozenset(parts)
 
 
 def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
@@ -140,15 +162,27 @@ def _node(root: Path, folder: Folder) -> _KustomizedFolder:
     name = next(name for name in NAMES if name in folder.files)
     content, _ = read_kustomization(root / folder.join(name), folder.join(name))
     folders, files, has_remotes = [], [], False
+    parts: list[str] = []
+    for reference in policy_references(content, root / folder.path):
+        path = _joined(folder.path, reference)
+        below = next((f for f in _folders(folder) if f.path == path), None)
+        if path is None:
+            has_remotes = True
+        elif below is not None and any(name in below.files for name in NAMES):
+            folders.append(path)
+        else:
+            parts += [path] if below is None else [below.join(name) for name in below.files]
+    files += parts
     for reference in references(content):
         path = _joined(folder.path, reference)
         if reference.is_chart or path is None:
             has_remotes = True
         elif path.endswith(SUFFIXES) or not reference.may_be_folder:
             files.append(path)
+            parts += [path] if reference.keys[0] in PART_FIELDS else []
         else:
             folders.append(path)
-    return _KustomizedFolder(content.get("kind") == _COMPONENT, tuple(folders), tuple(files), has_remotes)
+    return _KustomizedFolder(content.get("kind") == _COMPONENT, tuple(folders), tuple(files), has_remotes, tuple(parts))
 
 
 def _joined(folder: str, reference: KustomizationReference) -> str | None:
@@ -176,10 +210,28 @@ class _Holding(NamedTuple):
         return self.known.get(path, False)
 
 
-def _is_olm(root: Path, path: str) -> bool:
+def _policy_folders(root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder]) -> list[str]:
+    """The topmost folders with policies about OLM in files that belong to no kustomization."""
+    named = {file for node in nodes.values() for file in node.files}
+    topmost: list[str] = []
+    for below in _folders(folder):
+        is_part = any(_is_below(below.path, path) for path in (*nodes, *topmost))
+        paths = [below.join(name) for name in below.files] if below.path and not is_part else []
+        if any(path not in named and _is_olm(root, path, POLICY_GROUP) for path in paths):
+            topmost.append(below.path)
+    return topmost
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder in ("", path) or path.startswith(f"{folder}/")
+
+
+def _is_olm(root: Path, path: str, *marks: str) -> bool:
+    """Whether a file has something of OLM, which one of the marks shows: other APIs have Subscriptions as well."""
     if not path.endswith(SUFFIXES) or not (root / path).is_file():
         return False
-    return _OLM_INPUT.search(read_text(root, path, Report()) or "") is not None
+    text = read_text(root, path, Report()) or ""
+    return any(mark in text for mark in marks or _MARKS) and _OLM_INPUT.search(text) is not None
 
 
 def _has_olm(root: Path, folder: Folder, path: str) -> bool:

@@ -11,17 +11,20 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import building as rules
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.model.objects import KubernetesObject, as_text, name_of, namespace_of
+from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest
 from olmc.yaml import read
+
+if TYPE_CHECKING:
+    from olmc.load.policies import Installed
 
 SECONDS = 60
 """How long a build may take."""
@@ -35,10 +38,12 @@ _FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 
 class Build(NamedTuple):
-    """What a kustomization builds to, and the files that it was built of, relative to the workspace."""
+    """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
+    it install, which is among the manifests."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
+    installed: Installed | None = None
 
 
 class _Output(NamedTuple):
@@ -65,15 +70,73 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     if tool is None:
         report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
         return Build((), paths)
-    output = _run([*tool, *_RESTRICTED, str(kustomization.parent.resolve())])
+    output = _build_staged(tool, tree, kustomization) if tree.generated else _build_folder(tool, kustomization.parent)
     if output.problem:
         problem = _relative_to(root, output.problem)
         report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
         return Build((), paths)
     documents = read(shown, output.text, report)
     manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
-    origins = _Origins(root, tree)
-    return Build(tuple(origins.placed(manifests)), paths)
+    placed = tuple(_Origins(root, tree).placed(manifests))
+    if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
+        return Build(placed, paths)
+    installed = _installed_by_policies(placed, root, tree, report)
+    return Build((*placed, *installed.manifests), paths, installed)
+
+
+def _build_folder(tool: list[str], folder: Path) -> _Output:
+    return _run([*tool, *_RESTRICTED, str(folder.resolve())])
+
+
+def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> _Output:
+    """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
+    import tempfile
+
+    from olmc.load.policy_generators import GenerationError
+    from olmc.load.staged_kustomizations import staged
+
+    def run(folder: Path) -> str:
+        output = _build_folder(tool, folder)
+        if output.problem:
+            raise GenerationError(output.problem)
+        return output.text
+
+    with tempfile.TemporaryDirectory(prefix="olmc-policies-") as name:
+        place = Path(name).resolve()
+        try:
+            top, folder = staged(tree, kustomization, place, run)
+        except GenerationError as error:
+            return _Output("", str(error))
+        except OSError as error:
+            return _Output("", f"a copy of it can't be made: {error.strerror}")
+        output = _build_folder(tool, folder)
+        return output._replace(problem=output.problem.replace(str(place), str(top)))
+
+
+def _installed_by_policies(
+    manifests: tuple[Manifest, ...], root: Path, tree: KustomizationTree, report: Report
+) -> Installed:
+    """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
+    from olmc.load.policies import installed_by, is_policy, parts_of
+
+    written = list(_Origins(root, tree).written())
+    known = [*written, *(part for manifest in written if is_policy(manifest.object) for part in parts_of(manifest))]
+
+    def place_of(value: KubernetesObject, source: Source) -> Source:
+        if source.text:
+            return source
+        same = next((manifest.source for manifest in known if manifest.object == value), None)
+        return same or _changed_origin(value, known) or source
+
+    return installed_by(manifests, report, place_of)
+
+
+def _changed_origin(built: KubernetesObject, known: Iterable[Manifest]) -> Source | None:
+    """The file that an object comes from which a build has changed, None where several can be meant."""
+    if not name_of(built):
+        return None
+    paths = {other.source.path for other in known if name_of(other.object) and _is_origin(other.object, built)}
+    return Source(paths.pop(), "") if len(paths) == 1 else None
 
 
 class _Origins(NamedTuple):
@@ -85,19 +148,20 @@ class _Origins(NamedTuple):
     def placed(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects with their place: of one that the build leaves as it is, that in its file; of another one the
         file that it comes from, where only one can be meant, or else the kustomization."""
-        known = list(self._written())
+        known = list(self.written())
         for manifest in manifests:
             alike = [other for other in known if _is_origin(other.object, manifest.object)]
             same = [other for other in alike if other.object == manifest.object]
             if same:
                 yield same[-1]
-            elif len({other.source.path for other in alike}) == 1:
-                yield manifest._replace(source=Source(alike[0].source.path, ""))
             else:
-                yield manifest
+                yield manifest._replace(source=_changed_origin(manifest.object, alike) or manifest.source)
 
-    def _written(self) -> Iterator[Manifest]:
-        """OLM's objects in the files that the kustomizations name: those of which there is something to say."""
+    def written(self) -> Iterator[Manifest]:
+        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say.
+
+        Of what PolicyGenerators wrap there is whatever it is.
+        """
         for path in self.tree.files:
             if not path.name.endswith(SUFFIXES):
                 continue
@@ -105,7 +169,7 @@ class _Origins(NamedTuple):
                 text = path.read_text("utf-8")
             except (OSError, ValueError):
                 continue
-            if OLM_GROUP in text:
+            if self.tree.generated or OLM_GROUP in text or POLICY_GROUP in text:
                 shown = relative_path(path, self.root)
                 yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
 

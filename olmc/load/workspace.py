@@ -13,20 +13,30 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_whole_object, tool_lists
 from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
-from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.files import Folder, no_folder, read_text, scan, without_files
 from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
+from olmc.model.objects import (
+    POLICY_GROUP,
+    KubernetesObject,
+    as_text,
+    mapping,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
+    from olmc.load.policies import Installed
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockedImage, LockFile
 
@@ -66,18 +76,23 @@ def load(
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = _Reading({}, {}, {}, [], {}, [], {}, is_named=beside == root)
+    reading = _Reading({}, {}, {}, [], {}, [], {}, [], is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    if kustomization is None and _has_entries(root, folder, report):
-        return Workspace((), {}, {})
+    if kustomization is None:
+        whole = _without_parts(root, folder, reading, report)
+        if whole is None:
+            return Workspace((), {}, {})
+        folder = whole
     for part, add in _parts(folder):
         add = _add_catalog_files if kustomization is not None and add is _add_files else add
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
             add(beside, part, reading._replace(is_named=True), report)
+    _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = _by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = _load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
@@ -92,9 +107,13 @@ def load(
         served |= _image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
     served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
-    return Workspace(kept, reading.bundles, served, lock.operators, images, vendored, inputs, cluster_catalogs=there)
+    return Workspace(
+        kept, reading.bundles, served, lock.operators, images, vendored, inputs,
+        cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
+    )  # fmt: skip
 
 
 def is_empty(workspace: Workspace) -> bool:
@@ -187,7 +206,8 @@ class _Reading(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
-    were built of. `is_named`: the files are named by the user, so that none is of another tool.
+    were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
+    another tool.
     """
 
     bundles: dict[str, Bundle]
@@ -197,6 +217,7 @@ class _Reading(NamedTuple):
     files: dict[str, None]
     unused: list[Unused]
     built: dict[str, None]
+    policies: list[Installed]
     is_named: bool = False
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
@@ -277,13 +298,46 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
             _add_text(path, text, reading, report)
 
 
-def _has_entries(root: Path, folder: Folder, report: Report) -> bool:
-    """Whether this is a repository with several workspaces in it, of which none is taken: that is reported."""
-    from olmc.load.entries import find_entries, has_kustomizations, report_entries  # few repositories have any
+def _without_parts(root: Path, folder: Folder, reading: _Reading, report: Report) -> Folder | None:
+    """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
+    repository with several workspaces in it, of which none is taken."""
+    from olmc.load.entries import find_entries, has_kustomizations, part_files, report_entries  # few have any
 
-    entries = find_entries(root, folder) if has_kustomizations(folder) else ()
-    report_entries(entries, report)
-    return bool(entries)
+    if not has_kustomizations(folder):
+        return folder
+    entries = find_entries(root, folder)
+    if entries:
+        report_entries(entries, report)
+        return None
+    parts = part_files(root, folder)
+    reading.built.update(dict.fromkeys(sorted(parts)))
+    return without_files(folder, parts)
+
+
+def _add_installed_by_policies(reading: _Reading, report: Report, built: int) -> None:
+    """What policies of Open Cluster Management put into the cluster counts beside them; of those that were built first,
+    the build says so itself."""
+    others = reading.manifests[built:]
+    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
+        from olmc.load.policies import installed_by  # few workspaces have any
+
+        installed = installed_by(others, report)
+        reading.manifests.extend(installed.manifests)
+        reading.policies.append(installed)
+
+
+def _installed_from_catalogs(
+    reading: _Reading, served: Mapping[str, Catalog], manifests: Sequence[Manifest], report: Report
+) -> tuple[Manifest, ...]:
+    """What OperatorPolicies install that leave it to the catalogs which of them has their package."""
+    waiting = [policy for part in reading.policies for policy in part.waiting]
+    if not waiting:
+        return ()
+    from olmc.load.policies import installed_from
+
+    installed = installed_from(waiting, served, manifests, report)
+    reading.policies.append(installed)
+    return installed.manifests
 
 
 def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -> None:
@@ -293,6 +347,7 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
     reading.built.update(dict.fromkeys(built.files))
+    reading.policies.extend([built.installed] if built.installed is not None else [])
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:

@@ -22,6 +22,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.model.options import Profile
+from olmc.model.workspace import PolicyApproval
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Candidate, Catalog
@@ -237,6 +238,14 @@ class CsvState(NamedTuple):
         return next(again, own) if self.phase == "InstallReady" else own
 
 
+class CopiedCsv(NamedTuple):
+    """A copied CSV that the workspace has: the namespace that it is from, the object, and where it stands."""
+
+    home: str
+    object: KubernetesObject
+    source: Source | None
+
+
 class Cluster(NamedTuple):
     """Everything that exists, split by who looks after it.
 
@@ -247,9 +256,9 @@ class Cluster(NamedTuple):
     owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
     `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
-    approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has, with the
-    namespace each is from. `installed`: CSVs that came by an Install and need no group. CSVs stand in the order in
-    which they arrived.
+    approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has.
+    `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. CSVs stand in the
+    order in which they arrived.
     """
 
     profile: Profile
@@ -267,8 +276,9 @@ class Cluster(NamedTuple):
     adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
     retired: tuple[Csv, ...] = ()
-    copies: Mapping[NamespacedName, str] = MappingProxyType({})
+    copies: Mapping[NamespacedName, CopiedCsv] = MappingProxyType({})
     installed: frozenset[NamespacedName] = frozenset()
+    approvals: tuple[PolicyApproval, ...] = ()
 
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""

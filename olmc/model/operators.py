@@ -337,7 +337,7 @@ class OperatorGroup(NamedTuple):
 
     `targets`: status.namespaces, sorted; `("",)` for all namespaces, `()` when nothing matches or the sync failed.
     `problem`: why the group's sync ends early ("" when it doesn't); `missing_account`: its serviceAccountName when that
-    account does not exist.
+    account does not exist; `recorded`: the status.namespaces that it came with.
     """
 
     object: KubernetesObject
@@ -345,6 +345,7 @@ class OperatorGroup(NamedTuple):
     targets: tuple[str, ...]
     problem: str = ""
     missing_account: str = ""
+    recorded: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -210,13 +210,24 @@ class Inputs(NamedTuple):
     built: frozenset[str] = frozenset()
 
 
+class PolicyApproval(NamedTuple):
+    """That a policy approves InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
+    `upgrades` says whether also when the operator is there already (R-OCM-9)."""
+
+    namespace: str
+    name: str
+    csvs: tuple[str, ...] = ()
+    upgrades: bool = False
+
+
 class Workspace(NamedTuple):
     """What `load` found.
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
-    `cluster_catalogs` the CatalogSources that the cluster has already.
+    `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
     """
 
     manifests: tuple[Manifest, ...]
@@ -228,3 +239,5 @@ class Workspace(NamedTuple):
     inputs: Inputs = Inputs()
     asked_catalogs: frozenset[CatalogKey] = frozenset()
     cluster_catalogs: tuple[Manifest, ...] = ()
+    approvals: tuple[PolicyApproval, ...] = ()
+    is_live: bool = False

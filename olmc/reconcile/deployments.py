@@ -14,6 +14,7 @@ from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
     annotations_of,
+    labels_of,
     mapping,
     mappings,
     metadata_of,
@@ -22,10 +23,12 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
-from olmc.olm.naming import csv_reference, group_annotations, managed_labels, owner_labels
+from olmc.olm.naming import csv_reference, deployment_spec_hash, group_annotations, managed_labels, owner_labels
 from olmc.reconcile.requirements import predecessors
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
 
+SPEC_HASH = "olm.deployment-spec-hash"
+CA_HASH = "olmcahash"
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 # Behind a field of `deploy.config.applied`: from 0.15 to 0.17 a config without resources emptied those of the CSV.
 WIPING = "!"
@@ -218,7 +221,7 @@ def written_deployment(
     template = dict(mapping(spec.get("template")))
     annotations = template_annotations(profile, template, _csv_annotations(cluster, csv), serving=serving)
     if serving:
-        annotations["olmcahash"] = UNKNOWN_CA_HASH
+        annotations[CA_HASH] = UNKNOWN_CA_HASH
     template["metadata"] = {**metadata_of(template), "annotations": dict(sorted(annotations.items()))}
     labels = {
         # Owner labels win over those of the CSV, or OLM would not find the Deployment again (R-DEP-1).
@@ -297,6 +300,36 @@ def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> 
         {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
     )
     return DeploymentRefusal(invalid_text("Deployment", "apps", metadata["name"], errors), entry_keys)
+
+
+def is_written(csv: Csv, cluster: Cluster, options: Options) -> bool:
+    """Whether all Deployments of a CSV exist as OLM would write them, so that it writes none (observed-58)."""
+    for item in csv.deployments:
+        key = ObjectKey("apps", "Deployment", csv.namespace, item.name)
+        stored = cluster.objects.get(key)
+        if stored is None:
+            return False
+        labels = labels_of(stored.object)
+        is_own = owner_labels(cluster.profile, csv.name, csv.namespace).items() <= labels.items()
+        # Over the hash of a CA that nobody knows there is none to compare (R-DEP-10).
+        digest = labels.get(SPEC_HASH)
+        if not is_own or (digest and digest != _hash_beside(cluster, options, csv, item, stored.object)):
+            return False
+    return True
+
+
+def _hash_beside(
+    cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, stored: KubernetesObject
+) -> str:
+    """The hash of what OLM would write for an entry, with the CA that the Deployment has."""
+    spec = written_deployment(cluster, options, csv, item)["spec"]
+    known = annotations_of(mapping(spec_of(stored).get("template"))).get(CA_HASH)
+    template = spec["template"]
+    annotations = annotations_of(template)
+    if known is not None and CA_HASH in annotations:
+        metadata = {**template["metadata"], "annotations": {**annotations, CA_HASH: known}}
+        spec = {**spec, "template": {**template, "metadata": metadata}}
+    return deployment_spec_hash(cluster.profile, spec)
 
 
 def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[CsvState]) -> KubernetesObject | None:

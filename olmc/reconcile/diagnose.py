@@ -21,6 +21,7 @@ from olmc.model.objects import CatalogKey, Origin, mappings, texts
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
+from olmc.reconcile.apply_step import way_out
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
@@ -202,7 +203,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             yield waiting(plan)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
-        place, hint = failed_step(plan), rules.FAILED_STEP_HINT
+        place, hint = failed_step(plan), way_out(plan.cause)
         if plan.cause is PlanFault.UNMANAGED:
             groups = cluster.groups_in(plan.namespace)
             place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT

@@ -3,7 +3,7 @@ APIs (R-CSV-13, R-CSV-24, R-CAT-752)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from olmc.model.cluster import Cluster, NamespacedName, namespaced_name
 from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
@@ -60,7 +60,15 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
         if kept is not None:
             objects[key] = kept
+    gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
+    objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
     return cluster._replace(csvs=csvs, members=members, objects=objects, retired=(*cluster.retired, csv))
+
+
+def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
+    """Whether an object belongs to one of the API services alone, as the ClusterRoles of their APIs do (R-CR-4)."""
+    owners = owner_references(rendered.object) if services else []
+    return bool(owners) and all(ref.get("kind") == "APIService" and ref.get("name") in services for ref in owners)
 
 
 def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:

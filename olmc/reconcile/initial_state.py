@@ -12,6 +12,7 @@ from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
+    CopiedCsv,
     CsvState,
     InstallPlan,
     NamespacedName,
@@ -39,6 +40,7 @@ from olmc.model.objects import (
     object_key,
     spec_of,
     status_of,
+    texts,
 )
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options, Profile
@@ -121,10 +123,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     namespaces = _namespaces(manifests, objects, options, report)
     # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
     # R-OG-8).
-    groups = [
-        with_targets(OperatorGroup(stored_group(m, profile, report), m.source, ()), namespaces, objects)
-        for m in by_kind.get("OperatorGroup", ())
-    ]
+    groups = [with_targets(_group(m, profile, report), namespaces, objects) for m in by_kind.get("OperatorGroup", ())]
     arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
@@ -143,6 +142,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
         members={namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
+        approvals=workspace.approvals,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
 
@@ -170,6 +170,11 @@ def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozens
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
     return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
+
+
+def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGroup:
+    recorded = tuple(texts(status_of(manifest.object).get("namespaces")))
+    return OperatorGroup(stored_group(manifest, profile, report), manifest.source, (), recorded=recorded)
 
 
 def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:
@@ -206,11 +211,11 @@ def _is_copy(obj: KubernetesObject) -> bool:
     return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 
 
-def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, str]]:
+def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
-    for csv in (Csv(manifest.object) for manifest in manifests if _is_copy(manifest.object)):
-        labels = csv.labels
-        yield namespaced_name(csv), labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
+    for csv in (Csv(manifest.object, manifest.source) for manifest in manifests if _is_copy(manifest.object)):
+        home = csv.labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
+        yield namespaced_name(csv), CopiedCsv(home, csv.object, csv.source)
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:

@@ -26,7 +26,13 @@ from olmc.model.objects import (
 from olmc.model.operators import CONVERSION, OLM_GROUP, Csv, OperatorGroup, WebhookDescription
 from olmc.model.options import Options, Profile, minor_of
 from olmc.olm.naming import group_annotations
-from olmc.reconcile.deployments import existing_deployment, refusal, template_annotations, written_deployment
+from olmc.reconcile.deployments import (
+    existing_deployment,
+    is_written,
+    refusal,
+    template_annotations,
+    written_deployment,
+)
 from olmc.reconcile.operator_groups import Failure, account_exists
 from olmc.reconcile.requirements import owned_by_others, predecessors
 from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_descriptions
@@ -171,7 +177,7 @@ def install(
     if problem:
         return _fail(problem, None)
     forbidden = _forbidden(csv, group, access)
-    if forbidden:
+    if forbidden and not is_written(csv, cluster, options):
         # The prefix stands there twice: this error is wrapped on its way once more than others (R-CSV-20).
         text = f"install strategy failed: install strategy failed: {forbidden}"
         known = _NO_RETRY in cluster.profile.csv_reasons

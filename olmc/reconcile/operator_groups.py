@@ -122,22 +122,25 @@ def with_targets(
     # The order is that of OLM's sync, whose first error ends it: no targets, and CSVs without a status (R-OG-5,
     # R-CSV-6).
     if account and not account_exists(objects, group.namespace, account):
-        return OperatorGroup(group.object, group.source, (), f"ServiceAccount {account} not found", account)
+        # What the status says of namespaces is left as it was (observed-58).
+        missing = f"ServiceAccount {account} not found"
+        return group._replace(targets=group.recorded, problem=missing, missing_account=account)
+    group = group._replace(targets=(), problem="", missing_account="")
     selector = mapping(spec.get("selector"))
     invalid = problem(selector)
     if invalid:
-        return OperatorGroup(group.object, group.source, (), invalid)
+        return group._replace(problem=invalid)
     listed = texts(spec.get("targetNamespaces"))
     if "" in listed:
         text = f"TargetNamespaces cannot contain NamespaceAll: [{' '.join(listed)}]"
-        return OperatorGroup(group.object, group.source, (), text)
+        return group._replace(problem=text)
     # Targets need not exist, and duplicates no API server would take (R-OG-1, R-OG-3).
     if listed:
-        return OperatorGroup(group.object, group.source, tuple(sorted(listed, key=_bytes)))
+        return group._replace(targets=tuple(sorted(listed, key=_bytes)))
     if is_empty(selector):
-        return OperatorGroup(group.object, group.source, ("",))
+        return group._replace(targets=("",))
     selected = [name for name, labels in namespaces.items() if matches(selector, labels)]
-    return OperatorGroup(group.object, group.source, tuple(sorted(selected, key=_bytes)))
+    return group._replace(targets=tuple(sorted(selected, key=_bytes)))
 
 
 def gets_roles(group: OperatorGroup) -> bool:

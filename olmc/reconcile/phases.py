@@ -61,8 +61,11 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
 def _with_list(member: CsvState, earlier: CsvState | None) -> CsvState:
     """A CSV with the list of requirements that it has: OLM writes it again only along with a change of phase, reason or
     message (observed-17)."""
-    same = earlier is not None and earlier[2:5] == member[2:5]
-    return member._replace(requirements=earlier.requirements) if same and earlier and earlier.requirements else member
+    if earlier is None or not earlier.requirements:
+        return member
+    # A CSV that fails before its requirements are asked for keeps the list that it has (observed-52).
+    same = earlier[2:5] == member[2:5] or (member.phase == "Failed" and not member.requirements)
+    return member._replace(requirements=earlier.requirements) if same else member
 
 
 class ServedAPI(NamedTuple):
@@ -106,7 +109,7 @@ def _judge_all(
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _fail_forward(_judge(csv, cluster, options, context, provided, served, members), cluster)
+        member = _judge(csv, cluster, options, context, provided, served, members)
         members[name] = member
         before = NamespacedName(name.namespace, csv.replaces)
         # A CSV that works is being replaced as soon as one exists that names it, whatever becomes of that (R-CSV-19);
@@ -154,12 +157,14 @@ def _judge(
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
     group_is_optional = needs_no_group(csv, cluster, options)
     if group_is_optional and not cluster.groups_in(csv.namespace):
-        return _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
+        alone = _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
+        return _fail_forward(alone, cluster)
     if not isinstance(group, OperatorGroup):
         return _fail(csv, None, group)
     # The sync of the group ends before it writes its namespaces, and OLM waits for these in vain (R-CSV-6).
     if group.problem:
-        return CsvState(csv, group, "", "", "")
+        earlier = cluster.members.get(namespaced_name(csv))
+        return earlier._replace(group=group) if earlier is not None else CsvState(csv, group, "", "", "")
     failure = None if group_is_optional else install_mode_failure(csv, group)
     if failure:
         return _fail(csv, group, failure)
@@ -167,7 +172,8 @@ def _judge(
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
         return _fail(csv, group, verdict.failure)
-    return _through_phases(csv, group, cluster, options, context, served, members)
+    # What its group makes of a CSV comes first in every sync, so one that fails by it is never replaced (observed-51).
+    return _fail_forward(_through_phases(csv, group, cluster, options, context, served, members), cluster)
 
 
 def _through_phases(

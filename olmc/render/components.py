@@ -52,7 +52,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
     cluster = context.cluster
     csvs = {*cluster.csvs, *homes_of_copies(context)}
     # What copies owned whose original an Install brought goes on to its Operator (R-OPERATOR-19).
-    csvs |= {name for name, home in cluster.copies.items() if NamespacedName(home, name.name) in cluster.installed}
+    csvs |= {name for name, c in cluster.copies.items() if NamespacedName(c.home, name.name) in cluster.installed}
     for key, entry in cluster.objects.items():
         if (
             key == OLMCONFIG
@@ -182,7 +182,7 @@ def label_components(context: RenderContext, objects: Sequence[Rendered]) -> lis
         return list(objects)
     plans = _plan_labels(context)
     labelled = [_label(context, entry, plans) for entry in objects]
-    return [*labelled, *_operators(labelled, context.profile)]
+    return [*labelled, *_operators(labelled, context)]
 
 
 def _plan_labels(context: RenderContext) -> dict[NamespacedName, set[str]]:
@@ -242,7 +242,8 @@ def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObje
     return keys | context.cluster.adopted.get(identity, frozenset())
 
 
-def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Rendered]:
+def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[Rendered]:
+    profile = context.profile
     # By label and not by owner: whatever carries it is listed, whoever has put it there (R-COMP-5).
     refs: dict[str, list[dict[str, Any]]] = {}
     for entry in objects:
@@ -251,6 +252,10 @@ def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Render
             for key in labels_of(obj):
                 if key.startswith(COMPONENT_PREFIX):
                     refs.setdefault(key, []).append(_reference(obj))
+    # Nobody deletes an Operator: one that has no components any more lists none (observed-60).
+    for entry in context.cluster.objects.values():
+        if entry.object["kind"] == "Operator" and entry.object["apiVersion"] == profile.operator_api:
+            refs.setdefault(COMPONENT_PREFIX + entry.identity.name, [])
     for key in sorted(refs) if profile.operator_api else ():
         ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))
         selector = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
@@ -259,7 +264,7 @@ def _operators(objects: Sequence[Rendered], profile: Profile) -> Iterator[Render
             "kind": "Operator",
             "metadata": {"name": key.removeprefix(COMPONENT_PREFIX)},
             "spec": {},
-            "status": {"components": {"labelSelector": selector, "refs": ordered}},
+            "status": {"components": {"labelSelector": selector, **({"refs": ordered} if ordered else {})}},
         }
         yield rendered(obj, STAGE, "R-COMP-5", None)
 

@@ -103,7 +103,10 @@ def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
         # OLM annotates every CSV of a namespace before it asks whether the group can have it as a member (R-OG-10). Of
         # several groups each overwrites what the other wrote, for ever; one of them has to be shown.
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go
-        for group in cluster.groups_in(member.csv.namespace)[-1:]:
+        groups = cluster.groups_in(member.csv.namespace)
+        known = [group for group in groups if group.name == annotations.get("olm.operatorGroup")]
+        # A group that comes second finds the CSV failed, which keeps the annotations that it has (observed-52).
+        for group in known or groups[-1:]:
             annotations |= group_annotations(cluster.profile, group)
     if annotations:
         metadata["annotations"] = annotations

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.model.cluster import CsvState, NamespacedName
+from olmc.model.cluster import CopiedCsv, CsvState, NamespacedName
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -67,6 +67,29 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
             yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
+    for _, kept in sorted(kept_copies(context).items()):
+        yield rendered(kept.object, "copied_csvs", "observed-52", kept.source)
+
+
+_FOLLOWING = "TooManyOperatorGroups"
+
+
+def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
+    """The copies of the workspace that OLM leaves alone, since it does not know any more for whom the original works:
+    it has not one group, or none with targets (observed-52, observed-72)."""
+    kept = {}
+    for name, copy in context.cluster.copies.items():
+        member = context.cluster.members.get(NamespacedName(copy.home, name.name))
+        if member is None or name in context.cluster.csvs or name.namespace not in context.cluster.namespaces:
+            continue
+        group = member.group
+        if group is None or group.problem or not group.targets or not may_be_copied(member):
+            if member.reason == _FOLLOWING:
+                status = {**status_of(context.csvs[NamespacedName(copy.home, name.name)])}
+                status |= filled(context.profile.copied_status, csv_ns=copy.home)
+                copy = copy._replace(object={**copy.object, "status": status})
+            kept[name] = copy
+    return kept
 
 
 def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
@@ -87,11 +110,12 @@ def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
 
 def homes_of_copies(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that there are in the end, each with the namespace of the original."""
-    return {
+    made = {
         NamespacedName(target, name.name): name.namespace
         for name, member in context.cluster.members.items()
         for target in copy_targets(context, member)
     }
+    return made | {name: copy.home for name, copy in kept_copies(context).items()}
 
 
 def copies_disabled(context: RenderContext) -> bool:
@@ -187,7 +211,8 @@ def _homes(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
     # OLM's copies in the workspace need a stand-in as well: what they own lies there beside them, and would go with
     # them.
-    given = {name: home for name, home in context.cluster.copies.items() if name not in context.cluster.csvs}
+    copies = context.cluster.copies.items()
+    given = {name: copy.home for name, copy in copies if name not in context.cluster.csvs}
     return given | homes_of_copies(context)
 
 

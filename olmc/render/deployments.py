@@ -30,13 +30,12 @@ from olmc.olm.naming import (
     owner_reference,
     with_labels,
 )
-from olmc.reconcile.deployments import written_deployment
+from olmc.reconcile.deployments import SPEC_HASH, written_deployment
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, Serving, serving_deployments, servings
 from olmc.render.context import RenderContext, rendered
 
 STAGE = "deployments"
-SPEC_HASH = "olm.deployment-spec-hash"
 
 
 def deployments(context: RenderContext) -> Iterator[Rendered]:

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.model.cluster import namespaced_name
-from olmc.model.objects import GVK, RBAC_V1, KubernetesObject, ObjectKey, Origin, Rendered, labels_of
+from olmc.model.objects import (
+    GVK,
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    Origin,
+    Rendered,
+    labels_of,
+    mappings,
+    object_key,
+)
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Profile
 from olmc.olm.naming import gvk_hash, operator_group_role_name, with_labels
@@ -39,7 +49,7 @@ def operator_groups(context: RenderContext) -> Iterator[Rendered]:
             continue
         apis = _aggregated_apis(context, group)
         for suffix in SUFFIXES:
-            role = _cluster_role(context.profile, group, suffix, apis)
+            role = _cluster_role(context, group, suffix, apis)
             yield rendered(role, STAGE, "R-OG-17", group.source, origin=Origin.OPERATOR_GROUP)
 
 
@@ -99,7 +109,8 @@ def _aggregated_apis(context: RenderContext, group: OperatorGroup) -> frozenset[
     return parse_apis(_annotation(context, group) or "") | provided
 
 
-def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
+def _cluster_role(context: RenderContext, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> KubernetesObject:
+    profile = context.profile
     name = operator_group_role_name(profile, group.namespace, group.name, suffix)
     labels = filled(profile.og_clusterrole_labels, og=group.name, og_ns=group.namespace)
     metadata = with_labels({"name": name}, labels)
@@ -109,7 +120,11 @@ def _cluster_role(profile: Profile, group: OperatorGroup, suffix: str, apis: fro
     selectors = [{"matchLabels": labels} for labels in _aggregated(profile, group, suffix, apis)]
     if selectors:
         role["aggregationRule"] = {"clusterRoleSelectors": selectors}
-    return role
+        return role
+    # Once nobody aggregates any more, the role keeps what it had last (observed-60).
+    stored = context.cluster.objects.get(object_key(role))
+    rules = mappings(stored.object.get("rules")) if stored is not None else []
+    return {**role, "rules": rules} if rules else role
 
 
 def _aggregated(profile: Profile, group: OperatorGroup, suffix: str, apis: frozenset[GVK]) -> list[dict[str, str]]:

@@ -118,7 +118,8 @@ def rewriting(
         kept = [each for each in objects if not _is_v1_operator(each, names) and each.identity not in left_out]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         mine = labelled([*kept, *installs], found.labels, frozenset(keys))
-        mine = without_copies(mine, keys, world.cluster.copies)
+        homes = {name: copy.home for name, copy in world.cluster.copies.items()}
+        mine = without_copies(mine, keys, homes)
         seen = [_with_crd_status(each, world.cluster) for each in mine]
         operators = [_operator(outcome, seen, world.cluster, found.differing, options) for outcome in found.outcomes]
         return [*mine, *operators]

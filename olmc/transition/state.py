@@ -1,0 +1,46 @@
+"""The state that a compilation ends in, as another one begins with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from olmc.kube.selectors import matches
+from olmc.model.cluster import Cluster
+from olmc.model.diagnostics import Source
+from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
+from olmc.model.state import ClusterState
+from olmc.model.workspace import Manifest
+
+
+def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Manifest]) -> ClusterState:
+    """The state that a compilation ends in: its objects, with Secrets as they are stored, and its manifests."""
+    known: dict[ObjectKey, Manifest] = {}
+    for entry in objects:
+        key = entry.identity
+        stored = cluster.objects.get(key) if (key.group, key.kind) == ("", "Secret") else None
+        place = entry.provenance.place
+        known[key] = Manifest((stored or entry).object, place.source if place is not None else Source("", ""))
+    return ClusterState(
+        with_aggregated_rules(known), {object_key(manifest.object): manifest.object for manifest in applied}
+    )
+
+
+def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+    """The objects with the rules that the controller of Kubernetes fills into ClusterRoles which select others."""
+    roles = {key: m.object for key, m in sorted(objects.items()) if (key.group, key.kind) == (RBAC, "ClusterRole")}
+    for key, role in roles.items():
+        selectors = mappings(mapping(role.get("aggregationRule")).get("clusterRoleSelectors"))
+        if selectors and not role.get("rules"):
+            rules: list[Mapping[str, Any]] = []
+            for selected in _selected(selectors, key, roles):
+                rules += (rule for rule in mappings(selected.get("rules")) if rule not in rules)
+            objects[key] = objects[key]._replace(object={**role, "rules": rules})
+    return objects
+
+
+def _selected(
+    selectors: Iterable[Mapping[str, Any]], own: ObjectKey, roles: Mapping[ObjectKey, KubernetesObject]
+) -> Iterator[KubernetesObject]:
+    for selector in selectors:
+        yield from (role for key, role in roles.items() if key != own and matches(selector, labels_of(role)))
