@@ -154,10 +154,9 @@ def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
-    """The objects, and the Deployments of operators that neither side installs."""
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone."""
     was, now = not_installed(before, old), not_installed(after, new)
-    both = sorted(was.keys() & now.keys())
-    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
