@@ -112,6 +112,7 @@ MODULES = {
     "check": "check",
     "completion": "reference",
     "diff": "diff",
+    "plan": "plan",
     "explain": "reference",
     "fn": "pipelines",
     "get": "installed",

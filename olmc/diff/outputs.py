@@ -231,10 +231,11 @@ def _escaped(text: str) -> str:
 
 def as_json(difference: Difference) -> str:
     """The whole difference, with nothing cut."""
-    return json_text(_data(difference), default=str) + "\n"
+    return json_text(as_data(difference), default=str) + "\n"
 
 
-def _data(difference: Difference) -> dict[str, Any]:
+def as_data(difference: Difference) -> dict[str, Any]:
+    """The whole difference in the format of `schemas/diff.schema.json`."""
     return {
         "version": FORMAT_VERSION,
         "old": difference.old.name,
