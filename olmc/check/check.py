@@ -21,6 +21,7 @@ from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.load.update_graphs import check_update_graphs
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -137,6 +138,8 @@ def check_directory(
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     older = older_bundles(workspace) if not scope.all_versions else ()
     is_author = is_of_author(workspace) if scope.author is None else scope.author
+    graphs = Report()  # of all versions
+    check_update_graphs(root, workspace, indexing, graphs)
     workspace = without_bundles(workspace, older)
     of_compiler = (*compiled.diagnostics, *compiled.suppressed)
     report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
@@ -144,6 +147,7 @@ def check_directory(
     validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
+    report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective), report)
     done = apply_suppressions(root, report, config)

@@ -112,7 +112,7 @@ def plan(
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
-    return compile(one.root, options, given=given, beside=one.beside)
+    return compile(one.root, options, given=given, beside=one.beside, release=one.release)
 
 
 def _side(paths: tuple[Path, ...], done: Compilation) -> Any:

@@ -16,6 +16,7 @@ from olmc.diff.metadata import loses_channel, needed_changes
 from olmc.diff.operators import DiffOperator, heads, properties_of
 from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
+from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
 from olmc.graph.upgrade_graph import version_in
 from olmc.model.cluster import NamespacedName
@@ -241,7 +242,11 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
         failure = _failure(pair.new)
         # What couldn't be resolved before is no change.
         if failure and (pair.old is None or not _failure(pair.old)):
-            yield kinds.resolution_fails(pair.identity, failure)
+            catalog = unknown_catalog(failure)
+            if catalog:
+                yield resolution_unknown(pair.identity, catalog)
+            else:
+                yield kinds.resolution_fails(pair.identity, failure)
 
 
 def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:

@@ -126,7 +126,8 @@ class LockedImage(NamedTuple):
 
     `image` is the reference as the workspace has it, `kind` what it holds, `digest` that of the manifest or index which
     the reference named, `platform` the one chosen from an index ("" where there was no choice), `content` the digest of
-    the files taken out of it.
+    the files taken out of it. `packages` says how many of a catalog's were taken ("2 of 37"), "" for all; `file` from
+    which file it came in place of an image, and then `digest` is that of its content.
     """
 
     image: str
@@ -134,6 +135,8 @@ class LockedImage(NamedTuple):
     digest: str
     platform: str
     content: str
+    packages: str = ""
+    file: str = ""
 
 
 class Lock(NamedTuple):

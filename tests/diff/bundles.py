@@ -43,7 +43,7 @@ def write_bundle(folder: Path, short: Mapping[str, Any]) -> None:
         "install": {
             "strategy": "deployment",
             "spec": {
-                "deployments": [_deployment(*item, short) for item in short.get("pods", {"kettle": {}}).items()],
+                "deployments": [_deployment(name, pod, short) for name, pod in short.get("pods", {"kettle": {}}).items()],
                 "clusterPermissions": [
                     {"serviceAccountName": account, "rules": [_rule(*rule) for rule in rules]}
                     for account, rules in short.get("rules", {}).items()
