@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bundles import HERE, pair_difference
-from kit import compared, crd
+from bundles import pair_difference
+from kit import HERE, compared, crd
 from test_changes import rbac
 
 from olmc.diff.compare import Difference
