@@ -13,7 +13,7 @@ from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffCha
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, identical, path_text, same
-from olmc.diff.derived import without_derived
+from olmc.diff.derived import is_certificate, without_derived
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
@@ -196,7 +196,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     owned = owned_apis(pair.new or pair.old or {}, owners.new if pair.new is not None else owners.old)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known)
