@@ -35,6 +35,7 @@ class Reason(StrEnum):
     SCAFFOLDED = "scaffolded"
     TOOLS = "tools"
     COPY = "copy"
+    REFUSED = "refused"
     LINK = "link"
     SUBMODULE = "submodule"
     TEMPLATE = "template"
@@ -66,6 +67,7 @@ _TEXTS = {
     Reason.SCAFFOLDED: "marked as written by olmc init",
     Reason.TOOLS: "in a list that is for tools",
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.REFUSED: "which the API server refuses",
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",

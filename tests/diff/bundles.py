@@ -34,6 +34,7 @@ def write_bundle(folder: Path, short: Mapping[str, Any]) -> None:
     name = short.get("name", f"kettle.v{version}")
     metadata = {"name": name, "annotations": short.get("annotations", {})}
     csv = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": metadata}
+    pods: Mapping[str, Any] = short.get("pods", {"kettle": {}})
     csv["spec"] = {
         "displayName": "Kettle",
         "version": version,
