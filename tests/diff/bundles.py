@@ -29,7 +29,6 @@ def write_bundle(folder: Path, short: Mapping[str, Any]) -> None:
     the CSV, `spec` (more of the CSV), `modes`, `pods` (by Deployment the spec of its pods), `labels` (by Deployment
     what it selects), `rules` (by ServiceAccount a list of verbs and resources), and `objects`.
     """
-    pods = short.get("pods", {"kettle": {}})
     version = short.get("version", "1.0.0")
     name = short.get("name", f"kettle.v{version}")
     metadata = {"name": name, "annotations": short.get("annotations", {})}
