@@ -13,7 +13,7 @@ from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffCha
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, identical, path_text, same
-from olmc.diff.derived import without_derived
+from olmc.diff.derived import is_certificate, without_derived
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
@@ -86,7 +86,7 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     names = accounts(before, after)
     pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
-    changes += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
+    changes += (*operator_changes(old, new, (before, after)), *plan_changes(old.objects, new.objects))
     changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
     changes += catalog_changes(old.settled, new.settled)
     hidden = of_unknown(old, new)
@@ -157,10 +157,9 @@ def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
-    """The objects, and the Deployments of operators that neither side installs."""
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone."""
     was, now = not_installed(before, old), not_installed(after, new)
-    both = sorted(was.keys() & now.keys())
-    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
@@ -200,7 +199,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     owned = owned_apis(pair.new or pair.old or {}, owners.new if pair.new is not None else owners.old)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known)
