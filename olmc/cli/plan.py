@@ -61,7 +61,7 @@ def plan(
     to_catalogs: tuple[str, ...],
     **proposed: Any,
 ) -> None:
-    """Say what a change of the repository does to the cluster that has what FROM left in it.
+    """Say what a change will do to your cluster, step by step.
 
     PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
     order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
@@ -69,11 +69,11 @@ def plan(
 
     \b
     Examples:
-      olmc plan                                    what these changes do to a cluster that has the last commit
-      olmc plan clusters/prod --from git:main      what this branch does, once it is merged
-      olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
-      olmc plan --from git:v1 -o markdown          a comment for a pull request
-      olmc plan --to ocp-4.19                      what keeps the cluster from its next release, and what breaks there
+      olmc plan                                 what is not committed, on top of what is
+      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from git:v1 -o markdown       a comment for a pull request
+      olmc plan --to ocp-4.19                   what an upgrade of the cluster itself breaks
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
@@ -145,7 +145,7 @@ def _moved(
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
-    return compile(one.root, options, given=given, beside=one.beside)
+    return compile(one.root, options, given=given, beside=one.beside, release=one.release)
 
 
 def _side(paths: tuple[Path, ...], done: Compilation) -> Any:
