@@ -24,6 +24,7 @@ from olmc.cli.options import (
 )
 from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
+from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
 
@@ -44,6 +45,8 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
     help="Exit 1 if a change is this grave, or graver.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
+@click.option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time.")
+@click.option("--at", type=click.IntRange(0), metavar="INDEX", help="Of these the one with this number, from 0.")
 @move_options
 @click.pass_context
 def plan(
@@ -56,6 +59,8 @@ def plan(
     olm_version: str,
     fail_on: str,
     verbose: bool,
+    walk: bool,
+    at: int | None,
     to: str,
     to_kube: str,
     to_catalogs: tuple[str, ...],
@@ -96,6 +101,10 @@ def plan(
     assert options.state is not None
     names = " and ".join(proposed["from_"])
     before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+
+    def compile_once(changed: Options) -> Compilation:
+        return _compiled(inputs[0], changed, given | {"approve", "delete"} if changed is not options else given)
+
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
@@ -111,12 +120,16 @@ def plan(
             difference = with_approval(difference, later)
         applied = applied_changes(options.state, after.workspace.manifests, after.options)
         found = plan_of(options.state, applied, after.settled, difference, after.diagnostics)
-    if output == "text":
+        found = found._replace(drift=drift_in(options.state, options, compile_once))
+        hops = list(walk_hops(found, after, options, compile_once)) if walk or at is not None else []
+    if hops:
+        print_hops(hops, at, output, verbose=verbose)
+    elif output == "text":
         click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
     else:
         click.echo({"markdown": outputs.as_markdown, "json": outputs.as_json}[output](found), nl=False)
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
-    some = fail_on == "any" and not found.is_empty
+    some = fail_on == "any" and not (found.is_empty and not found.drift)
     ctx.exit(FINDINGS if grave or some else DONE)
 
 

@@ -37,7 +37,8 @@ def state_from(names: Sequence[str], beside: str, options: Options, given: froze
         if len(states) > 2 or held.applied or not applied.applied:
             text = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
             raise click.BadParameter(text, param_hint="--from")
-    return ClusterState(held.objects, applied.applied)
+        return ClusterState(held.objects, applied.applied, applied.objects)
+    return held
 
 
 def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> ClusterState:

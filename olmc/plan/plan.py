@@ -16,6 +16,7 @@ from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.objects import name_of, spec_of, text
 from olmc.model.state import ClusterState
 from olmc.plan.applied import AppliedChange
+from olmc.plan.drift import DriftedObject
 from olmc.reconcile.loop import SettledCluster
 
 STAYS = "stays"
@@ -71,7 +72,8 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do."""
+    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do; and where the
+    cluster that it begins with is not what is expected of it."""
 
     applied: tuple[AppliedChange, ...]
     installs: tuple[PlannedInstall, ...]
@@ -79,6 +81,7 @@ class Plan(NamedTuple):
     problems: tuple[Diagnostic, ...]
     difference: Difference
     tasks: tuple[Task, ...]
+    drift: tuple[DriftedObject, ...] = ()
 
     @property
     def is_empty(self) -> bool:
