@@ -116,4 +116,3 @@ def _is_serving(key: ObjectKey, obj: KubernetesObject) -> bool:
     return name_of(obj).endswith(("-service", "-service-cert", "-auth-reader", "-system:auth-delegator")) and (
         key.kind in ("Service", "Secret", "Role", "RoleBinding", "ClusterRoleBinding")
     )
-

@@ -138,7 +138,9 @@ def _is_default(kind: str, path: str, value: Any) -> bool:
         return True
     for pattern, defaults in _DEFAULTS.items():
         if fnmatchcase(kind, pattern):
-            return any(fnmatchcase(path, glob) and (known is _ANY or known == value) for glob, known in defaults.items())
+            return any(
+                fnmatchcase(path, glob) and (known is _ANY or known == value) for glob, known in defaults.items()
+            )
     return False
 
 
@@ -292,5 +294,7 @@ def _with_plan_names(value: Any, plans: Mapping[tuple[str, str], str], namespace
         if k not in ("uid", "uuid", "resourceVersion")
     }
     if kept.get("kind") == "InstallPlan" and isinstance(kept.get("name"), str):
-        kept["name"] = plans.get((text(kept.get("namespace")) or namespace, kept["name"]), _SUFFIX.sub("", kept["name"]))
+        kept["name"] = plans.get(
+            (text(kept.get("namespace")) or namespace, kept["name"]), _SUFFIX.sub("", kept["name"])
+        )
     return kept
