@@ -3,9 +3,8 @@ renderings of the workspace.
 
     plan.py [--olmc CMD] [--operators N] [--namespaces N] [--runs N]
 
-The workspaces are made from these numbers alone: in the namespace of each operator a Subscription, an OperatorGroup that
-targets its part of the other namespaces, a catalog with a newer version of one operator in four after the change. Three
-plans are measured:
+The workspaces are made from these numbers alone: in the namespace of each operator a Subscription and an OperatorGroup
+that targets its part of the other namespaces, and a catalog. Three plans are measured:
 
 - same: nothing changes;
 - some: one operator in four is upgraded;

@@ -14,8 +14,8 @@ class ClusterState(NamedTuple):
     """Everything that a cluster holds, as the API server would return it.
 
     `objects`: all of them, with their status. `applied`: the manifests that a GitOps tool has applied, by what they
-    are; they are what it prunes, and what it compares with when it applies again. `expected`: what they come to rest in,
-    where somebody has said besides what the cluster holds.
+    are; they are what it prunes, and what it compares with when it applies again. `expected`: what they come to rest
+    in, where somebody has said besides what the cluster holds.
     """
 
     objects: Mapping[ObjectKey, Manifest]

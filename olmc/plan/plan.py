@@ -72,8 +72,10 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do; and where the
-    cluster that it begins with is not what is expected of it."""
+    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do.
+
+    `drift`: where the cluster that it begins with is not what is expected of it.
+    """
 
     applied: tuple[AppliedChange, ...]
     installs: tuple[PlannedInstall, ...]

@@ -1,5 +1,5 @@
-"""What an API server, another controller or chance has written into an object, and nobody predicts: fields that only they
-own, defaults, random parts of names, times."""
+"""What an API server, another controller or chance has written into an object, and nobody predicts: fields that only
+they own, defaults, random parts of names, times."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ _BOX = f"{_POD}.*ontainers"
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "Deployment": {
         "spec.progressDeadlineSeconds": 600, "spec.replicas": 1, "spec.strategy.type": "RollingUpdate",
-        "spec.strategy.rollingUpdate.max*": "25%", f"{_POD}.restartPolicy": "Always", f"{_POD}.dnsPolicy": "ClusterFirst",
+        "spec.strategy.rollingUpdate.max*": "25%",
+        f"{_POD}.restartPolicy": "Always", f"{_POD}.dnsPolicy": "ClusterFirst",
         f"{_POD}.terminationGracePeriodSeconds": 30, f"{_POD}.schedulerName": "default-scheduler",
         f"{_POD}.serviceAccount": _ANY, f"{_POD}.deprecatedServiceAccount": _ANY, f"{_POD}.topologySpread*": _ANY,
         f"{_POD}.volumes.*.defaultMode": 420, f"{_POD}.volumes.*.fieldRef.apiVersion": "v1",
