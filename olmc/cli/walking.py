@@ -26,7 +26,7 @@ _MOST = 100
 class PlanHop(NamedTuple):
     """What happens once one more InstallPlan is approved (`approved` is "" for the beginning, which needs none)."""
 
-    index: int
+    number: int
     approved: str
     plan: Plan
 
@@ -71,15 +71,15 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
     """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
     from olmc.plan import outputs
 
-    chosen = [hop for hop in hops if at in (None, hop.index)]
+    chosen = [hop for hop in hops if at in (None, hop.number)]
     if not chosen:
         raise click.BadParameter(f"there are the hops 0 to {len(hops) - 1}", param_hint="--at")
     if output == "json":
-        data = [{"index": hop.index, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
+        data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
         click.echo(json_text({"version": outputs.FORMAT_VERSION, "hops": data}))
         return
     for number, hop in enumerate(chosen):
-        head = f"Hop {hop.index}: " + (f"{hop.approved} is approved" if hop.approved else "what is applied")
+        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else "what is applied")
         if output == "markdown":
             click.echo(f"## {head}\n\n{outputs.as_markdown(hop.plan)}")
         else:
