@@ -3,7 +3,7 @@ YAML (APIGroupDiscoveryList, APIResourceList, and Lists of these)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.diagnostics.rules.workspace import BAD_APIS
@@ -25,6 +25,40 @@ def read_apis(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
     first = next((line for line in text.splitlines() if line.strip()), "")
     is_table = first.split()[:1] == ["NAME"] or any(word in _FLAGS for word in first.split()[1:])
     served = _of_table(path, text, report) if is_table else _of_documents(path, text, report)
+    resources = _with_versions(served)
+    if not resources and not report.failed:
+        report.add(BAD_APIS.finding(Location(path), problem="it names no kind that is served", hint=_HOW))
+    return resources
+
+
+def is_api_list(value: Any) -> bool:
+    """Whether a document says what a cluster serves."""
+    return isinstance(value, Mapping) and value.get("kind") in _LISTS
+
+
+def apis_in(value: Any, source: Source, report: Report) -> tuple[APIResource, ...]:
+    """The kinds that such a document says are served, as `read_apis` gives them."""
+    return _with_versions(_of_value(value, source, report))
+
+
+def together(resources: Iterable[APIResource]) -> tuple[APIResource, ...]:
+    """The resources, those that stand for one kind as one with all of their versions."""
+    return _with_versions((each._replace(versions=()), version) for each in resources for version in each.versions)
+
+
+def api_lists(resources: Iterable[APIResource]) -> list[dict[str, Any]]:
+    """The resources as documents that `read_apis` reads, sorted."""
+    by_version: dict[str, list[dict[str, Any]]] = {}
+    for resource in sorted(resources):
+        for version in resource.versions:
+            group_version = f"{resource.group}/{version}" if resource.group else version
+            row = {"name": resource.plural, "namespaced": resource.namespaced, "kind": resource.kind}
+            by_version.setdefault(group_version, []).append(row)
+    head = {"apiVersion": "v1", "kind": "APIResourceList"}
+    return [{**head, "groupVersion": name, "resources": rows} for name, rows in sorted(by_version.items())]
+
+
+def _with_versions(served: Iterable[tuple[APIResource, str]]) -> tuple[APIResource, ...]:
     known: dict[APIResource, list[str]] = {}
     for resource, version in served:
         versions = known.setdefault(resource, [])
@@ -32,8 +66,6 @@ def read_apis(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
         native = is_native(GVK(resource.group, version, resource.kind), Options().kube_version)
         if version not in versions and not native:
             versions.append(version)
-    if not known and not report.failed:
-        report.add(BAD_APIS.finding(Location(path), problem="it names no kind that is served", hint=_HOW))
     return tuple(resource._replace(versions=tuple(versions)) for resource, versions in known.items() if versions)
 
 
