@@ -41,6 +41,11 @@ def apis_in(value: Any, source: Source, report: Report) -> tuple[APIResource, ..
     return _with_versions(_of_value(value, source, report))
 
 
+def apis_in_table(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
+    """The kinds in a table of `kubectl api-resources`, none if Kubernetes has all of them anyway."""
+    return _with_versions(_of_table(path, text, report))
+
+
 def together(resources: Iterable[APIResource]) -> tuple[APIResource, ...]:
     """The resources, those that stand for one kind as one with all of their versions."""
     return _with_versions((each._replace(versions=()), version) for each in resources for version in each.versions)

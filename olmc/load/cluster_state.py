@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules.cluster_state import NO_STATE
 from olmc.diagnostics.rules.workspace import TWICE
 from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
-from olmc.load.apis import apis_in, is_api_list, read_apis, together
+from olmc.load.apis import apis_in, apis_in_table, is_api_list, together
 from olmc.load.dumps import dump_texts
 from olmc.load.live_objects import LAST_APPLIED, asked_by, counts, group_uids, without_noise
 from olmc.load.manifests import is_sound
@@ -26,10 +26,12 @@ _HOW = "Print objects with `-o yaml` or `-o json`; `olmc import --print-command`
 
 
 class Dump(NamedTuple):
-    """What dumps of a cluster say: its state, and the kinds that it serves, as far as Kubernetes does not always."""
+    """What dumps of a cluster say: its state, and the kinds that it serves besides those that Kubernetes and OLM bring;
+    `has_apis` is whether they say anything of that."""
 
     state: ClusterState
     served: tuple[APIResource, ...] = ()
+    has_apis: bool = False
 
 
 def read_state(path: Path, report: Report) -> ClusterState | None:
@@ -49,15 +51,17 @@ def read_dump(paths: Sequence[Path], report: Report) -> Dump | None:
     """All that several dumps of one cluster say together; None if something is wrong with one of them."""
     manifests: dict[ObjectKey, Manifest] = {}
     served: list[APIResource] = []
-    is_whole = True
+    is_whole, has_apis = True, False
     for path in paths:
         for part in dump_texts(path, report):
             if part.is_table:
-                served += read_apis(part.name, part.text, report)
+                has_apis = True
+                served += apis_in_table(part.name, part.text, report)
                 continue
             for document in read(part.name, part.text, report):
                 for manifest in _objects_in(document, report):
                     if is_api_list(manifest.object):
+                        has_apis = True
                         served += apis_in(manifest.object, manifest.source, report)
                     elif is_sound(manifest, report, judged=False):
                         _add(manifests, manifest, report)
@@ -69,7 +73,7 @@ def read_dump(paths: Sequence[Path], report: Report) -> Dump | None:
     if report.failed or not is_whole:
         return None
     state = _state_of(manifests, report)
-    return None if report.failed else Dump(state, together(served))
+    return None if report.failed else Dump(state, together(served), has_apis)
 
 
 def _objects_in(document: Document, report: Report) -> Iterator[Manifest]:

@@ -132,6 +132,10 @@ def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()
         status = _without_times(obj.get("status"))
     if gvk_of(obj).group_kind == _SECRET and not _is_redacted(obj):
         return _bare_secret(obj, metadata, annotations)
+    # kubectl's templates print nothing where there is nothing.
+    metadata = {key: value for key, value in metadata.items() if value is not None}
+    if annotations.get(_OF_SECRETS[0]) == "":
+        del annotations[_OF_SECRETS[0]]
     if annotations:
         metadata["annotations"] = annotations
     elif annotations_of(obj):

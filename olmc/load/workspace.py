@@ -22,7 +22,7 @@ from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, w
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, as_text, mapping, name_of, namespace_of, object_key, spec_of
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
-    if text.startswith((GENERATED, SCAFFOLDED)):
+    if text.startswith((GENERATED, SCAFFOLDED, IMPORTED)):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()

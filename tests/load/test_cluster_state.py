@@ -86,7 +86,7 @@ def test_lists_in_lists_and_streams(tmp_path: Path) -> None:
 
 
 def test_what_nobody_changed_is_gone_and_uids_that_labels_name_stay(tmp_path: Path) -> None:
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "harbour", "uid": "cc"}}
+    space: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "harbour", "uid": "cc"}}
     labelled = {**space, "metadata": {**space["metadata"], "labels": {"olm.operatorgroup.uid/aa-bb": ""}}}
     metadata = {"name": "all", "namespace": "harbour"}
     key = ObjectKey("operators.coreos.com", "OperatorGroup", "harbour", "all")
