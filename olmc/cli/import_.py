@@ -41,10 +41,10 @@ def import_(
     \b
     Examples:
       olmc import --print-command | sh                     read the cluster of the current context
-      olmc import --print-command --oc --context prod      the commands, to look at or to run elsewhere
+      olmc import --print-command --oc --context prod      the commands, to look at first
       kubectl get csv,sub -A -o yaml | olmc import -       what is missing is said
       olmc import must-gather.tar.gz -o cluster-state.yaml
-      olmc status . --from cluster-state.yaml              what the repository would do to that cluster
+      olmc status . --from cluster-state.yaml              what the repository does to that one
 
     Exit codes: 0 done, 2 wrong usage, 3 input that can't be read.
     """

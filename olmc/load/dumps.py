@@ -9,7 +9,7 @@ import re
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -24,6 +24,8 @@ MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
 """How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
 MAX_MEMBERS = 1_000_000
 STREAM = "-"
+
+_CHUNK = 1 << 20
 
 _TABLES = (".txt",)
 # Where `oc adm inspect`, which writes must-gathers, keeps objects.
@@ -146,8 +148,11 @@ def _of_archive(name: str, stream: IO[bytes], report: Report) -> Iterator[tuple[
             data = plain.read(MAX_FILE_BYTES + 1)
             yield from _of_stream(name, io.BytesIO(data), len(data), report)
             return
-        with tarfile.open(fileobj=_Bounded(plain), mode="r:") as archive:  # type: ignore[call-overload]
-            yield from _members(name, archive, report)
+        bounded = _Bounded(plain)
+        with tarfile.open(fileobj=bounded, mode="r:") as archive:  # type: ignore[call-overload]
+            members = _regular_members(name, archive, report)
+            _read_to_the_end(bounded, archive.offset)
+            yield from _contents(name, archive, members, report)
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, OverflowError) as error:
         problem = f"the archive is damaged ({str(error) or type(error).__name__})"
         hint = "Make it again; `tar -tf` says whether it can be read."
@@ -158,7 +163,18 @@ def _of_archive(name: str, stream: IO[bytes], report: Report) -> Iterator[tuple[
         report.add(state_rules.NO_STATE.finding(Location(name), problem=problem, hint=hint))
 
 
-def _members(name: str, archive: tarfile.TarFile, report: Report) -> Iterator[tuple[str, str]]:
+def _read_to_the_end(stream: _Bounded, offset: int) -> None:
+    """Make sure that an archive ends where tarfile stops: it takes whatever is no header for the end, and checksums
+    stand behind everything else. Raises what reading raises."""
+    stream.seek(offset)
+    if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.ReadError("it breaks off")
+    while stream.read(min(_CHUNK, MAX_FILE_BYTES)):
+        pass
+
+
+def _regular_members(name: str, archive: tarfile.TarFile, report: Report) -> dict[str, tarfile.TarInfo]:
+    """The files in an archive by their names, of several with one name the last; all else is reported."""
     members: dict[str, tarfile.TarInfo] = {}
     for number, member in enumerate(archive):
         if number == MAX_MEMBERS:
@@ -170,6 +186,12 @@ def _members(name: str, archive: tarfile.TarFile, report: Report) -> Iterator[tu
             hint = "Nothing is to be done unless it stands for objects."
             place = Location(f"{name}/{member.name}")
             report.add(rules.OUTSIDE.finding(place, path=member.name, where=where, hint=hint))
+    return members
+
+
+def _contents(
+    name: str, archive: tarfile.TarFile, members: Mapping[str, tarfile.TarInfo], report: Report
+) -> Iterator[tuple[str, str]]:
     # Read in the order in which they lie there: going back would unpack all of it once more.
     for path in sorted(_wanted(list(members)), key=lambda path: members[path].offset_data):
         size, shown = members[path].size, f"{name}/{path}"
