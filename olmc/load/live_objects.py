@@ -66,7 +66,8 @@ def is_live(obj: KubernetesObject) -> bool:
 
 
 class Asked(NamedTuple):
-    """What counts besides the kinds that always do: ConfigMaps that CatalogSources name, and kinds that CSVs own."""
+    """What counts besides the kinds that always do: ConfigMaps that CatalogSources name, and kinds whose CRDs operators
+    own, or have left behind."""
 
     configmaps: frozenset[ObjectKey]
     kinds: frozenset[GroupKind]
@@ -83,6 +84,9 @@ def asked_by(objects: Mapping[ObjectKey, KubernetesObject]) -> Asked:
             for owned in mappings(definitions.get("owned")):
                 _, _, group = as_text(owned.get("name")).partition(".")
                 kinds.add(GroupKind(group, as_text(owned.get("kind"))))
+        elif (key.group, key.kind) == (APIEXTENSIONS, CRD_KIND) and _is_labelled(obj):
+            spec = spec_of(obj)
+            kinds.add(GroupKind(as_text(spec.get("group")), as_text(mapping(spec.get("names")).get("kind"))))
     return Asked(frozenset(configmaps), frozenset(kinds))
 
 
@@ -97,10 +101,14 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
     if kind in STATE_KINDS or key.group == OLM_GROUP or kind in asked.kinds or key in asked.configmaps:
         return True
     # What a bundle brings along is of any kind; and what a person has applied may be gone from the repository.
-    is_of_olm = GroupKind(OLM_GROUP, CSV_KIND) in owners or any(
-        label in ("olm.owner", "olm.managed") or label.startswith(COMPONENT_PREFIX) for label in labels_of(obj)
-    )
+    is_of_olm = GroupKind(OLM_GROUP, CSV_KIND) in owners or _is_labelled(obj)
     return kind.kind not in ("Pod", "Job", "Event") and (is_of_olm or LAST_APPLIED in annotations_of(obj))
+
+
+def _is_labelled(obj: KubernetesObject) -> bool:
+    """Whether OLM has marked an object as its own, or as a part of an operator."""
+    labels = labels_of(obj)
+    return any(label in ("olm.owner", "olm.managed") or label.startswith(COMPONENT_PREFIX) for label in labels)
 
 
 def group_uids(objects: Iterable[KubernetesObject]) -> frozenset[str]:
