@@ -23,6 +23,7 @@ from olmc.model.diagnostics import Location, Report
 MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
 """How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
 MAX_MEMBERS = 1_000_000
+MAX_TABLES = 16
 STREAM = "-"
 
 _CHUNK = 1 << 20
@@ -55,7 +56,7 @@ def dump_texts(path: Path, report: Report) -> Iterator[DumpText]:
     """The texts of the file, the folder or the archive `path`, or of stdin for `-`, in their order; what can't be read
     goes to `report`."""
     for name, text in _texts(path, report):
-        yield from _parts(name, text)
+        yield from _parts(name, text, report)
 
 
 def _texts(path: Path, report: Report) -> Iterator[tuple[str, str]]:
@@ -204,15 +205,26 @@ def _contents(
             yield shown, text
 
 
-def _parts(name: str, text: str) -> Iterator[DumpText]:
+def _parts(name: str, text: str, report: Report) -> Iterator[DumpText]:
     """The tables of a text, each by itself, and the rest."""
-    rest = text
+    ranges: list[tuple[int, int]] = []
     for match in _TABLE.finditer(text):
+        if ranges and match.start() < ranges[-1][1]:
+            continue  # a line of the table before
+        if len(ranges) == MAX_TABLES:
+            problem, hint = f"it has more than {MAX_TABLES} tables of APIs", "Give the table of one cluster, once."
+            report.add(state_rules.NO_STATE.finding(Location(name), problem=problem, hint=hint))
+            return
         following = _SEPARATOR.search(text, match.end())
-        end = following.start() if following else len(text)
-        blank = _NO_LINE_BREAK.sub("", text[: match.start()])
-        yield DumpText(name, blank + text[match.start() : end], is_table=True)
-        spaces = _NO_LINE_BREAK.sub(lambda line: " " * len(line[0]), text[match.start() : end])
-        rest = rest[: match.start()] + spaces + rest[end:]
-    if rest is text or rest.strip():
+        ranges.append((match.start(), following.start() if following else len(text)))
+    rest = text
+    for start, end in ranges:
+        yield DumpText(name, _blank(text[:start]) + text[start:end], is_table=True)
+        rest = rest[:start] + _NO_LINE_BREAK.sub(lambda line: " " * len(line[0]), text[start:end]) + rest[end:]
+    if not ranges or rest.strip():
         yield DumpText(name, rest)
+
+
+def _blank(text: str) -> str:
+    """As many lines, all empty."""
+    return "\n" * text.count("\n")

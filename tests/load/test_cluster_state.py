@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_files import namespace
 
 import olmc
 from olmc import Report
 from olmc.load.cluster_state import read_dump, read_served, read_state
 from olmc.load.live_objects import LAST_APPLIED
-from olmc.model.objects import ObjectKey, object_key
+from olmc.model.objects import CRD_KIND, CRD_V1, ObjectKey, object_key
 from olmc.model.options import APIResource
 from olmc.model.state import ClusterState
+from olmc.olm.naming import COPIED_FROM
 from olmc.transition.state_file import state_text
 from olmc.yaml import dump as dump_yaml
 
@@ -205,6 +209,54 @@ def test_served_apis_beside_objects(tmp_path: Path) -> None:
     path.write_text(text.replace("Kettle   get", "").replace("true     ", ""), encoding="utf-8")
     line = text[: text.index("kettles")].count("\n") + 1
     assert problems(path) == [("OLMC157", f"state.yaml:{line}:1")]
+
+
+def test_tables_without_end(tmp_path: Path) -> None:
+    (tmp_path / "state.yaml").write_text("NAME SHORTNAMES APIVERSION\n---\n" * 100_000, encoding="utf-8")
+    assert problems(tmp_path / "state.yaml") == [("OLMC158", "state.yaml")]
+
+
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below, max_size=3),
+    max_leaves=5,
+)
+_KINDS = ("Secret", "ClusterServiceVersion", "Namespace", "ValidatingWebhookConfiguration", "CatalogSource", CRD_KIND)
+_OBJECTS = st.fixed_dictionaries(
+    {
+        "apiVersion": st.sampled_from(["v1", CRD_V1, "operators.coreos.com/v1alpha1"]) | _ANYTHING,
+        "kind": st.sampled_from([*_KINDS, "List", "APIResourceList", "APIGroupDiscoveryList"]) | _ANYTHING,
+    },
+    optional={
+        "metadata": st.fixed_dictionaries(
+            {"name": st.just("a") | _ANYTHING},
+            optional={
+                "uid": _ANYTHING, "resourceVersion": _ANYTHING, "ownerReferences": _ANYTHING | st.lists(_ANYTHING),
+                "labels": st.dictionaries(st.sampled_from([COPIED_FROM, "olm.managed"]), _ANYTHING) | _ANYTHING,
+                "annotations": st.fixed_dictionaries({LAST_APPLIED: _ANYTHING | st.just('{"kind": 3}')}) | _ANYTHING,
+            },
+        )
+        | _ANYTHING,
+        "items": st.lists(_ANYTHING, max_size=3) | _ANYTHING,
+        "resources": _ANYTHING, "groupVersion": _ANYTHING, "webhooks": st.lists(_ANYTHING), "status": _ANYTHING,
+        "spec": st.dictionaries(st.sampled_from(["configMap", "customresourcedefinitions", "names"]), _ANYTHING),
+    },
+)  # fmt: skip
+
+
+@given(st.lists(_OBJECTS | _ANYTHING, max_size=4))
+def test_nothing_that_is_written_there_raises(values: list[Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path, report = Path(folder) / "dump.json", Report()
+        for value in (values[0] if values else None, a_list(*values), a_list(a_list(*values))):
+            path.write_text(json.dumps(value), encoding="utf-8")
+            dump = read_dump([path], report)
+            assert dump is not None or any(diagnostic.location for diagnostic in report)
+            if dump is None:
+                continue
+            path.write_text(state_text(dump), encoding="utf-8")
+            again = read_dump([path], Report())
+            assert again is not None or not (dump.state.objects or dump.served)
 
 
 @pytest.mark.parametrize("fixture", ["own-namespace", "conversion-webhook", "owned-apiservice", "upgrade", "installed"])
