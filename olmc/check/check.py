@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
-from olmc.check.lints import LintSubject, ineffective, objects, olm_objects
+from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
+from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions, publishing
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -20,6 +21,7 @@ from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.load.update_graphs import check_update_graphs
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -58,7 +60,13 @@ LINTS: tuple[Lint, ...] = (
     objects.unknown_fields,
     objects.lost_keys,
     objects.missing_accounts,
-    objects.dangerous,
+    permissions.dangerous,
+    publishing.openshift_releases,
+    publishing.names,
+    publishing.pruned_graphs,
+    publishing.served_versions,
+    publishing.workloads,
+    publishing.token_secrets,
     objects.sizes,
     objects.waves,
     objects.not_installable,
@@ -89,10 +97,22 @@ class CheckInput(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
+class CheckScope(NamedTuple):
+    """Whether whoever checks writes the bundles (None: the directory says so), and whether all versions in a folder of
+    bundles count, not just the newest of each package."""
+
+    author: bool | None = None
+    all_versions: bool = False
+
+
+DEFAULT_SCOPE = CheckScope()
+
+
 class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
-    `shown_as` stands before the paths of files when they are shown.
+    `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
+    since there is a newer version; `known` how many findings are not told, since a revision has them.
     """
 
     root: Path
@@ -101,6 +121,8 @@ class CheckResult(NamedTuple):
     suppressed: tuple[Diagnostic, ...] = ()
     shown_as: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    older: int = 0
+    known: int = 0
 
 
 def check_directory(
@@ -109,33 +131,43 @@ def check_directory(
     settings: ValidatorSettings,
     options: Options = DEFAULTS,
     given: frozenset[str] = frozenset(),
+    scope: CheckScope = DEFAULT_SCOPE,
 ) -> CheckResult:
     """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
     if no_folder(root):
         return CheckResult(root, compiled.diagnostics)
     config = read_config(root, Report())
     ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
-    report = Report([*compiled.diagnostics, *compiled.suppressed])
     workspace = compiled.workspace
     if workspace is None:
         # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
-    validated = validate(root, workspace, settings, report, ignored=ignored)
+    older = older_bundles(workspace) if not scope.all_versions else ()
+    is_author = is_of_author(workspace) if scope.author is None else scope.author
+    graphs = Report()  # of all versions
+    check_update_graphs(root, workspace, indexing, graphs)
+    whole, workspace = workspace, without_bundles(workspace, older)
+    of_compiler = (*compiled.diagnostics, *compiled.suppressed)
+    report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
+    apart = {bundle.directory for bundle in older}
+    validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
+    report.found.extend(graphs.found)
     effective = options_from(config, options, given)
-    lint(LintSubject(workspace, compiled.settled, effective), report)
+    lint(LintSubject(workspace, compiled.settled, effective, whole), report)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
-    kept = Report([*done.kept, *left.kept])
+    kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])
     # After an error much was not looked at, so that no suppression can be called unused.
     if not report.failed:
         suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
         used, looked_for = done.used | left.used, _looked_for(settings, effective)
         for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
-            kept.add(diagnostic)
+            if not is_in(diagnostic, older):
+                kept.add(diagnostic)
     suppressed = (*done.suppressed, *left.suppressed)
-    return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out)
+    return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out, older=len(older))
 
 
 def _check_suppressions(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmc.api import compile
-from olmc.cli.console import progress, tell_approvals, tell_aside
+from olmc.api import Compilation, compile
+from olmc.cli.check_output import print_findings, print_statistics, shown_as
+from olmc.cli.console import progress, tell_approvals
 from olmc.cli.options import (
     GivenPath,
     allow_empty_option,
@@ -28,8 +29,9 @@ from olmc.cli.options import (
     tell_idle,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
-from olmc.model.diagnostics import Severity, close_matches, did_you_mean
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
+from olmc.cli.scope import scope_options
+from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
@@ -161,14 +163,24 @@ def _cel_problem(rule: str) -> str:
     metavar="KEY=VALUE",
     help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
 )
+@click.option("--since", default="", metavar="REV", help="Only what a revision of git does not have yet.")
+@click.option("--all-versions", is_flag=True, help="In a folder of bundles: all versions, not just the newest.")
+@click.option(
+    "--author/--no-author",
+    default=None,
+    help="Whether you write the bundles; if not, what only authors can mend is a remark.",
+)
+@click.option("--statistics", is_flag=True, help="How often there is what, in place of the findings.")
 @allow_empty_option
 @entry_option
+@scope_options
 @compile_options
 @click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    allow_empty: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
+    since: str, all_versions: bool, author: bool | None, statistics: bool, allow_empty: bool,
+    entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -176,10 +188,13 @@ def check(
     Examples:
       olmc check                                what is wrong in this workspace
       olmc check --ignore OLMC27 --strict       for CI: everything but OLMC270 to OLMC279
+      olmc check --since origin/main            only what a branch adds
+      olmc check operators --statistics         which findings there are most of
       olmc check -o github                      annotations for GitHub Actions, on stderr
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
-      olmc check --entry prod-operators         what this Application or Flux Kustomization applies
+      olmc check charts/operators               a Helm chart, with its own values
+      olmc check --entry prod-operators         what an Application, Kustomization or HelmRelease has
       kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
@@ -190,6 +205,9 @@ def check(
     they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which stops the compilation, is shown
     whatever is selected.
 
+    A bundle by itself, or a folder with nothing but bundles of one package, is its author's. Of others' bundles what
+    the validators warn of is a remark. Of a folder of bundles the newest version of each package is looked at.
+
     A comment `# olmc: ignore[CODE] reason`, on the line or above it, or an entry in olmc.yaml accepts a finding.
 
     Optional validators: operatorhubv2, standardcapabilities, standardcategories (suite operatorframework),
@@ -198,85 +216,55 @@ def check(
 
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
+    if statistics and output not in ("text", "json"):
+        raise click.UsageError("--statistics prints text or json.")
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.check.check import CheckInput, check_directory, select_findings
+    from olmc.check.check import CheckInput, CheckScope, check_directory, select_findings
     from olmc.explain.left_out import left_out_of
 
     options = with_proposed(Options(olm_version=olm_version), proposed)
     given = given_version(ctx) | given_fields(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
-    done, compilations = [], []
+    done: list[CheckResult] = []
+    compilations: list[Compilation] = []
     with progress() as doing:
-        for root, beside, is_staged in inputs:
+
+        def findings_of(one: Input, *, may_be_empty: bool) -> CheckResult:
+            root, beside, is_staged, release = one
             doing(f"compiling {root}")
-            made = compile(root, options, given=given, beside=beside)
+            made = compile(root, options, given=given, beside=beside, release=release)
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
-            empty = emptiness(None if is_staged else root, made) if not allow_empty else ()
+            empty = emptiness(None if is_staged else root, made) if not may_be_empty else ()
             compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
             lenient = settings._replace(modes_optional=made.options.descoped)
-            found = select_findings(check_directory(root, compiled, lenient, options, given), select, ignore)
-            done.append(found._replace(shown_as=_shown_as(root, output, len(inputs))))
+            scope = CheckScope(author, all_versions)
+            return select_findings(check_directory(root, compiled, lenient, options, given, scope), select, ignore)
+
+        def found_at(place: Path) -> tuple[Diagnostic, ...]:
+            return findings_of(Input(place), may_be_empty=True).diagnostics
+
+        before = None
+        if since:
+            from olmc.cli.since import findings_at, only_new
+
+            before = findings_at(ctx, since, inputs, found_at)
+            compilations.clear()
+        for one in inputs:
+            found = findings_of(one, may_be_empty=allow_empty)
+            done.append(found._replace(shown_as=shown_as(one.root, output, len(inputs))))
+        if before is not None:
+            fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
+            done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]
     tell_idle(ctx, given_of(compilations))
     tell_approvals(options.approve, [each.settled.cluster for each in compilations if each.settled is not None])
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE
-    _print(done, output, least, failing)
+    if statistics:
+        print_statistics(done, output, least)
+    else:
+        print_findings(done, output, least, failing)
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)
-
-
-def _shown_as(root: Path, output: str, count: int) -> str:
-    """What the paths of a directory begin with: for people as they wrote it, for a CI system as its checkout has it."""
-    if output in ("text", "json"):
-        return f"{root.as_posix()}/" if count > 1 else ""
-    base = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
-    here = root.resolve()
-    below = here.relative_to(base).as_posix() if here.is_relative_to(base) else "."
-    return "" if below == "." else f"{below}/"
-
-
-def _print(done: list[CheckResult], output: str, least: Severity, failing: Severity) -> None:
-    from olmc.check.check import line_reader, located_diagnostics
-    from olmc.explain.left_out import counted, note
-    from olmc.output.messages import as_counts, as_json, as_text_with_source
-
-    found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
-    left = tuple(left for each in done for left in each.left_out)
-    if output == "text":
-        click.echo(as_text_with_source(found, line_reader(done), least=least, color=True), nl=False)
-        bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
-        aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
-        aside += f", {amount} left out" if (amount := counted(left)) else ""
-        click.echo(f"{as_counts(found, least=least)} ({aside})")
-    elif output == "json":
-        click.echo(as_json(found, least=least), nl=False)
-    elif output == "github":
-        from olmc.diagnostics.catalogue import all_rules
-        from olmc.output.ci_reports import as_github
-
-        titles = {rule.code: rule.title for rule in all_rules()}
-        click.echo(as_github(found, titles, least=least), err=True, nl=False)
-    elif output == "junit":
-        from olmc.output.ci_reports import as_junit
-
-        click.echo(as_junit(found, least=least, failing=failing), nl=False)
-    else:
-        from olmc.diagnostics.catalogue import all_rules, rule_page
-        from olmc.diagnostics.rulebook import linked
-        from olmc.output.ci_reports import RuleHelp, Tool, as_sarif
-        from olmc.resources import docs_url
-        from olmc.version import __version__
-
-        rules = {rule.code: rule for rule in all_rules()}
-        told = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
-        more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in told.items()}
-        made = as_sarif(found, Tool(__version__, rules, more), line_reader(done), least=least)
-        click.echo(made.text, nl=False)
-        if made.left_out:
-            click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)
-    tell_aside(found, least=least)
-    for each in done if output != "text" else ():
-        click.echo(note(each.left_out, each.shown_as), err=True, nl=False)

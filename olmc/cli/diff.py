@@ -32,11 +32,13 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Narrowing, Options
 
+_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
 
 
 if TYPE_CHECKING:
     from olmc.diff.compare import Difference
+    from olmc.diff.premises import Premises
 
 
 @click.command()
@@ -78,6 +80,13 @@ if TYPE_CHECKING:
 @kube_version_option
 @olm_versions_option
 @proposed_options
+@click.option(
+    "--fail-on",
+    type=click.Choice(["breaking", "risk", "any"]),
+    default="any",
+    show_default=True,
+    help="Exit 1 if a change is this grave, or graver.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
@@ -97,6 +106,7 @@ def diff(
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: tuple[str, ...],
+    fail_on: str,
     verbose: bool,
     **proposed: Any,
 ) -> None:
@@ -104,21 +114,28 @@ def diff(
 
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
-    path of the other side. One of them may be - for stdin. A folder with a kustomization is compiled as it is built.
+    path of the other side. git:A..B[:PATH] is both sides, and a revision alone is compared with the work tree. One of
+    them may be - for stdin. A folder with a kustomization is compiled as it is built, a Helm chart as it is
+    rendered. What waits for approval is shown as it would be then, behind what comes without it.
 
     \b
     Examples:
-      olmc diff git:main .                           what this branch changes
+      olmc diff git:main                             what this branch changes
+      olmc diff git:v1..v2 --fail-on breaking        two releases, for CI
       olmc diff git:origin/main clusters/prod -o markdown
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
       olmc diff rendered.yaml .                      what was rendered, and what would be now
       olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
       olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
 
-    Exit codes: 0 both sides mean the same, 1 they differ, 2 wrong usage, 3 a side can't be read or compiled.
+    Exit codes: 0 both sides mean the same, 1 they differ (see --fail-on), 2 wrong usage, 3 a side that can't be read.
     """
     if old == new == "-":
         raise click.UsageError("there is only one stdin; give another OLD or NEW.")
+    from olmc.diff.git import sides_of
+
+    alone = sides_of(old) if new is None and len(olm_version) == 1 else None
+    old, new = alone or (old, new)
     if (len(olm_version) == 2) == bool(new):
         raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
     options = Options(
@@ -134,7 +151,8 @@ def diff(
     given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
-    from olmc.diff.compare import compare
+    from olmc.diff.assumptions import remarks
+    from olmc.diff.compare import compare, with_approval
     from olmc.diff.sides import Kinds, read_sides, read_versions
     from olmc.explain.left_out import note
     from olmc.reconcile.misspelling import possible_objects
@@ -143,13 +161,18 @@ def diff(
     made: list[Compilation] = []
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
 
-        def compiled(path: Path, narrowing: Narrowing | None, version: str = olm_version[0]) -> Compilation:
-            made.append(compile(path, options._replace(olm_version=version), given=given, narrowing=narrowing))
+        def compiled(
+            path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
+        ) -> Compilation:
+            wanted = premises.of(options._replace(olm_version=version))
+            made.append(compile(path, wanted, given=given | premises.decided, narrowing=narrowing))
             return made[-1]
 
         if new:
             doing(f"reading {old} and {new}")
-            reading = read_sides(old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds)
+            reading = read_sides(
+                old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds, look_ahead=not approve
+            )
         else:
             doing(f"compiling {old} for two versions of OLM")
             versions = [(version, partial(compiled, version=version)) for version in olm_version]
@@ -162,6 +185,8 @@ def diff(
             values.check_kinds(include, exclude, there)
         doing("comparing")
         difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
+        if difference is not None and reading.approved is not None:
+            difference = with_approval(difference, compare(*reading.approved, formats=not new))
         text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
@@ -171,7 +196,10 @@ def diff(
         ctx.exit(BAD_INPUT)
     click.echo(text, nl=False)
     click.echo(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), err=True, nl=False)
-    ctx.exit(FINDINGS if difference.changes else DONE)
+    for remark in remarks(difference.old, difference.new):
+        click.echo(f"olmc: {remark}", err=True)
+    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
+    ctx.exit(FINDINGS if grave else DONE)
 
 
 @click.command()
@@ -241,7 +269,7 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
-    from olmc.graph.catalogs import catalog_with, catalogs_at
+    from olmc.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
     from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
     from olmc.load.config import read_config
     from olmc.load.suppressions import apply_suppressions
@@ -249,7 +277,10 @@ def graph(
 
     report = Report()
     catalogs = catalogs_at(path, report)
-    tell(apply_suppressions(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
+    kept = apply_suppressions(path, report, read_config(path, Report())).kept
+    tell(kept, least=Severity.FAILURE)
+    # Of what only could be better, a graph is about the versions that it does not have.
+    tell(each for each in kept if is_about_dropped(each, package))
     if report.failed:
         ctx.exit(BAD_INPUT)
     if not catalogs:

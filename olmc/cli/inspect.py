@@ -20,9 +20,11 @@ from olmc.cli.options import (
     olm_version_option,
     output_option,
     proposed_options,
+    state_options,
     tell_left_out,
 )
 from olmc.cli.process import DONE, FINDINGS
+from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
 from olmc.output.messages import as_text, printable
 from olmc.output.unicode import json_text
@@ -32,6 +34,7 @@ from olmc.output.unicode import json_text
 @click.argument("target")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json).")
+@scope_options
 @compile_options
 @click.pass_context
 def why(
@@ -57,7 +60,7 @@ def why(
     from olmc.explain.why import why as answers_to
     from olmc.output.messages import QueryError
 
-    path, beside, _ = inputs_of(ctx, [path])[0]
+    path, beside, *_ = inputs_of(ctx, [path])[0]
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
     left = tell_left_out(path, done)
     scene = ExplainContext(
@@ -88,6 +91,8 @@ def why(
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
 @allow_empty_option
+@scope_options
+@state_options
 @kube_version_option
 @olm_version_option
 @proposed_options
@@ -121,8 +126,10 @@ def status(
     from olmc.explain.status import as_data, as_table, operators, untold
 
     done = [
-        compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
-        for path, beside, _ in inputs
+        compiled(
+            ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside, release=release
+        )
+        for path, beside, _, release in inputs
     ]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
@@ -142,7 +149,7 @@ def status(
         click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
     empty = [
         finding
-        for (root, _, is_staged), (one, _) in zip(inputs, done, strict=True)
+        for (root, _, is_staged, _), (one, _) in zip(inputs, done, strict=True)
         for finding in (emptiness(None if is_staged else root, one) if not allow_empty else ())
     ]
     click.echo(as_text(empty), err=True, nl=False)
@@ -180,6 +187,7 @@ class _WithQuestion(click.Command):
 )
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
 @output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@scope_options
 @compile_options
 @click.pass_context
 def rbac(
@@ -203,16 +211,17 @@ def rbac(
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
+    from olmc.cli.reviewing import review, review_data, tell_review
     from olmc.output.messages import QueryError
     from olmc.rbac_report.permissions import permissions
     from olmc.rbac_report.risks import Level
-    from olmc.rbac_report.subjects import finder, gainers, holders, is_user_role, select_holders
+    from olmc.rbac_report.subjects import finder, gainers, holders, is_user_role, of_unknown_roles, select_holders
     from olmc.rbac_report.text import as_data
     from olmc.rbac_report.text import as_text as as_words
 
-    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
-    found, find = permissions(done.objects), finder(done.objects, settled.cluster)
-    everybody, gaining = holders(found, done.objects), gainers(found)
+    read = review(ctx, path, olm_version, proposed, approve)
+    found, find = permissions(read.objects), finder(read.objects, read.cluster)
+    everybody, gaining = holders(found, read.objects), gainers(found)
     try:
         wanted = select_holders((*everybody, *gaining), subject) if subject else ()
     except QueryError as error:
@@ -221,14 +230,20 @@ def rbac(
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
     if output == "json":
         data = as_data(shown, roles, found.dangling, find)
-        click.echo(json_text(data))
+        click.echo(json_text(data | review_data(read)))
     else:
-        click.echo(as_words(shown, roles, find), nl=False)
+        click.echo(as_words(shown, roles, find, read.waiting), nl=False)
         for binding, role in () if subject else found.dangling:
             click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
-    tell_left_out(path, done)
+    tell_review(read)
+    tell_left_out(path, read.compilation)
     limit = Level[fail_on.upper()] if fail_on else None
-    ctx.exit(FINDINGS if limit and any(each.level >= limit for each in (*shown, *roles)) else DONE)
+    # What nobody knows may be anything, so it fails as well.
+    bound = list(of_unknown_roles(shown, found, read.objects)) if limit else []
+    for account, role in bound:
+        click.echo(printable(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"), err=True)
+    dangerous = limit and (read.unknown or bound or any(each.level >= limit for each in (*shown, *roles)))
+    ctx.exit(FINDINGS if dangerous else DONE)
 
 
 @click.command()
@@ -263,20 +278,21 @@ def who_can(
     """
     if namespace and all_namespaces:
         raise click.UsageError("-n and -A exclude each other.")
+    from olmc.cli.reviewing import review, tell_review
     from olmc.output.messages import QueryError
     from olmc.rbac_report.permissions import permissions
     from olmc.rbac_report.subjects import finder
     from olmc.rbac_report.who_can import as_data, as_table, find_able, namespace_remark, parse_question
 
-    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.FAILURE)
-    found, find = permissions(done.objects), finder(done.objects, settled.cluster)
+    read = review(ctx, path, olm_version, proposed, approve)
+    found, find = permissions(read.objects), finder(read.objects, read.cluster)
     try:
         question = parse_question(
-            verb, resource, name, "" if all_namespaces else namespace or None, found, done.objects
+            verb, resource, name, "" if all_namespaces else namespace or None, found, read.objects
         )
     except QueryError as error:
         raise click.UsageError(str(error)) from error
-    remark = namespace_remark(namespace, found, settled.cluster.namespaces)
+    remark = namespace_remark(namespace, found, read.cluster.namespaces)
     if remark:
         click.echo(f"olmc: {remark}", err=True)
     answer = find_able(question, found)
@@ -286,5 +302,6 @@ def who_can(
         click.echo(as_table(answer, find), nl=False)
         if not answer:
             click.echo(printable(f"olmc: nobody can {question.in_words}"), err=True)
-    tell_left_out(path, done)
+    tell_review(read)
+    tell_left_out(path, read.compilation)
     ctx.exit(DONE)

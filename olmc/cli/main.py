@@ -115,6 +115,7 @@ MODULES = {
     "check": "check",
     "completion": "reference",
     "diff": "diff",
+    "plan": "plan",
     "explain": "reference",
     "fn": "pipelines",
     "get": "installed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -18,6 +18,9 @@ from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version
 from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
+
+if TYPE_CHECKING:
+    from olmc.load.releases import Release
 
 
 class GivenPath(click.Path):
@@ -75,6 +78,7 @@ def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     return [version for version in known_versions() if version.startswith(incomplete)]
 
 
+CompileWith = Callable[[Options, Callable[[Options], Compilation]], Compilation]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -125,6 +129,14 @@ def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noq
     if not version:
         raise click.BadParameter("a version looks like v1.36.2")
     return version
+
+
+def _deletions(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
+    """Objects as `KIND/NAMESPACE/NAME` or `KIND/NAME`; anything else is wrong usage."""
+    for text in value:
+        if text.count("/") not in (1, 2) or not all(text.split("/")):
+            raise click.BadParameter(f"{text!r} is no KIND/NAMESPACE/NAME, nor a KIND/NAME of what has no namespace")
+    return value
 
 
 def _apis(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001
@@ -255,17 +267,52 @@ def proposed_options(function: F) -> F:
     return function
 
 
+_STATE = (
+    click.option("--from", "from_", multiple=True, metavar="FROM",
+                 help="Begin with the cluster that FROM leaves: a workspace, git:REF, a rendering, or a state file of "
+                      "olmc import; or with a state, and what a workspace or git:REF has applied to it."),
+    click.option("--prune/--no-prune", default=True, show_default=True,
+                 help="With --from: whether what FROM has applied, and PATH does not have any more, is deleted."),
+    click.option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
+                 help="With --from: what a person deletes by hand after that (may be repeated)."),
+)  # fmt: skip
+
+
+def state_options(function: F) -> F:
+    """Adds the state that a compilation begins with, and what is done to it besides applying."""
+    for option in reversed(_STATE):
+        function = option(function)
+    return function
+
+
 def compile_options(function: F) -> F:
-    """Adds what most commands that compile have: approvals, versions, and the options of the proposed APIs."""
-    return approve_option(kube_version_option(olm_version_option(proposed_options(function))))
+    """Adds what most commands that compile have: approvals, the state to begin with, versions, and the options of the
+    proposed APIs."""
+    return approve_option(state_options(kube_version_option(olm_version_option(proposed_options(function)))))
 
 
 def with_proposed(options: Options, given: dict[str, Any]) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
-    As for everything else in `given` that has the name of a field, such as `kube_version`.
+    As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
+    `from_` names.
     """
-    return options._replace(**given)
+    values = {name: value for name, value in given.items() if name != "from_"}
+    options = options._replace(**values)
+    if not given.get("from_"):
+        return options
+    from olmc.cli.state import state_from  # most runs begin with a fresh cluster
+
+    ctx = click.get_current_context()
+    known = frozenset(name for name in Options._fields if _is_given(ctx, name))
+    beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
+    beside = beside[0] if isinstance(beside, tuple) else beside
+    return options._replace(state=state_from(given["from_"], os.fspath(beside), options, known))
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source is not click.core.ParameterSource.DEFAULT
 
 
 def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
@@ -276,7 +323,7 @@ def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
 
 entry_option = click.option(
     "--entry", "entries", multiple=True, metavar="NAME",
-    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
+    help="Of a repository: a folder, or what an Application, Kustomization or HelmRelease applies (may be repeated).",
 )  # fmt: skip
 
 
@@ -310,20 +357,27 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Path | None = None,
+    least: Severity, beside: Path | None = None, compile_with: CompileWith | None = None,
+    release: Release | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
-    `proposed` are the values of the options of the proposed APIs, `beside` is a folder whose files count as well.
+    `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
+    count as well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm
+    chart is installed.
 
     Ends the command if the path can't be compiled.
     """
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+
+    def compile_once(options: Options) -> Compilation:
+        return compile(path, options, given=given, beside=beside, release=release)
+
     with progress() as doing:
         doing(f"compiling {path}")
-        done = compile(path, options, given=given, beside=beside)
+        done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
     tell(done.diagnostics, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
@@ -346,12 +400,17 @@ class OptionNeed(NamedTuple):
     is_met: Callable[[GivenInput], bool]
 
 
+_FROM = OptionNeed("--from", lambda given: given.options.state is not None)
+_WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
 _V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
 PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
+    "from_": [_WORKSPACE],
+    "prune": [_FROM],
+    "delete": [_FROM],
     "shared_apis": [OptionNeed("--descoped", lambda given: given.options.descoped)],
     "approve_installs": [_V2ALPHA1],
     "user": [_V2ALPHA1],
@@ -359,13 +418,15 @@ PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
     "migrate_subscriptions": [_V2ALPHA1],
     "component_label": [_V2ALPHA1],
     "olm_namespace": [_V2ALPHA1],
+    "install_namespace": [_BUNDLE],
+    "watch": [_BUNDLE],
+    "watch_all": [_BUNDLE],
 }
 RENDERED: Mapping[str, Sequence[OptionNeed]] = {
     "certs": [_APPLY],
     "phase": [_APPLY],
     "keep_going": [_APPLY],
     "namespace": [_BUNDLE],
-    "watch": [_BUNDLE],
     "all_namespaces": [_BUNDLE],
     **PROPOSED,
 }

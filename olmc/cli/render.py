@@ -103,7 +103,6 @@ _FIELDS = {
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
 @click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
-@click.option("--from", "from_", type=GivenPath(path_type=Path, exists=True), metavar="FROM", help="The state.")
 @entry_option
 @compile_options
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
@@ -132,7 +131,6 @@ def render(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
-    from_: Path | None,
     entries: tuple[str, ...],
     approve: tuple[str, ...],
     kube_version: str,
@@ -185,16 +183,9 @@ def render(
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
-        for path, beside, _ in inputs:
+        for path, beside, _, release in inputs:
             doing(f"compiling {path}")
-            state = None
-            if from_ is not None:
-                from olmc.transition.state import state_of
-
-                before = compile(from_, options._replace(include=(), exclude=(), purpose="review"), given=given)
-                tell(before.diagnostics, least=Severity.ERROR)
-                state = state_of(before.objects, before.settled.cluster, before.workspace.manifests)
-            done.append(compile(path, options, given=given, beside=beside, from_=state))
+            done.append(compile(path, options, given=given, beside=beside, release=release))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():

@@ -2,5 +2,5 @@
 
 In go two paths or revisions (`sides.read_sides`), or one path under two versions of OLM (`sides.read_versions`); each
 side is a workspace that is compiled or a rendering that is read. `compare.compare` gives the `Difference` with its
-changes, each of one of the `change_kinds` or `crd_kinds`; `outputs.write` makes text, Markdown, JSON or HTML of it.
+changes, each of a kind of the tables in the modules `*_kinds`; `outputs` makes text, Markdown, JSON or HTML of it.
 """

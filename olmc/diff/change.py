@@ -1,8 +1,8 @@
 """Changes: what a kind of change is, its severity, and a message that can be written in any style.
 
-The kinds are a table (`change_kinds`): each stands there once, as a function from its values to how grave they are and
-what is said of them, with its name, group and type. The parameters are the details of the JSON output, and mypy holds
-whoever makes a change of the kind to them.
+The kinds are tables (the modules `*_kinds`): each stands there once, as a function from its values to how grave they
+are and what is said of them, with its name, group and type. The parameters are the details of the JSON output, and
+mypy holds whoever makes a change of the kind to them.
 """
 
 from __future__ import annotations
@@ -123,13 +123,17 @@ def change_kind(
 
 
 class DiffChange(NamedTuple):
-    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one."""
+    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one.
+
+    `later`: only once somebody approves the plans that wait.
+    """
 
     kind: ChangeKind[...]
     identity: ObjectKey
     values: Mapping[str, Any]
     severity: Severity
     message: Message
+    later: bool = False
 
     @property
     def group(self) -> ChangeGroup:

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from olmc.diff import change_kinds as kinds
+from olmc.diff import object_kinds as kinds
+from olmc.diff.accounts import Accounts, accounts
+from olmc.diff.assumptions import assumption_changes
+from olmc.diff.catalogs import catalog_changes
 from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffChange, plain
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, identical, path_text, same
+from olmc.diff.derived import is_certificate, without_derived
+from olmc.diff.images import image_changes, without_repetitions
+from olmc.diff.immutable import immutable_fields, without_paths
+from olmc.diff.lasting_kinds import token_secret_added
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
-from olmc.diff.operators import CSV, DiffOperator, not_installed, operators
+from olmc.diff.metadata import bundle_changes
+from olmc.diff.missing_content import of_unknown, unknown_changes
+from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes
+from olmc.diff.roles import with_new_names
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import Side
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
-from olmc.diff.workloads import image_changes, without_repetitions, workload_changes
+from olmc.diff.webhooks import WEBHOOK_KINDS, webhook_changes
+from olmc.diff.workload_kinds import workload_added, workload_removed, workload_replaced
+from olmc.diff.workloads import account_changes, account_of, dangers_of, workload_changes
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import (
+    ACCOUNT,
     APIEXTENSIONS,
     CRD_KIND,
     RBAC,
     KubernetesObject,
     ObjectKey,
+    annotations_of,
+    mapping,
     metadata_of,
     object_key,
     spec_of,
@@ -34,8 +48,9 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP
 
 _GROUPS = tuple(ChangeGroup)
-# They see or change what others send to the API server, or answer for it.
-_POWERFUL = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService"))
+_TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
+# They answer for what others send to the API server.
+_POWERFUL = frozenset(("APIService",))
 
 
 class Difference(NamedTuple):
@@ -68,21 +83,34 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
-    pairs = matched_pairs(kept_old, kept_new, before, after)
+    names = accounts(before, after)
+    pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
-    changes += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
+    changes += (*operator_changes(old, new, (before, after)), *plan_changes(old.objects, new.objects))
+    changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
+    changes += catalog_changes(old.settled, new.settled)
+    hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
-    changes += permission_changes(access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after))
+    rights = permission_changes(
+        access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after), names
+    )
+    told, noise = without_derived(rights, (*kept_old, *kept_new))
+    changes += told
     changes += _format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise = Counter((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
+    noise.update((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
     unchanged = new.shared
+    changes = [change for change in changes if change.identity not in hidden]
+    changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     for pair in pairs:
+        if pair.identity in hidden and (pair.old is None or pair.new is None):
+            noise["object of unknown operators"] += 1
+            continue
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
             unchanged += 1
             continue
-        of_pair = list(_changes(pair, _Owners(before, after)))
+        of_pair = list(_changes(pair, _Owners(before, after, names)))
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.
@@ -94,11 +122,25 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
 
 
+def with_approval(now: Difference, after: Difference) -> Difference:
+    """A difference with what comes once the plans that wait are approved, which `after` has: `later` changes."""
+    known = {(change.kind.name, change.identity, change.message) for change in now.changes}
+    later = [
+        change._replace(later=True)
+        for change in after.changes
+        if (change.kind.name, change.identity, change.message) not in known
+    ]
+    pairs = {pair.identity: pair for pair in (*now.pairs, *after.pairs)}
+    changes = (*now.changes, *later)
+    return after._replace(changes=changes, pairs=tuple(pairs[known] for known in sorted(pairs)))
+
+
 class _Owners(NamedTuple):
-    """The operators of both sides."""
+    """The operators of both sides, and what they run as."""
 
     old: Mapping[NamespacedName, DiffOperator]
     new: Mapping[NamespacedName, DiffOperator]
+    accounts: Accounts
 
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
@@ -115,10 +157,9 @@ def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
-    """The objects, and the Deployments of operators that neither side installs."""
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone."""
     was, now = not_installed(before, old), not_installed(after, new)
-    both = sorted(was.keys() & now.keys())
-    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
@@ -150,14 +191,15 @@ def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) ->
 
 def _changes(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.old is None or pair.new is None:
-        return _one_sided(pair)
+        return _one_sided(pair, owners)
     return _both_sided(pair, pair.old, pair.new, owners)
 
 
-def _one_sided(pair: Pair) -> Iterator[DiffChange]:
+def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
+    owned = owned_apis(pair.new or pair.old or {}, owners.new if pair.new is not None else owners.old)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known)
@@ -165,10 +207,18 @@ def _one_sided(pair: Pair) -> Iterator[DiffChange]:
     if _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
         return
+    if known.kind in WORKLOADS:
+        yield workload_added(known, dangers_of(pair.new)) if pair.new is not None else workload_removed(known)
+        yield from image_changes(pair)
+        return
+    if known.kind in WEBHOOK_KINDS:
+        yield from webhook_changes(known, pair.old, pair.new, owned)
+        return
+    if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
+        yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
+        return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
-    if known.kind in WORKLOADS:
-        yield from image_changes(pair)
 
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
@@ -176,14 +226,21 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     if _is_crd(known):
         yield from crd_changes(known, old, new)
         # crd_changes compares the spec; labels and annotations of a CRD may change as well.
-        was, now = (metadata_without_noise(metadata_of(crd)) for crd in (old, new))
+        was, now = (_without_labels(metadata_without_noise(metadata_of(crd))) for crd in (old, new))
         for delta in deltas(was, now, ("metadata",)):
             yield crd_field_changed(known, path_text(delta.path), delta.old, delta.new)
         return
-    before, after = without_noise(old, owners.old), without_noise(new, owners.new)
+    fixed = immutable_fields(old, new)
+    yield from fixed.changes
     if known.kind in WORKLOADS:
-        yield from image_changes(pair)
-        yield from workload_changes(known, deltas(before, after))
+        yield from _workload(pair, old, new, owners, fixed.paths)
+        return
+    before, after = (
+        without_paths(without_noise(obj, of_side), fixed.paths)
+        for obj, of_side in ((old, owners.old), (new, owners.new))
+    )
+    if known.kind in WEBHOOK_KINDS:
+        yield from webhook_changes(known, before, after, owned_apis(new, owners.new))
         return
     if _is_olm(known, CSV):
         yield from image_changes(pair)
@@ -191,10 +248,38 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         yield from subscription_changes(pair)
     elif _is_olm(known, "OperatorGroup"):
         yield from target_changes(pair)
-    # Who has such a configuration sees or changes requests of others, so every field of it counts.
+    # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     for delta in deltas(before, after):
         yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
+
+
+def _workload(
+    pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners, fixed: tuple[tuple[str, ...], ...]
+) -> Iterator[DiffChange]:
+    """How a workload and its predecessor differ, whatever it and its containers are called."""
+    known = pair.identity
+    was = text(metadata_of(old).get("name"))
+    if was != known.name:
+        yield workload_replaced(known, was)
+        fixed = (*fixed, ("spec", "selector"))  # it is another object, and may select by its own name
+    names = with_new_names(known, old, new)
+    yield from names.changes
+    yield from image_changes(pair._replace(old=names.old))
+    account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
+    if account not in owners.accounts.renamed:
+        yield from account_changes(known, old, new)
+    before, after = (
+        without_paths(without_noise(obj, of_side), fixed)
+        for obj, of_side in ((names.old, owners.old), (new, owners.new))
+    )
+    yield from workload_changes(known, deltas(before, after))
+
+
+def _without_labels(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a CRD without its labels, by which nobody selects, but for those of OLM itself."""
+    labels = {key: value for key, value in mapping(metadata.get("labels")).items() if key.startswith("olm.")}
+    return {**metadata, "labels": labels or None}
 
 
 def _is_crd(known: ObjectKey) -> bool:

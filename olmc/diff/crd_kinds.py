@@ -28,6 +28,8 @@ from olmc.diff.change import (
 )
 from olmc.model.diagnostics import Severity
 
+_MOST = 6
+
 
 @change_kind("CrdAdded", ChangeGroup.CRDS, ADDED)
 def crd_added() -> Judgement:
@@ -80,12 +82,20 @@ def version_unserved(version: str) -> Judgement:
 
 
 @change_kind("StoredVersionChanged", ChangeGroup.CRDS, CHANGED)
-def stored_version_changed(old: str, new: str, lossless: bool) -> Judgement:
-    """Objects are stored in another version from now on; `lossless`: by a webhook, or both have the same schema."""
+def stored_version_changed(old: str, new: str, lost: tuple[str, ...], severity: Severity) -> Judgement:
+    """Objects are stored in another version from now on; `lost` are the fields that it neither has nor gets."""
     start: Message = ("stored version: ", shown(old), " → ", shown(new))
-    if lossless:
-        return CHANGE, start
-    return BREAKING, (*start, "; without a conversion webhook, fields that ", shown(new), " does not have are lost")
+    if not lost:
+        return severity, start
+    fields: Message = ("; without a conversion webhook objects lose ", *listed(lost, _MOST))
+    return severity, (*start, *fields, ", which ", shown(new), " does not have")
+
+
+@change_kind("VersionLossy", ChangeGroup.CRDS, CHANGED)
+def version_lossy(version: str, stored: str, lost: tuple[str, ...]) -> Judgement:
+    """A served version that lacks fields of the stored one from now on: who writes in it deletes them."""
+    start: Message = ("version ", shown(version), " lacks ", *listed(lost, _MOST), " of ", shown(stored))
+    return RISK, (*start, ": without a conversion webhook, writing an object in it drops them")
 
 
 @change_kind("ConversionChanged", ChangeGroup.CRDS, CHANGED)
@@ -179,10 +189,11 @@ def default_changed(version: str, path: str, old: Any, new: Any, severity: Sever
 
 
 @change_kind("ValidationAdded", ChangeGroup.CRDS, ADDED)
-def validation_added(version: str, path: str, rule: str, message: str, severity: Severity) -> Judgement:
-    """A CEL rule that objects have to obey from now on."""
+def validation_added(version: str, path: str, rule: str, message: str, obeyed: bool, severity: Severity) -> Judgement:
+    """A CEL rule that objects have to obey from now on; `obeyed`: all that were valid before do."""
     reason: Message = (" (", shown(message), ")") if message else ()
-    return severity, (*_place(version, path), " has to obey ", shown(rule), *reason)
+    so_far = ", as all objects so far do" if obeyed else ""
+    return severity, (*_place(version, path), " has to obey ", shown(rule), *reason, so_far)
 
 
 @change_kind("ValidationRemoved", ChangeGroup.CRDS, REMOVED)

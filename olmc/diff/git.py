@@ -10,11 +10,12 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
+from olmc.load.foreign import CHART_FILE
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.load.manifests import SUFFIXES
@@ -28,6 +29,9 @@ _OFFLINE = {
 }  # fmt: skip
 _LINK, _SUBMODULE = "120000", "160000"
 _LFS = LFS_POINTER.encode()
+STREAM = "-"
+"""The side that is read from stdin."""
+
 _PREFIX = "git:"
 # A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
 _ALIKE = 0.5
@@ -68,6 +72,51 @@ def as_revision(side: str) -> Revision | None:
     return Revision(rest, None)
 
 
+def sides_of(side: str) -> tuple[str, str] | None:
+    """Both sides that one revision stands for: `git:A..B` two revisions, `git:A` it and the work tree.
+
+    None for a path. An end of a range that is left out is HEAD, as it is to git.
+    """
+    revision = as_revision(side)
+    if revision is None:
+        return None
+    path = "" if revision.path is None else f":{revision.path}"
+    first, dots, second = revision.ref.partition("..")
+    if dots:
+        return f"{_PREFIX}{first or 'HEAD'}{path}", f"{_PREFIX}{second or 'HEAD'}{path}"
+    return side, _in_work_tree(revision.path)
+
+
+def _in_work_tree(path: str | None) -> str:
+    """Where a path of a revision is in the work tree: from the top of the repository, or with a dot from here."""
+    if path is None or path == ".":
+        return "."
+    if path.startswith("./"):
+        return path.removeprefix("./") or "."
+    try:
+        top = top_of()
+    except GitError:
+        return path  # reading the revision says what is wrong
+    return path if top is None else os.path.relpath(top / path)
+
+
+def with_path(revision: Revision, other: str) -> Revision:
+    """The revision with a path from the top of the repository; raises GitError."""
+    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
+        return revision
+    if revision.path is not None:
+        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
+    beside = as_revision(other)
+    if beside is not None:
+        path = beside.path if beside.path is not None else "."
+        return with_path(revision._replace(path=path), other)
+    top = top_of()
+    there = Path("." if other == STREAM else other).resolve()
+    if top is not None and there.is_relative_to(top):
+        return revision._replace(path=there.relative_to(top).as_posix())
+    return revision._replace(path=folder_here())
+
+
 def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
@@ -97,7 +146,7 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
         _write_files([_TreeEntry("100644", obj, 0, place.name)], target, revision, report)
         return place
     entries = _entries(obj, revision, report)
-    if any(entry.path in KUSTOMIZATIONS for entry in entries):
+    if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     place.mkdir()
     _write(entries, place, revision, report)
@@ -110,7 +159,7 @@ def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, repo
 
 
 def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path:
-    """Write the folder of a kustomization, and whatever it is built of, in its place in the repository."""
+    """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
     path = "" if path in (".", "/") else path
     top = target.resolve() / "repository"
     place = top / path
@@ -129,10 +178,16 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
 
 
 def _missing(top: Path, place: Path) -> Iterator[str]:
-    """The paths in the repository that a build of a folder lacks."""
+    """The paths in the repository that a build of a folder, or a rendering of a chart, lacks."""
     kustomization = next((place / name for name in KUSTOMIZATIONS if (place / name).is_file()), None)
     for path in read_tree(kustomization, place).missing if kustomization is not None else ():
         yield path.relative_to(top).as_posix()
+    if (place / CHART_FILE).is_file():
+        from olmc.load.charts import read_chart  # few folders are charts
+
+        for dependency in read_chart(place, place).dependencies:
+            if dependency.missing is not None and dependency.missing.is_relative_to(top):
+                yield dependency.missing.relative_to(top).as_posix()
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -24,13 +24,15 @@ from olmc.diff.change import (
     DiffChange,
     UntrustedText,
 )
-from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, operator_added, operator_upgraded
 from olmc.diff.compare import Difference
 from olmc.diff.deltas import aligned
+from olmc.diff.lines import ChangeLine, line_groups, review_sections
 from olmc.diff.matching import Pair
 from olmc.diff.operators import operators
-from olmc.diff.outputs import by_object, folded_text, summary
+from olmc.diff.outputs import folded_text, heading, summary
+from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND
 from olmc.diff.permissions import Matrix, access, matrices
+from olmc.diff.version_kinds import operator_added, operator_upgraded
 from olmc.diff.versions import Subscribed, subscribed
 from olmc.model.objects import KubernetesObject
 from olmc.output.unicode import clean
@@ -61,7 +63,7 @@ class _ChangeEntry(NamedTuple):
 
 
 class _HtmlSection(NamedTuple):
-    """A group of changes."""
+    """What breaks, the risks, or a group of changes."""
 
     name: str
     heading: str
@@ -121,18 +123,16 @@ def _hash(text: str) -> str:
 
 
 def _sections(difference: Difference) -> Iterator[_HtmlSection]:
-    for group in ChangeGroup:
-        changes = difference.in_group(group)
-        if changes:
-            yield _HtmlSection(group.value, group.heading, len(changes), tuple(_entries(changes)))
+    for section in review_sections(difference.changes):
+        yield _HtmlSection(section.name, section.heading, len(section.changes), tuple(_entries(section.changes)))
 
 
 def _entries(changes: Iterable[DiffChange]) -> Iterator[_ChangeEntry]:
-    for identity, of_object in by_object(changes).items():
-        yield _ChangeEntry(clean(str(identity)), tuple(map(_line, of_object)))
+    for group in line_groups(changes, None):
+        yield _ChangeEntry(clean(heading(group.objects, len(group.objects))), tuple(map(_line, group.lines)))
 
 
-def _line(change: DiffChange) -> _Line:
+def _line(change: ChangeLine) -> _Line:
     pieces = (
         _Piece(clean(piece.text), True) if isinstance(piece, UntrustedText) else _Piece(piece, False)
         for piece in change.message
@@ -172,7 +172,7 @@ def _picture(subscription: Subscribed) -> str:
     if channel not in subscription.package.channels:
         return ""
     graph = upgrade_graph(subscription.package, [channel])
-    svg = as_svg(graph, channel_rows(graph), subscription.catalog)
+    svg = as_svg(graph, channel_rows(graph), subscription.catalog, is_narrow=True)
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -184,7 +184,14 @@ def _matrices(difference: Difference) -> Iterator[Matrix]:
 
 def _readable(matrix: Matrix) -> dict[str, Any]:
     where = {EVERYWHERE: "in the whole cluster", WHERE_BOUND: "where the role is bound"}
-    rows = [{"resource": clean(row.resource), "name": clean(row.name), "cells": row.cells} for row in matrix.rows]
+    rows = [
+        {
+            "resource": clean(row.resource),
+            "name": clean(row.name),
+            "cells": list(zip(row.cells, row.levels, strict=True)),
+        }
+        for row in matrix.rows
+    ]
     return {
         "subject": clean(str(matrix.subject)),
         "scope": where.get(matrix.scope, f"in namespace {clean(matrix.scope)}"),

@@ -12,10 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from olmc.diff.change import WORKLOADS
 from olmc.diff.operators import CSV, DiffOperator, is_copy
+from olmc.diff.roles import only_roles, role_by_images, role_by_name
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     RBAC,
@@ -51,15 +54,26 @@ _LABELS = frozenset(
 _ANNOTATIONS = frozenset(
     """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
     operators.operatorframework.io/builder operators.operatorframework.io/project_layout operatorframework.io/properties
-    olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange containerImage""".split()
+    olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange olm.properties containerImage
+    alm-examples description capabilities categories repository support certified olm.deprecationMessage
+    operators.operatorframework.io/internal-objects console.openshift.io/operator-monitoring-default""".split()
 )
-_PREFIXES = ("operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/")
+_PREFIXES = (
+    "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
+    "features.operators.openshift.io/", "operators.openshift.io/",
+)  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
-_PROJECTED = frozenset(("alm-examples", "olm.generated-by", *_ANNOTATIONS))
+_PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
 _CSV_REPORTED_ELSEWHERE = frozenset(
     ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")
 )
+# What only people read, in a console.
+_CSV_TEXTS = frozenset(
+    "annotations description displayName icon keywords labels links maintainers maturity provider selector".split()
+)
+_OLM_VOLUMES = frozenset(("apiservice-cert", "webhook-cert"))
+"""The volumes by which OLM gives a Deployment its serving certificates."""
 # Go writes some of these structures even when they are empty (R-JSON-5), and then they say nothing.
 _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
 
@@ -90,9 +104,10 @@ def folded_kind(obj: KubernetesObject) -> str:
 
 def matched_pairs(
     old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
-    after: Mapping[NamespacedName, DiffOperator],
+    after: Mapping[NamespacedName, DiffOperator], renamed: Mapping[ObjectKey, ObjectKey] = MappingProxyType({}),
 ) -> list[Pair]:  # fmt: skip
-    """Every object once, sorted by identity; `before` and `after` are the operators of both sides."""
+    """Every object once, sorted by identity; `before` and `after` are the operators of both sides, `renamed` is by
+    object of the new side the one whose place it takes."""
     olds, news = ({object_key(obj): obj for obj in objects} for objects in (old, new))
     # What has the same name is the same object; the rest is matched from the surest sign to the weakest, and none
     # twice.
@@ -106,8 +121,13 @@ def matched_pairs(
         (role_of_group, role_of_group),
         (_by_grant(old_grants, exactly=True), _by_grant(new_grants, exactly=True)),
         (_by_grant(old_grants), _by_grant(new_grants)),
+        (partial(role_by_name, owners=before), partial(role_by_name, owners=after)),
+        (partial(role_by_images, owners=before), partial(role_by_images, owners=after)),
     ):
         pairs += _match(olds, news, old_key, new_key)
+    pairs += _match(olds, news, lambda known, _: known, lambda known, _: renamed.get(known))
+    was, now = only_roles(olds, before), only_roles(news, after)
+    pairs += _match(olds, news, lambda known, _: was.get(known), lambda known, _: now.get(known))
     pairs += (Pair(key, obj, None) for key, obj in olds.items())
     pairs += (Pair(key, None, obj) for key, obj in news.items())
     return sorted(pairs, key=lambda pair: pair.identity)
@@ -248,7 +268,7 @@ def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
     # Where a CSV is installed its webhooks are objects, and compared as such; elsewhere the CSV is all that there is.
-    ignored = {*_CSV_REPORTED_ELSEWHERE, "webhookdefinitions"} if is_installed else _CSV_REPORTED_ELSEWHERE
+    ignored = {*_CSV_REPORTED_ELSEWHERE, *_CSV_TEXTS, *(("webhookdefinitions",) if is_installed else ())}
     kept = {key: value for key, value in spec.items() if key not in ignored and not _is_nothing(key, value)}
     crds = mapping(spec.get("customresourcedefinitions"))
     kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
@@ -286,11 +306,16 @@ def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
     for field in ("containers", "initContainers"):
         if isinstance(pod.get(field), list):
             kept[field] = [_container(container) for container in mappings(pod[field])]
+    if isinstance(pod.get("volumes"), list):
+        kept["volumes"] = [v for v in mappings(pod["volumes"]) if v.get("name") not in _OLM_VOLUMES] or None
     return kept
 
 
 def _container(container: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
+    if isinstance(container.get("volumeMounts"), list):
+        mounts = mappings(container["volumeMounts"])
+        kept["volumeMounts"] = [mount for mount in mounts if mount.get("name") not in _OLM_VOLUMES] or None
     if isinstance(container.get("env"), list):
         kept["env"] = [
             variable for variable in mappings(container["env"]) if not _is_reported_elsewhere(variable)

@@ -117,11 +117,23 @@ def not_installed(
     for name, operator in heads(installed).items():
         strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
         for spec in mappings(strategy.get("deployments")):
-            metadata = {"name": text(spec.get("name")), "namespace": operator.namespace}
-            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec.get("spec")}
+            # As OLM would write it, or its own marks would be what differs from one that is installed.
+            owner = {"olm.owner": operator.name, "olm.owner.kind": CSV, "olm.owner.namespace": operator.namespace}
+            labels = {**owner, "olm.managed": "true"}
+            asked = {"revisionHistoryLimit": 1, **mapping(spec.get("spec"))}
+            metadata = {"name": text(spec.get("name")), "namespace": operator.namespace, "labels": labels}
+            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": asked}
             if object_key(deployment) not in there:
-                missing[name.namespace, name.name, metadata["name"]] = deployment
+                missing[name.namespace, name.name, text(spec.get("name"))] = deployment
     return missing
+
+
+def owned_apis(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> frozenset[str]:
+    """The APIs, as `plural.group`, that the operator owns which an object is part of."""
+    labels = mapping(metadata_of(obj).get("labels"))
+    owner = owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+    crds = mapping(owner.spec.get("customresourcedefinitions")) if owner is not None else {}
+    return frozenset(text(crd.get("name")) for crd in mappings(crds.get("owned")))
 
 
 def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:

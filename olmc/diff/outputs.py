@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diff.change import (
     ABSENT,
     BREAKING,
-    CHANGE,
     RISK,
     SEVERITY_WORDS,
     ChangeGroup,
@@ -20,6 +19,7 @@ from olmc.diff.change import (
     plain,
 )
 from olmc.diff.compare import Difference
+from olmc.diff.lines import ChangeLine, LineGroup, line_groups, review_sections
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.output.messages import Paint, in_black, in_color
@@ -34,6 +34,7 @@ LIMIT = 65_536
 _RUN_OF_TICKS = re.compile(r"`+")
 _RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
+_NAMED = 5
 _UNDERSCORE = re.compile(r"_([a-z])")
 
 
@@ -48,26 +49,30 @@ def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
     folded = folded_text(difference)
     if folded:
         yield paint(f"({folded})", "faint")
-    for group in ChangeGroup:
-        changes = difference.in_group(group)
-        if changes:
-            yield ""
-            yield paint(group.heading, "bold")
-            yield from _group_lines(changes, paint)
+    for section in review_sections(difference.changes):
+        yield ""
+        yield paint(section.heading, "bold")
+        for group in line_groups(section.changes):
+            yield from _group_lines(group, paint)
 
 
-def _group_lines(changes: tuple[DiffChange, ...], paint: Paint) -> Iterator[str]:
-    for identity, of_object in by_object(changes).items():
-        yield f"  {clean(str(identity))}"
-        yield from (f"    {change.type} {plain(change.message)}{_tag(change.severity, paint)}" for change in of_object)
+def _group_lines(group: LineGroup, paint: Paint) -> Iterator[str]:
+    """An object with its lines below it, or before the only one."""
+    name = clean(heading(group.objects))
+    lines = [f"{plain(line.message)}{_tag(line.severity, paint)}" for line in group.lines]
+    if len(lines) == 1:
+        yield f"  {name}: {group.lines[0].type} {lines[0]}"
+        return
+    yield f"  {name}"
+    yield from (f"    {line.type} {text}" for line, text in zip(group.lines, lines, strict=True))
 
 
-def by_object(changes: Iterable[DiffChange]) -> dict[ObjectKey, list[DiffChange]]:
-    """Changes by object, the objects in the order of their gravest change, which comes first."""
-    objects: dict[ObjectKey, list[DiffChange]] = {}
-    for change in changes:
-        objects.setdefault(change.identity, []).append(change)
-    return objects
+def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
+    """What lines are about: an object, or several of one kind."""
+    first, *others = (str(known) for known in objects)
+    kind = f"{objects[0].kind}/"
+    named = ", ".join((first, *(name.removeprefix(kind) for name in others[: most - 1])))
+    return f"{named} and {len(objects) - most} more" if len(objects) > most else named
 
 
 def _tag(severity: Severity, paint: Paint) -> str:
@@ -85,6 +90,8 @@ def summary(difference: Difference) -> str:
     parts = [f"{count} change{'s' * (count != 1)}"]
     parts += [f"{breaking} breaking"] if breaking else []
     parts += [f"{risks} risk{'s' * (risks != 1)}"] if risks else []
+    later = sum(change.later for change in difference.changes)
+    parts += [f"{later} of them after approval"] if later else []
     return ", ".join(parts)
 
 
@@ -97,25 +104,27 @@ def folded_text(difference: Difference) -> str:
 def _plural(what: str, count: int) -> str:
     if count == 1:
         return what
-    return "roles and bindings" if what == "role or binding" else f"{what}s"
+    head, of, rest = what.partition(" of ")
+    return "roles and bindings" if what == "role or binding" else f"{head}s{of}{rest}"
 
 
 class _TextSection(NamedTuple):
-    """A heading, and the changes below it, the gravest first; a folded one is opened by the reader."""
+    """A heading, and the lines below it, the gravest first; a folded one is opened by the reader."""
 
     heading: str
-    changes: tuple[DiffChange, ...]
+    total: int
+    groups: tuple[LineGroup, ...]
     folded: bool
 
 
 def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
     """The changes as lists: what breaks, what is a risk, then the rest by group, in at most `limit` characters.
 
-    What does not fit is left out from the end, and the last lines say how much of what that is.
+    What does not fit is left out from the end, and the last lines say how much that is.
     """
     text = "\n".join((*_head(difference), ""))
     sections = _sections(difference)
-    full = text + "".join(_section_text(section, section.changes) for section in sections)
+    full = text + "".join(_section_text(section, section.groups) for section in sections)
     if len(full) <= limit:
         return full
     left: Counter[str] = Counter()
@@ -125,8 +134,9 @@ def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
         kept = _fit(section, space) if not left else ()
         if kept:
             text += _section_text(section, kept)
-        if len(kept) < len(section.changes):
-            left[section.heading] += len(section.changes) - len(kept)
+        missing = section.total - sum(line.total for group in kept for line in group.lines)
+        if missing:
+            left[section.heading] += missing
     return text + _cut(left)
 
 
@@ -145,43 +155,52 @@ def _head(difference: Difference) -> Iterator[str]:
 
 def _sections(difference: Difference) -> list[_TextSection]:
     """Breaking changes and risks of all groups first; the rest by group, folded if it is long."""
-    sections = [
-        _TextSection("🛑 Breaking", _of(difference.changes, BREAKING), False),
-        _TextSection("⚠️ Risks", _of(difference.changes, RISK), False),
+    marks = {"breaking": "🛑 ", "risk": "⚠️ "}
+    return [
+        _TextSection(
+            f"{marks.get(section.name.removeprefix('later-'), '')}{section.heading}",
+            len(section.changes),
+            tuple(line_groups(section.changes)),
+            section.name.removeprefix("later-") not in marks and len(section.changes) > _OPEN_UP_TO,
+        )
+        for section in review_sections(difference.changes)
     ]
-    for group in ChangeGroup:
-        changes = tuple(change for change in difference.in_group(group) if change.severity <= CHANGE)
-        sections.append(_TextSection(group.heading, changes, len(changes) > _OPEN_UP_TO))
-    return [section for section in sections if section.changes]
 
 
-def _of(changes: Iterable[DiffChange], severity: Severity) -> tuple[DiffChange, ...]:
-    return tuple(change for change in changes if change.severity is severity)
-
-
-def _section_text(section: _TextSection, changes: Sequence[DiffChange]) -> str:
-    lines = [f"- {code(str(key))}\n{''.join(map(_item, items))}" for key, items in by_object(changes).items()]
-    title = f"{section.heading} ({len(section.changes)})"
+def _section_text(section: _TextSection, groups: Sequence[LineGroup]) -> str:
+    lines = [f"- {code(heading(group.objects))}\n{''.join(map(_item, group.lines))}" for group in groups]
+    title = f"{section.heading} ({section.total})"
     if section.folded:
         return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
     return f"\n#### {title}\n\n{''.join(lines)}"
 
 
-def _item(change: DiffChange) -> str:
-    sign = {"+": "➕", "-": "➖", "~": "✏️"}[change.type]
-    return f"  - {sign} {marked(change.message)}\n"
+def _item(line: ChangeLine) -> str:
+    sign = {"+": "➕", "-": "➖", "~": "✏️"}[line.type]
+    return f"  - {sign} {marked(line.message)}\n"
 
 
-def _fit(section: _TextSection, space: int) -> tuple[DiffChange, ...]:
-    """As many of the first changes of a section as there is space for."""
-    low, high = 0, len(section.changes)
+def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
+    """As many of the first lines of a section as there is space for."""
+    low, high = 0, sum(len(group.lines) for group in section.groups)
     while low < high:
         middle = (low + high + 1) // 2
-        if len(_section_text(section, section.changes[:middle])) <= space:
+        if len(_section_text(section, _first(section.groups, middle))) <= space:
             low = middle
         else:
             high = middle - 1
-    return section.changes[:low]
+    return _first(section.groups, low)
+
+
+def _first(groups: Sequence[LineGroup], count: int) -> tuple[LineGroup, ...]:
+    """Groups with no more than a number of lines."""
+    kept: list[LineGroup] = []
+    for group in groups:
+        if count <= 0:
+            break
+        kept.append(group._replace(lines=group.lines[:count]))
+        count -= len(group.lines)
+    return tuple(kept)
 
 
 def _cut(left: Counter[str]) -> str:
@@ -212,10 +231,11 @@ def _escaped(text: str) -> str:
 
 def as_json(difference: Difference) -> str:
     """The whole difference, with nothing cut."""
-    return json_text(_data(difference), default=str) + "\n"
+    return json_text(as_data(difference), default=str) + "\n"
 
 
-def _data(difference: Difference) -> dict[str, Any]:
+def as_data(difference: Difference) -> dict[str, Any]:
+    """The whole difference in the format of `schemas/diff.schema.json`."""
     return {
         "version": FORMAT_VERSION,
         "old": difference.old.name,
@@ -240,6 +260,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
         "object": dict(change.identity._asdict()),
         "text": plain(change.message),
         "details": _details(change),
+        **({"afterApproval": True} if change.later else {}),
     }
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
-from olmc.diff import change_kinds as kinds
+from olmc.diff import permission_kinds as kinds
+from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
 from olmc.diff.change import DiffChange
-from olmc.diff.change_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.diff.operators import DiffOperator
+from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
 from olmc.kube.rbac_access import decode_binding, decode_role
 from olmc.model.cluster import NamespacedName
@@ -32,6 +33,7 @@ from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, 
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
+NO_ACCOUNTS = Accounts({}, {})
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
@@ -135,17 +137,55 @@ def _unknown_roles(rendered: Iterable[Rendered], granted: Permissions) -> dict[S
     return {holder: tuple(sorted(set(names))) for holder, names in roles.items()}
 
 
-def permission_changes(old: SideAccess, new: SideAccess) -> Iterator[DiffChange]:
-    """How two sides differ in what they let whom do."""
+def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_ACCOUNTS) -> Iterator[DiffChange]:
+    """How two sides differ in what they let whom do; `known` says which ServiceAccount takes the place of which."""
+    for account, predecessor in known.renamed.items():
+        if _holds(new, account) or _holds(old, predecessor):
+            yield kinds.account_renamed(account, predecessor.name)
+    before = old
+    old = _with_new_names(old, known.renamed)
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
-        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level))
+        moved = _moved_from(holder, rule, before, known)
+        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level), moved)
     for holder, rule in _gained(new, old):
         yield kinds.permission_lost(holder.subject, holder.scope, rule)
     for holder in sorted(old.roles.keys() | new.roles.keys()):
-        before, after = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
-        yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(after - before))
-        yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(before - after))
+        was, now = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
+        yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(now - was))
+        yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(was - now))
+
+
+def _holds(side: SideAccess, subject: ObjectKey) -> bool:
+    return any(holder.subject == subject for holder in (*side.rules, *side.roles))
+
+
+def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) -> SideAccess:
+    """The access of a side with the names that its ServiceAccounts have on the other one."""
+    if not renamed:
+        return side
+    names = {was: now for now, was in renamed.items()}
+
+    def named(holder: ScopedSubject) -> ScopedSubject:
+        return holder._replace(subject=names.get(holder.subject, holder.subject))
+
+    return SideAccess(
+        {named(holder): rules for holder, rules in side.rules.items()},
+        {named(holder): roles for holder, roles in side.roles.items()},
+    )
+
+
+def _moved_from(holder: ScopedSubject, rule: PolicyRule, old: SideAccess, known: Accounts) -> str:
+    """The other ServiceAccount of the same operator that could do so before, "" if there was none.
+
+    What `default` gets, every pod of the namespace gets: that is a gain, whoever had it before.
+    """
+    if holder.subject.name == DEFAULT_ACCOUNT:
+        return ""
+    for account in known.before.get(holder.subject, ()):
+        if not subtract(rule, old.granted(holder._replace(subject=account))):
+            return account.name
+    return ""
 
 
 def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
@@ -175,11 +215,15 @@ def _risks(holder: ScopedSubject, rule: PolicyRule) -> tuple[tuple[str, ...], Le
 
 
 class MatrixRow(NamedTuple):
-    """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb."""
+    """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb.
+
+    `levels`: how dangerous what is gained is, a word for each verb, "" where it is not.
+    """
 
     resource: str
     name: str
     cells: tuple[Cell, ...]
+    levels: tuple[str, ...] = ()
 
 
 class Matrix(NamedTuple):
@@ -203,7 +247,7 @@ def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
     sides = old.granted(holder), new.granted(holder)
     places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
-    rows = (_row(place, verbs, *sides) for place in places)
+    rows = (_row(place, verbs, holder.scope, *sides) for place in places)
     return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
 
 
@@ -215,14 +259,20 @@ def _places(rule: PolicyRule) -> Iterator[Request]:
 
 
 def _row(
-    place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
+    place: Request, verbs: tuple[str, ...], scope: str, before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
 ) -> MatrixRow:
     cells: list[Cell] = []
+    levels: list[str] = []
+    namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
     for verb in verbs:
         request = place._replace(verb=verb)
         was, now = (rules_allow(rules, request) for rules in (before, after))
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
-    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
+        asked = PolicyRule((verb,), (place.group,), (place.resource,), (place.name,) if place.name else ())
+        asked = PolicyRule((verb,), urls=(place.url,)) if place.url else asked
+        level = level_of(asked, namespace) if now and not was else Level.NONE
+        levels.append(str(level) if level >= Level.MEDIUM else "")
+    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
 
 
 def _is_unchanged(row: MatrixRow) -> bool:

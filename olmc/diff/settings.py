@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from olmc.diff import change_kinds as kinds
+from olmc.diff import setting_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.deltas import deltas, path_text
 from olmc.diff.sides import Side, SideSettings

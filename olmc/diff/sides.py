@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from operator import not_
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
-from olmc.diff.git import GitError, Revision, as_revision, folder_here, submodules, top_of, write_tree
+from olmc.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
+from olmc.diff.loose_bundles import other_comparisons
+from olmc.diff.premises import OPEN, Assumed, CompileUnder, Premises, bundle_at, common_premises, compile_assuming
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import SettledCompilation, left_out_of
+from olmc.explain.provenance import APPROVAL
 from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines, scan
@@ -24,17 +27,10 @@ from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import KubernetesObject, gvk_of
 from olmc.model.options import Narrowing, Options
-from olmc.model.workspace import Inputs, LeftOut
+from olmc.model.workspace import Bundle, Inputs, LeftOut
 
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
-
-
-STREAM = "-"
-"""The side that is read from stdin."""
-
-Compile = Callable[[Path, Narrowing | None], SettledCompilation]
-"""Compiles a directory, with what is left out of it in the place of what it leaves out itself."""
 
 
 class SideSettings(NamedTuple):
@@ -54,7 +50,7 @@ class Side(NamedTuple):
 
     `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
     kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
-    for a rendering.
+    for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there.
     """
 
     name: str
@@ -64,6 +60,20 @@ class Side(NamedTuple):
     excluded: tuple[KubernetesObject, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: SideSettings | None = None
+    bundle: Bundle | None = None
+    assumed: Assumed = Assumed()
+
+    @property
+    def home(self) -> str:
+        """The namespace that a bundle by itself is installed in, "" for anything else."""
+        settled, bundle = self.settled, self.bundle
+        groups = settled.cluster.groups if settled is not None and bundle is not None else ()
+        return groups[0].namespace if groups else ""
+
+    @property
+    def kube_version(self) -> str:
+        """The version of Kubernetes that it was compiled for, "" where it was not compiled."""
+        return self.assumed.kube_version
 
 
 class Kinds(NamedTuple):
@@ -74,16 +84,21 @@ class Kinds(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places."""
+    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places.
+
+    `approved` are the sides as they would be if somebody approved the plans that wait, None where none does.
+    """
 
     sides: tuple[Side, Side] | None
     diagnostics: tuple[Diagnostic, ...]
+    approved: tuple[Side, Side] | None = None
 
 
 def read_sides(
-    old: str, new: str, folder: Path, compile_folder: Compile, *, allow_empty: bool = False, kinds: Kinds | None = None
-) -> Sides:
-    """The two sides of a comparison.
+    old: str, new: str, folder: Path, compile_folder: CompileUnder, *, allow_empty: bool = False,
+    kinds: Kinds | None = None, look_ahead: bool = True,
+) -> Sides:  # fmt: skip
+    """The two sides of a comparison; with `look_ahead` also as they would be after the plans that wait for approval.
 
     Each is the path of a workspace, a bundle, a rendering or a file of one, or `git:REF[:PATH]`, or `-` for a stream of
     either; a revision without a path takes that of the other side, or else the current directory. `folder` is an empty
@@ -102,7 +117,7 @@ def read_sides(
     known = Spared({}, 0)
     if first.texts is not None and second.texts is not None:
         known = spared(first.texts, second.texts)
-    shared = _Shared(known, narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
+    shared = _Shared(known, narrowing, kinds or Kinds(narrowing.include, narrowing.exclude), _premises(first, second))
     sides = [_side(source, compile_folder, shared, allow_empty) for source in (first, second)]
     diagnostics = tuple(diagnostic for source in (first, second) for diagnostic in _diagnostics(source))
     if any(map(_stops, (first, second))):
@@ -112,11 +127,30 @@ def read_sides(
             side._replace(left_out=(*side.left_out, *submodules(revision)))
             for side, revision in zip(sides, (first.revision, second.revision), strict=True)
         ]
-    return Sides((sides[0], sides[1]), diagnostics)
+    approved = None
+    if look_ahead and any(map(_waits, sides)):
+        after = shared._replace(premises=shared.premises._replace(approved=True))
+        approved = (
+            _approved(first, sides[0], compile_folder, after), _approved(second, sides[1], compile_folder, after)
+        )  # fmt: skip
+    return Sides((sides[0], sides[1]), diagnostics, approved)
+
+
+def _waits(side: Side) -> bool:
+    """Whether a plan of a side waits for somebody."""
+    return side.settled is not None and any(plan.phase == APPROVAL for plan in side.settled.cluster.plans)
+
+
+def _approved(source: _Source, side: Side, compile_folder: CompileUnder, shared: _Shared) -> Side:
+    """A side after its plans were approved; a rendering shows what there is."""
+    if side.settled is None:
+        return side
+    after = _side(source._replace(report=Report()), compile_folder, shared, allow_empty=True)
+    return after if after.settled is not None else side
 
 
 def read_versions(
-    path: str, versions: Sequence[tuple[str, Compile]], folder: Path, *, allow_empty: bool = False,
+    path: str, versions: Sequence[tuple[str, CompileUnder]], folder: Path, *, allow_empty: bool = False,
     kinds: Kinds | None = None,
 ) -> Sides:  # fmt: skip
     """The two sides of what one path is under two versions of OLM.
@@ -142,29 +176,40 @@ def read_versions(
 
 
 class _Source(NamedTuple):
-    """What is at a side: the directory to compile, or the texts of a rendering by path, or neither; and the revision
-    that they are from, with its path."""
+    """What is at a side: the directory to compile, or the texts of a rendering by path, or neither; the revision that
+    they are from, with its path; and the bundle that the directory is, if it is one."""
 
     name: str
     path: Path | None
     texts: Mapping[str, str] | None
     report: Report
     revision: Revision | None = None
+    bundle: Bundle | None = None
 
 
 class _Shared(NamedTuple):
-    """What holds for both sides: what need not be read, what is left out, and the kinds that are compared."""
+    """What holds for both sides: what need not be read, what is left out, the kinds that are compared, and the premises
+    that bundles are installed in."""
 
     known: Spared
     narrowing: Narrowing
     kinds: Kinds
+    premises: Premises = OPEN
+
+
+def _premises(old: _Source, new: _Source) -> Premises:
+    """Two bundles are installed alike; what else is compared says itself where it goes."""
+    if old.bundle is None or new.bundle is None:
+        return OPEN
+    return common_premises(old.bundle, new.bundle)
 
 
 def _source(name: str, other: str, folder: Path, allow_empty: bool) -> _Source:
     report = Report()
     revision, path = _place(name, other, folder, report, allow_empty)
     texts = read_rendering(path, report) if path is not None else None
-    return _Source(name, path, texts, report, revision if path is not None else None)
+    bundle = bundle_at(path) if path is not None and texts is None else None
+    return _Source(name, path, texts, report, revision if path is not None else None, bundle)
 
 
 def _narrowing(source: _Source) -> Narrowing:
@@ -199,7 +244,7 @@ def _place(
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
-        revision = _with_path(revision, other)
+        revision = with_path(revision, other)
         return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
@@ -214,7 +259,7 @@ def _stream(folder: Path) -> Path:
     return place
 
 
-def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty: bool) -> Side:
+def _side(source: _Source, compile_folder: CompileUnder, shared: _Shared, allow_empty: bool) -> Side:
     side = Side(source.name, ())
     if source.path is None:
         side = side._replace(settings=SideSettings({}))
@@ -225,9 +270,12 @@ def _side(source: _Source, compile_folder: Compile, shared: _Shared, allow_empty
             left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)
             side = side._replace(left_out=left)
     else:
-        side = _compiled_side(source, source.path, compile_folder, shared.narrowing)
+        side = _compiled_side(source, source.path, compile_folder, shared)
     if not side.objects and not side.shared and not allow_empty and not _stops(source):
-        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.name))
+        finding = rules.EMPTY_SIDE.finding(None, side=source.name)
+        source.report.add(
+            finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))
+        )
     return _of_kinds(side, shared.kinds)
 
 
@@ -241,20 +289,22 @@ def _of_kinds(side: Side, kinds: Kinds) -> Side:
     return side._replace(objects=kept, excluded=excluded)
 
 
-def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowing: Narrowing) -> Side:
+def _compiled_side(source: _Source, path: Path, compile_folder: CompileUnder, shared: _Shared) -> Side:
     """A workspace or a bundle as it is without the settings by which it hides something.
 
     Files that it leaves out itself, and that can't be compiled, stay left out; then the comparison says so.
     """
     # All kinds are compiled, whatever the settings exclude: who may do what is compared even where it is not shown.
+    narrowing, premises = shared.narrowing, shared.premises
     config, everything = read_config(path, Report()), narrowing._replace(include=(), exclude=())
-    compilation = compile_folder(path, everything)
+    compilation, assumed = compile_assuming(path, everything, premises, compile_folder, source.bundle)
     own = narrowing_of(path, config).ignored
     # The files that the new side ignores may be those that can't be compiled, as a side under construction has them.
     if _is_broken(compilation) and not set(own) <= set(narrowing.ignored):
         wider = everything._replace(ignored=(*narrowing.ignored, *own))
-        again = compile_folder(path, wider)
-        compilation, everything = (compilation, everything) if _is_broken(again) else (again, wider)
+        again, also_assumed = compile_assuming(path, wider, premises, compile_folder, source.bundle)
+        if not _is_broken(again):
+            compilation, everything, assumed = again, wider, also_assumed
     source.report.found.extend(compilation.diagnostics)
     if _is_broken(compilation):
         return Side(source.name, ())
@@ -265,7 +315,10 @@ def _compiled_side(source: _Source, path: Path, compile_folder: Compile, narrowi
     settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), builds)
     objects = tuple(rendered.object for rendered in compilation.objects)
     left = left_out_of(path, compilation, everything)
-    return Side(source.name, objects, compilation.settled, left_out=left, settings=settings)
+    return Side(
+        source.name, objects, compilation.settled, left_out=left, settings=settings, bundle=source.bundle,
+        assumed=assumed,
+    )  # fmt: skip
 
 
 def _is_broken(compilation: SettledCompilation) -> bool:
@@ -274,23 +327,6 @@ def _is_broken(compilation: SettledCompilation) -> bool:
 
 def _is_pattern(line: str) -> bool:
     return bool(line.strip()) and not line.startswith("#")
-
-
-def _with_path(revision: Revision, other: str) -> Revision:
-    """The revision with a path from the top of the repository; raises GitError."""
-    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
-        return revision
-    if revision.path is not None:
-        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
-    beside = as_revision(other)
-    if beside is not None:
-        path = beside.path if beside.path is not None else "."
-        return _with_path(revision._replace(path=path), other)
-    top = top_of()
-    there = Path("." if other == STREAM else other).resolve()
-    if top is not None and there.is_relative_to(top):
-        return revision._replace(path=there.relative_to(top).as_posix())
-    return revision._replace(path=folder_here())
 
 
 def _diagnostics(source: _Source) -> Iterable[Diagnostic]:

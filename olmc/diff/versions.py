@@ -9,12 +9,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.diff import change_kinds as kinds
-from olmc.diff.change import DiffChange
-from olmc.diff.change_kinds import UpgradeHop, UpgradePath
+from olmc.diff import version_kinds as kinds
+from olmc.diff.change import CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.matching import SUBSCRIBED, Pair
-from olmc.diff.operators import DiffOperator, heads, operators, properties_of
+from olmc.diff.metadata import loses_channel, needed_changes
+from olmc.diff.operators import DiffOperator, heads, properties_of
+from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
+from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
+from olmc.diff.version_kinds import UpgradeHop, UpgradePath
+from olmc.graph.upgrade_graph import version_in
+from olmc.model.cluster import NamespacedName
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -34,12 +40,15 @@ if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
 
 
+Operators = Mapping[NamespacedName, DiffOperator]
+
 _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
 
 
-def operator_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """What changed in the operators of each namespace, by package."""
-    before, after = heads(operators(old.objects)), heads(operators(new.objects))
+def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators]) -> Iterator[DiffChange]:
+    """What changed in the operators of each namespace, by package; `installed` are those of both sides."""
+    lost = loses_channel(old.bundle, new.bundle)
+    before, after = heads(installed[0]), heads(installed[1])
     planned = _replaced_by_plans(new.objects)
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
@@ -51,19 +60,21 @@ def operator_changes(old: Side, new: Side) -> Iterator[DiffChange]:
         if was is None:
             yield kinds.operator_added(known, now.package, now.version)
         elif was.name != now.name:
-            yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled))
+            yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled, lost))
         else:
             yield from _edited_edges(known, was, now)
         if was is not None:
-            yield from _needs(known, was, now)
+            yield from _needs(known, was, now, new.kube_version)
+            yield from needed_changes(known, was, now)
         yield from _phase(known, was, now)
 
 
 def _upgrade(known: ObjectKey, old: DiffOperator, new: DiffOperator, path: UpgradePath) -> DiffChange:
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
     downgrade = before is not None and after is not None and after.compare(before) < 0
+    prerelease = after is not None and bool(after.prerelease) and not (before is not None and before.prerelease)
     versions = old.version, new.version
-    return kinds.operator_upgraded(known, new.package, old.name, new.name, *versions, path, downgrade)
+    return kinds.operator_upgraded(known, new.package, old.name, new.name, *versions, path, downgrade, prerelease)
 
 
 def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
@@ -91,16 +102,23 @@ def _phase(known: ObjectKey, old: DiffOperator | None, new: DiffOperator) -> Ite
         yield kinds.phase_changed(known, was, now, text(status.get("reason")), text(status.get("message")))
 
 
-def _needs(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
+def _needs(known: ObjectKey, old: DiffOperator, new: DiffOperator, kube_version: str) -> Iterator[DiffChange]:
     before, after = _modes(old), _modes(new)
     yield from (kinds.install_mode_added(known, mode) for mode in after if mode not in before)
     yield from (kinds.install_mode_removed(known, mode) for mode in before if mode not in after)
     was, now = (text(operator.spec.get("minKubeVersion")) for operator in (old, new))
     if was != now:
-        yield kinds.kubernetes_raised(known, was, now)
+        yield kinds.kubernetes_changed(known, was, now, _severity_of_minimum(was, now, kube_version))
     before, after = _requirements(old), _requirements(new)
     yield from (kinds.requirement_added(known, requirement) for requirement in after if requirement not in before)
     yield from (kinds.requirement_removed(known, requirement) for requirement in before if requirement not in after)
+
+
+def _severity_of_minimum(old: str, new: str, kube_version: str) -> Severity:
+    """How grave another minKubeVersion is: a lower one asks for less, and one below the cluster's own for nothing."""
+    if not new or (old and is_reached(new, old)):
+        return NOTE
+    return CHANGE if kube_version and is_reached(new, kube_version) else RISK
 
 
 def _modes(operator: DiffOperator) -> list[str]:
@@ -123,7 +141,7 @@ def _requirement(kind: str, value: Any) -> str:
 
 
 def _path_between(
-    old: DiffOperator, new: DiffOperator, planned: Mapping[str, str], settled: SettledCluster | None
+    old: DiffOperator, new: DiffOperator, planned: Mapping[str, str], settled: SettledCluster | None, lost: bool
 ) -> UpgradePath:
     """How OLM gets from one CSV to the other on the new side, given what its plans replace and its cluster at rest."""
     # A catalog knows every edge; plans only those that were walked, and a CSV those that lead to itself.
@@ -132,7 +150,7 @@ def _path_between(
         path = _path_by_catalog(subscription, old, new)
     else:
         path = _path_by_plans(old.name, new.name, planned)
-    return path or _direct_path(old, new)
+    return path or _direct_path(old, new, lost)
 
 
 class Subscribed(NamedTuple):
@@ -191,10 +209,21 @@ def _path_by_plans(old: str, new: str, replaced: Mapping[str, str]) -> UpgradePa
     return UpgradePath(tuple(reversed(hops)), True) if current == old and hops else None
 
 
-def _direct_path(old: DiffOperator, new: DiffOperator) -> UpgradePath:
-    """What the new CSV says about the old one."""
-    kind = edge_kind(new, old.name, tolerant_or_none(old.version))
-    return UpgradePath((UpgradeHop(old.name, new.name, kind),), True) if kind else UpgradePath()
+def _direct_path(old: DiffOperator, new: DiffOperator, lost: bool) -> UpgradePath:
+    """What the new CSV says about the old one; `lost`: the channel of the old one does not have the new one."""
+    version = tolerant_or_none(old.version)
+    kind = edge_kind(new, old.name, version)
+    if kind:
+        return UpgradePath((UpgradeHop(old.name, new.name, kind),), True)
+    replaced, target = tolerant_or_none(version_in(new.replaces)), tolerant_or_none(new.version)
+    passes = (
+        replaced is not None and version is not None and target is not None
+        and version.compare(replaced) < 0 < target.compare(replaced)
+    )  # fmt: skip
+    had_one = lost or bool(old.replaces or old.skips or old.skip_range)
+    return UpgradePath(
+        replaces=new.replaces, skip_range=new.skip_range, passes=passes, had_one=had_one
+    )  # fmt: skip
 
 
 def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
@@ -213,7 +242,11 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
         failure = _failure(pair.new)
         # What couldn't be resolved before is no change.
         if failure and (pair.old is None or not _failure(pair.old)):
-            yield kinds.resolution_fails(pair.identity, failure)
+            catalog = unknown_catalog(failure)
+            if catalog:
+                yield resolution_unknown(pair.identity, catalog)
+            else:
+                yield kinds.resolution_fails(pair.identity, failure)
 
 
 def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:

@@ -1,98 +1,120 @@
-"""Changes of workloads: their images, environment, arguments, resources, security, volumes, and every other field.
+"""Changes of workloads: their environment, arguments, resources, security, volumes, and every other field.
 
-Images are those of containers and of their RELATED_IMAGE_ variables, and the related images of a CSV.
+What comes as a whole, a container or a workload, is as grave as the gravest of its settings.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.diff import change_kinds as kinds
+from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import ABSENT, NOTE, DiffChange
 from olmc.diff.deltas import Delta, ListItem, Path, path_text
-from olmc.diff.matching import IMAGE_VARIABLE, Pair
-from olmc.diff.operators import CSV
-from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, spec_of, text
+from olmc.diff.lasting_kinds import pods_gone
+from olmc.diff.object_kinds import field_changed
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, text
 
 _POD = ("spec", "template", "spec")
+_HOST = ("hostNetwork", "hostPID", "hostIPC")
 _LOOSENED: tuple[tuple[str, object], ...] = (
     ("privileged", True),
     ("allowPrivilegeEscalation", True),
-    ("hostNetwork", True),
-    ("hostPID", True),
-    ("hostIPC", True),
+    *((field, True) for field in _HOST),
+    ("procMount", "Unmasked"),
 )
 _TIGHT: tuple[tuple[str, object], ...] = (
     ("runAsNonRoot", True),
     ("readOnlyRootFilesystem", True),
     ("allowPrivilegeEscalation", False),
+    ("automountServiceAccountToken", False),
 )
-_SECURITY = frozenset(("securityContext", "hostNetwork", "hostPID", "hostIPC", "hostPath"))
-
-
-def image_changes(pair: Pair) -> Iterator[DiffChange]:
-    """How the images of an object and its predecessor differ."""
-    old, new = images_of(pair.old), images_of(pair.new)
-    moved: dict[tuple[str, str], list[str]] = {}
-    for place in dict.fromkeys((*old, *new)):
-        before, after = old.get(place), new.get(place)
-        if before is None:
-            yield kinds.image_added(pair.identity, place, after or "")
-        elif after is None:
-            yield kinds.image_removed(pair.identity, place, before)
-        elif before != after:
-            moved.setdefault((before, after), []).append(place)
-    for (before, after), places in moved.items():
-        yield kinds.image_changed(pair.identity, tuple(places), before, after)
-
-
-def without_repetitions(changes: Iterable[DiffChange]) -> list[DiffChange]:
-    """Changes without those of related images of a CSV that a workload of its namespace has as well."""
-    # OLM takes the Deployments out of the CSV, so that most of its images are in both; once is enough.
-    changes = list(changes)
-    images = [change for change in changes if change.kind is kinds.image_changed]
-    of_workloads = {_moved_image(change) for change in images if change.identity.kind != CSV}
-    repeated = {id(change) for change in images if change.identity.kind == CSV and _moved_image(change) in of_workloads}
-    return [change for change in changes if id(change) not in repeated]
-
-
-def _moved_image(change: DiffChange) -> tuple[str, str, str]:
-    return change.identity.namespace, change.values["old"], change.values["new"]
-
-
-def images_of(obj: KubernetesObject | None) -> dict[str, str]:
-    """The images that an object names, by where it does so: `container manager`, `related image proxy`."""
-    if obj is None:
-        return {}
-    if obj.get("kind") == CSV:
-        related = mappings(spec_of(obj).get("relatedImages"))
-        return {f"related image {text(image.get('name'))}": text(image.get("image")) for image in related}
-    images = {}
-    for field, word in (("initContainers", "init container"), ("containers", "container")):
-        for container in mappings(pod_of(obj).get(field)):
-            if text(container.get("image")):
-                images[f"{word} {text(container.get('name'))}"] = text(container["image"])
-            for variable in mappings(container.get("env")):
-                name = text(variable.get("name"))
-                if name.startswith(IMAGE_VARIABLE) and text(variable.get("value")):
-                    images[f"variable {name}"] = text(variable["value"])
-    return images
+_SECURITY = frozenset(("securityContext", "hostPath", "hostPort", "automountServiceAccountToken", *_HOST))
+_PROFILES = frozenset(("seccompProfile", "appArmorProfile"))
+# Lists that may come and go as a whole, by what their items are known by.
+_LISTS: Mapping[str, str] = {"containers": "name", "initContainers": "name", "volumes": "name", "ports": "name"}
+_ACCOUNT = ("serviceAccountName", "serviceAccount")
+_DEFAULT = "default"
 
 
 def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:
     """The differences of a workload and its predecessor, each as the change that it is."""
     for delta in differences:
-        yield from _changes(identity, delta)
+        for part in _items(delta):
+            yield from _changes(identity, part)
+
+
+def account_of(workload: KubernetesObject) -> str:
+    """The ServiceAccount that the pods of a workload run as."""
+    pod = pod_of(workload)
+    return next((text(pod[field]) for field in _ACCOUNT if text(pod.get(field))), _DEFAULT)
+
+
+def account_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
+    """Whether the pods of a workload run as somebody else."""
+    was, now = account_of(old), account_of(new)
+    if was != now:
+        yield kinds.account_changed(identity, was, now)
+
+
+def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
+    """The settings by which the pods of a workload may do more than others, as texts."""
+    return tuple(_dangers(pod_of(workload)))
+
+
+def _dangers(pod: Mapping[str, Any]) -> Iterator[str]:
+    for field in ("securityContext", *_HOST):
+        yield from _loose((field,), pod.get(field, ABSENT))
+    for volume in mappings(pod.get("volumes")):
+        if "hostPath" in volume:
+            yield from _loose(("volumes", ListItem(text(volume.get("name"))), "hostPath"), volume["hostPath"])
+    for field in ("containers", "initContainers"):
+        for container in mappings(pod.get(field)):
+            yield from _container_dangers(container, (field, ListItem(text(container.get("name")))))
+
+
+def _container_dangers(container: Mapping[str, Any], path: Path = ()) -> Iterator[str]:
+    yield from _loose((*path, "securityContext"), container.get("securityContext", ABSENT))
+    for port in mappings(container.get("ports")):
+        yield from _loose((*path, "ports", _port(port), "hostPort"), port.get("hostPort", ABSENT))
+
+
+def _port(port: Mapping[str, Any]) -> ListItem:
+    return ListItem(str(port.get("name") or port.get("containerPort")))
+
+
+def _loose(path: Path, value: Any) -> Iterator[str]:
+    """The settings in a value that let a pod do more than others."""
+    if value is ABSENT:
+        return
+    for leaf in _leaves(Delta(path, ABSENT, value)):
+        # What kind of a file is expected on the node says less than which.
+        if _loosened(leaf) and not ("hostPath" in path and leaf.path[-1] == "type"):
+            shown = leaf.new if isinstance(leaf.new, str) else json.dumps(leaf.new, default=str)
+            yield f"{path_text(leaf.path)}: {shown}"
+
+
+def _items(delta: Delta) -> Iterator[Delta]:
+    """The items of a list that comes or goes as a whole, or else the difference as it is."""
+    field = delta.path[-1] if delta.path else ""
+    value, is_new = (delta.new, True) if delta.old is ABSENT else (delta.old, False)
+    gone_or_new = ABSENT in (delta.old, delta.new)
+    if delta.path[: len(_POD)] != _POD or not gone_or_new or not isinstance(value, list) or field not in _LISTS:
+        yield delta
+        return
+    for item in mappings(value):
+        place = (*delta.path, _port(item) if field == "ports" else ListItem(text(item.get("name"))))
+        yield Delta(place, ABSENT, item) if is_new else Delta(place, item, ABSENT)
 
 
 def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
     path = delta.path
     inside = path[len(_POD) :] if path[: len(_POD)] == _POD else ()
     match inside:
-        case ("containers" | "initContainers", ListItem(name)):
-            yield _container(identity, name, delta)
+        case ("containers" | "initContainers" as field, ListItem(name)):
+            yield _container(identity, name, field == "initContainers", delta)
         case ("containers" | "initContainers", ListItem(name), "env", ListItem(variable)):
             yield kinds.environment_changed(identity, name, variable, _value(delta.old), _value(delta.new))
         case ("containers" | "initContainers", ListItem(name), "env"):
@@ -105,21 +127,27 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case ("containers" | "initContainers", ListItem(name), "resources", *below):
             for what, before, after in _amounts(tuple(below), delta.old, delta.new):
                 yield kinds.resources_changed(identity, name, what, before, after)
+        case _ if path == ("spec", "replicas") and delta.new == 0:
+            yield pods_gone(identity, None if delta.old is ABSENT else delta.old, delta.new)
+        case (field,) if field in _ACCOUNT:
+            return  # said by account_changes
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
-            for leaf in _leaves(delta):
-                # Of a volume that comes or goes only the part that is on the node concerns security.
-                if not _hosts(delta) or "hostPath" in leaf.path:
-                    loosened = _loosened(leaf)
-                    yield kinds.security_changed(identity, _below_pod(leaf.path), leaf.old, leaf.new, loosened)
+            yield from _security(identity, delta)
         case _:
-            yield kinds.field_changed(identity, _below_pod(path), delta.old, delta.new, NOTE)
+            yield field_changed(identity, _below_pod(path), delta.old, delta.new, NOTE)
 
 
-def _container(identity: ObjectKey, name: str, delta: Delta) -> DiffChange:
+def _container(identity: ObjectKey, name: str, init: bool, delta: Delta) -> DiffChange:
     if delta.new is ABSENT:
         return kinds.container_removed(identity, name)
-    privileged = mapping(mapping(delta.new).get("securityContext")).get("privileged") is True
-    return kinds.container_added(identity, name, privileged)
+    return kinds.container_added(identity, name, init, tuple(_container_dangers(mapping(delta.new))))
+
+
+def _security(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
+    for leaf in _leaves(delta):
+        # Of a volume or a port that comes or goes only the part that is on the node concerns security.
+        if not _hosts(delta) or {"hostPath", "hostPort"} & {step for step in leaf.path if isinstance(step, str)}:
+            yield kinds.security_changed(identity, _below_pod(leaf.path), leaf.old, leaf.new, _loosened(leaf))
 
 
 def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
@@ -164,14 +192,18 @@ def _leaves(delta: Delta) -> Iterator[Delta]:
 
 
 def _hosts(delta: Delta) -> bool:
-    """Whether a volume of the node comes or goes."""
-    return any(isinstance(value, dict) and "hostPath" in value for value in (delta.old, delta.new))
+    """Whether a volume or a port of the node comes or goes."""
+    return any(
+        isinstance(value, dict) and not {"hostPath", "hostPort"}.isdisjoint(value) for value in (delta.old, delta.new)
+    )
 
 
 def _loosened(delta: Delta) -> bool:
     field = next((step for step in reversed(delta.path) if isinstance(step, str)), "")
-    if "hostPath" in delta.path:
-        return delta.new is not ABSENT
+    if "hostPath" in delta.path or "hostPort" in delta.path:
+        return delta.new not in (ABSENT, "", 0)
+    if _PROFILES & {step for step in delta.path if isinstance(step, str)}:
+        return delta.new in (ABSENT, "Unconfined") and delta.old != "Unconfined" and field == "type"
     if "capabilities" in delta.path and field in ("add", "drop"):
         more, less = (delta.new, delta.old) if field == "add" else (delta.old, delta.new)
         return bool(set(_texts(more)) - set(_texts(less)))

@@ -291,6 +291,19 @@ def _is(obj: KubernetesObject, wanted: Wanted) -> bool:
     return obj.get("kind") in {kind.kind for kind in wanted.kinds} and name == wanted.name
 
 
+def brought_names(wanted: Wanted, scene: ExplainContext) -> list[str]:
+    """The names of the objects of the wanted kinds that bundles and catalogs would bring."""
+    kinds = {kind.kind for kind in wanted.kinds}
+    names: set[str] = set()
+    for content in _contents(scene):
+        csv = Csv(content.csv.object)
+        names |= {str(obj.name) for obj in csv.deployments if "Deployment" in kinds}
+        names |= set(csv.service_account_names if "ServiceAccount" in kinds else ())
+        others = (object_key(manifest.object) for _, manifest in content.others)
+        names |= {key.name for key in others if key.kind in kinds}
+    return sorted(names)
+
+
 def _in_strategy(csv: Csv, wanted: Wanted, profile: Profile) -> list[Location | None]:
     """Where a CSV's install strategy has a Deployment, or an account and its RBAC; at most one place."""
     kinds = {kind.kind for kind in wanted.kinds}

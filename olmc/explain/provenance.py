@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.explain.installs import brought_by
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
-from olmc.model.diagnostics import Location, Place
+from olmc.model.diagnostics import Location, Place, UnservedKind
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -22,6 +22,7 @@ from olmc.model.objects import (
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv, StrategyPermissions
 from olmc.model.options import Profile
 from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
+from olmc.reconcile.apply_step import way_out
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places
@@ -166,6 +167,16 @@ def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
+        if isinstance(plan.cause, UnservedKind):
+            yield ExplanationLine(1, way_out(plan.cause))
+
+
+def of_stop(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """Where the installation of a CSV without an InstallPlan ended early, and what to do about it."""
+    stop = settled.stopped.get(name.name)
+    if stop is not None:
+        yield ExplanationLine(0, stop.message, stop.place)
+        yield ExplanationLine(1, stop.hint)
 
 
 _RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")

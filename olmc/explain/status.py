@@ -15,11 +15,12 @@ from olmc.explain.provenance import (
     of_namespace,
     of_plan,
     of_resolution,
+    of_stop,
     place_data,
     plan_of,
 )
 from olmc.gojson import unmarshal
-from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
 from olmc.model.operators import Csv
 from olmc.olm.naming import PROPERTIES
@@ -72,13 +73,13 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
     held = held_upgrades(settled)
     found = [_subscribed(each, hindered[name], held.get(name), settled) for name, each in cluster.subscriptions.items()]
     found += [
-        _operated(each, cluster) for each in proposed if each.package or each.operator.catalog or each.operator.image
+        _operated(each, settled) for each in proposed if each.package or each.operator.catalog or each.operator.image
     ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
-            found.append(_applied(member, cluster))
+            found.append(_applied(member, settled))
     return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
 
 
@@ -99,9 +100,13 @@ def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[Explanation
 
 
 def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
-    """The failures that no row tells: all of them where no operator fails, else those that are about something else."""
+    """What no row tells: all failures where no operator fails, else those that are about something else; and operators
+    that are named without being compiled."""
     is_told = any(each.fails for each in found)
-    failures = (each for each in diagnostics if each.severity is Severity.FAILURE)
+    failures = (
+        each for each in diagnostics
+        if each.severity is Severity.FAILURE or RuleTag.OPERATORS_UNSEEN in each.tags
+    )  # fmt: skip
     return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 
 
@@ -154,7 +159,8 @@ def _subscribed(
     )
 
 
-def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
+def _applied(member: CsvState, settled: SettledCluster) -> OperatorStatus:
+    stopped = tuple(of_stop(namespaced_name(member.csv), settled))
     return OperatorStatus(
         namespace=member.csv.namespace,
         package=package_of(member.csv),
@@ -166,19 +172,21 @@ def _applied(member: CsvState, cluster: Cluster) -> OperatorStatus:
         reason=member.reason,
         upgrade="",
         waits="",
-        missing=tuple(of_csv(member, cluster)),
-        fails=_is_broken(member),
+        missing=(*stopped, *of_csv(member, settled.cluster)),
+        fails=_is_broken(member) or bool(stopped),
     )
 
 
-def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
+def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatus:
     """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
     known)."""
     contents = (judged.content for judged in reversed(outcome.installs))
     namespace = next((content.namespace for content in contents if not content.missing), "")
+    cluster = settled.cluster
     member = cluster.members.get(NamespacedName(namespace, outcome.installed))
     waiting = None if outcome.missing or outcome.problem else outcome.waiting
-    hindered = tuple(of_operator(outcome))
+    stopped = of_stop(namespaced_name(member.csv), settled) if member is not None else ()
+    hindered = (*of_operator(outcome), *stopped)
     unmade = IMPORT_FAILED if outcome.missing else UNPACK_FAILED if outcome.unreadable else APPROVAL if waiting else ""
     return OperatorStatus(
         namespace=namespace,
@@ -192,7 +200,9 @@ def _operated(outcome: OperatorResult, cluster: Cluster) -> OperatorStatus:
         upgrade=waiting.install.name if waiting else "",
         waits=APPROVAL if waiting else "",
         missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
-        fails=_is_broken(member) or bool(outcome.failure or outcome.missing or outcome.problem),
+        fails=_is_broken(member)
+        or bool(outcome.failure or outcome.missing or outcome.problem)
+        or (member is not None and member.csv.name in settled.stopped),
         operator=outcome.operator.name,
     )
 

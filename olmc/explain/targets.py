@@ -5,6 +5,7 @@ Kinds go by many names on a command line: kind, plural, singular and short names
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,9 @@ from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+
+
+_WITH_VERSION = re.compile(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
 
 
 class ExplainContext(NamedTuple):
@@ -48,8 +52,13 @@ class Wanted(NamedTuple):
 
     def is_met_by(self, key: ObjectKey) -> bool:
         """Whether an object is one of those that are asked for."""
+        return key.name == self.name and self.begins(key)
+
+    def begins(self, key: ObjectKey) -> bool:
+        """Whether an object is one of those that are asked for, but for the end of its name."""
         kinds = {(each.group, each.kind) for each in self.kinds}
-        return (key.group, key.kind) in kinds and key.name == self.name and self.namespace in ("", key.namespace)
+        fits = (key.group, key.kind) in kinds and self.namespace in ("", key.namespace)
+        return fits and key.name.startswith(self.name)
 
 
 class ExplainTarget(NamedTuple):
@@ -63,7 +72,8 @@ class ExplainTarget(NamedTuple):
 def target(text: str, scene: ExplainContext) -> ExplainTarget:
     """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
 
-    Kinds may be plurals and short names, in any case. Any other name will do as well, if an object has it.
+    Kinds may be plurals and short names, in any case, and with version and group, as kubectl takes them. Any other name
+    will do as well, also behind its namespace, if an object has it, or if just one begins so.
     """
     first, *rest = text.split("/")
     if len(rest) > 2 or not all((first, *rest)):
@@ -71,10 +81,14 @@ def target(text: str, scene: ExplainContext) -> ExplainTarget:
     if not rest:
         return _by_name(text, scene)
     known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
-    kinds = find_kinds(first, known)
+    versioned = _WITH_VERSION.fullmatch(first)
+    kinds = find_kinds(f"{versioned['kind']}.{versioned['group']}" if versioned else first, known)
     if not kinds:
+        here = [each for each in scene.objects if each.identity[2:] == (first, rest[0]) and not is_copy(each)]
         if len(rest) == 1 and _is_csv(rest[0], scene):
             return _object(Wanted(find_kinds(CSV_KIND, known), first, rest[0]), scene)
+        if len(rest) == 1 and here:
+            return ExplainTarget(tuple(here))
         hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
         raise QueryError(f"There is no kind {first}. {hint}")
     return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
@@ -107,6 +121,12 @@ def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
     if left is not None:
         kind = BUILTIN.mapping(GroupKind(left.group, left.kind))
         return ExplainTarget(absent=Wanted((kind,), left.namespace, left.name))
+    csv_beginning = sorted({each for each in csv_names(scene) if each.startswith(name)})
+    if len(csv_beginning) == 1:
+        return _object(Wanted(csvs, "", csv_beginning[0]), scene)
+    beginning = [each for each in scene.objects if each.identity.name.startswith(name) and not is_copy(each)]
+    if len(beginning) == 1:
+        return ExplainTarget(tuple(beginning))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
 
 

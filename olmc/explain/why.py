@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.explain.installs import followed, of_install, of_operator
-from olmc.explain.missing import why_absent, why_no_csv
+from olmc.explain.missing import brought_names, why_absent, why_no_csv
 from olmc.explain.provenance import (
     asked_for,
     because,
@@ -14,11 +14,12 @@ from olmc.explain.provenance import (
     location_of,
     of_csv,
     of_plan,
+    of_stop,
     of_subscription,
     place_data,
 )
 from olmc.explain.status import lines_data, package_of
-from olmc.explain.targets import ExplainContext, Wanted, object_names, subscribing, target
+from olmc.explain.targets import ExplainContext, Wanted, is_copy, object_names, subscribing, target
 from olmc.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ObjectKey, Rendered
@@ -55,7 +56,7 @@ def why(text: str, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
     if meant.package:
         return tuple(_about_package(meant.package, scene))
     if meant.absent is not None:
-        return (_absent(text, meant.absent, scene),)
+        return _absent(text, meant.absent, scene)
     return tuple(_about(found, scene) for found in meant.objects)
 
 
@@ -106,6 +107,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
         return
     if key.kind == CSV_KIND and name in cluster.members:
         yield from of_csv(cluster.members[name], cluster)
+        yield from of_stop(name, settled)
         for plan in cluster.plans if not cluster.members[name].succeeded else ():
             if plan.phase == "Failed" and plan.namespace == name.namespace and name.name in plan.csvs:
                 yield from of_plan(plan)
@@ -144,8 +146,9 @@ def _waits(key: ObjectKey, cluster: Cluster) -> bool:
 def _state(member: CsvState, hindered: Sequence[ExplanationLine]) -> Iterator[ExplanationLine]:
     """The phase of a CSV with its cause, if it has one."""
     phase = f"it is {member.phase} ({member.reason})" if member.phase else "it has no phase"
-    if not hindered:
+    if not hindered or member.succeeded:
         yield ExplanationLine(0, phase)
+        yield from hindered
         return
     yield hindered[0]._replace(text=f"{phase}: {hindered[0].text}")
     yield from hindered[1:]
@@ -180,15 +183,22 @@ def csv_identity(name: NamespacedName) -> ObjectKey:
     return ObjectKey(OLM_GROUP, CSV_KIND, *name)
 
 
-def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> WhyAnswer:
+def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
+    """Why an object is not there; where nothing would make it, the answers about those whose names begin so."""
     lines = (*_left_out(wanted, scene), *why_absent(wanted, scene))
-    if not lines:
-        kinds = {each.kind for each in wanted.kinds}
-        alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
-        raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(scene))
-    kind = wanted.kinds[0]
-    key = ObjectKey(kind.group, kind.kind, wanted.namespace, wanted.name)
-    return WhyAnswer(key, ABSENT, "", "", None, lines)
+    if lines:
+        kind = wanted.kinds[0]
+        key = ObjectKey(kind.group, kind.kind, wanted.namespace, wanted.name)
+        return (WhyAnswer(key, ABSENT, "", "", None, lines),)
+    longer = tuple(found for found in scene.objects if wanted.begins(found.identity) and not is_copy(found))
+    if longer:
+        return tuple(_about(found, scene) for found in longer)
+    names = [name for name in brought_names(wanted, scene) if name.startswith(wanted.name) and name != wanted.name]
+    if names:
+        return tuple(answer for name in names for answer in _absent(text, wanted._replace(name=name), scene))
+    kinds = {each.kind for each in wanted.kinds}
+    alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
+    raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(scene))
 
 
 def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:

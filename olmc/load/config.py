@@ -37,6 +37,7 @@ FIELDS = {
     "legacyCRDRules": "legacy_crd_rules",
     "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
     "approve": "approve",
+    "delete": "delete",
     "apis": "apis",
     "namespaces": "namespaces",
     "descoped": "descoped",

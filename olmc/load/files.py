@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,6 +70,14 @@ class Folder(NamedTuple):
             yield self.join(name)
         for folder in self.folders:
             yield from folder.walk()
+
+
+def without_files(folder: Folder, paths: Collection[str]) -> Folder:
+    """A folder as it would be without some files at any depth."""
+    if not paths:
+        return folder
+    files = tuple(name for name in folder.files if folder.join(name) not in paths)
+    return folder._replace(files=files, folders=tuple(without_files(below, paths) for below in folder.folders))
 
 
 def no_folder(path: Path) -> str:

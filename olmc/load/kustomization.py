@@ -29,6 +29,8 @@ _WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _CHARTS = ("HelmChartInflationGenerator",)
 _PLUGINS = ("generators", "transformers", "validators")
+PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *_PLUGINS)
+"""Fields that name files with what is done to objects, and no objects."""
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 # As kustomize knows repositories: with a scheme, a user, a host that it knows, or marks of a place inside of one.
 _REPOSITORY = re.compile(
@@ -58,13 +60,15 @@ class Remote(NamedTuple):
 
 class KustomizationTree(NamedTuple):
     """All that a build reads, as far as the kustomizations say it: kustomizations, and the other files that they name,
-    each as a resolved path; what is remote; the local paths that leave the repository; and those that lead nowhere."""
+    each as a resolved path; what is remote; the local paths that leave the repository; those that lead nowhere; and the
+    kustomizations with PolicyGenerators, whose manifests are among the files."""
 
     kustomizations: tuple[Path, ...]
     files: tuple[Path, ...]
     remotes: tuple[Remote, ...] = ()
     outside: tuple[Remote, ...] = ()
     missing: tuple[Path, ...] = ()
+    generated: tuple[Path, ...] = ()
 
 
 def kustomization_in(root: Path, folder: Folder) -> Path | None:
@@ -139,6 +143,36 @@ def _is_inline(entry: str) -> bool:
     return "\n" in entry or "{" in entry
 
 
+def policy_generators(content: Mapping[str, Any], folder: Path) -> dict[int, list[Mapping[str, Any]]]:
+    """The PolicyGenerators of the kustomization in `folder`, by the number of the generator that holds them."""
+    entries = [entry if isinstance(entry, str) else "" for entry in _items(content, "generators")]
+    if not entries:
+        return {}
+    from olmc.load.policy_generators import generators_in  # few kustomizations generate policies
+
+    texts = (entry if _is_inline(entry) else _text_inside(folder, entry) for entry in entries)
+    numbered = ((number, generators_in(text)) for number, text in enumerate(texts) if "PolicyGenerator" in text)
+    return {number: generators for number, generators in numbered if generators}
+
+
+def _text_inside(folder: Path, entry: str) -> str:
+    """The text of a file that the kustomization in `folder` names, "" outside of its repository."""
+    path, home = _local(folder, KustomizationReference((), entry)), repository_of(folder)
+    if path is None or (home is not None and not path.is_relative_to(home)) or not path.is_file():
+        return ""
+    return _text_of(path) or ""
+
+
+def policy_references(content: Mapping[str, Any], folder: Path) -> Iterator[KustomizationReference]:
+    """The files and folders that the PolicyGenerators of the kustomization in `folder` name."""
+    for number, generators in policy_generators(content, folder).items():
+        from olmc.load.policy_generators import paths_of
+
+        for generator in generators:
+            for path in paths_of(generator):
+                yield KustomizationReference(("generators", number), path, may_be_folder=True)
+
+
 def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
     """What the configuration of a generator or a transformer has by URL: it reads files as the kustomization does."""
     for document in read("", text, Report()):
@@ -169,13 +203,16 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
     waiting, seen = [start.resolve()], dict[Path, None]()
     files, missing = dict[Path, None](), dict[Path, None]()
     remotes, outside = list[Remote](), list[Remote]()
+    generated = list[Path]()
     while waiting:
         path = waiting.pop()
         if path in seen:
             continue
         seen[path] = None
         content, source = read_kustomization(path, relative_path(path, root))
-        for reference in references(content):
+        of_policies = list(policy_references(content, path.parent))
+        generated += [path] if of_policies else []
+        for reference in (*references(content), *of_policies):
             target = _local(path.parent, reference)
             is_there = target is not None and target.exists()
             if target is None or (not is_there and is_remote(reference)):
@@ -187,13 +224,18 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
             elif target.is_dir():
                 below = next((target / name for name in NAMES if (target / name).is_file()), None)
                 waiting += [below] if below is not None else []
+                if below is None and reference in of_policies:
+                    from olmc.load.policy_generators import files_of_folder
+
+                    files |= dict.fromkeys(files_of_folder(target))
             else:
                 files[target] = None
                 if reference.keys[0] in _PLUGINS:
                     place = Location(relative_path(target, root))
                     named = _of_plugins(_text_of(target) or "", ())
                     remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
-    return KustomizationTree(tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing))
+    known = (tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing), tuple(generated))
+    return KustomizationTree(*known)
 
 
 def is_remote(reference: KustomizationReference) -> bool:

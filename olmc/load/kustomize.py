@@ -6,46 +6,40 @@ credentials, no git, no plugins, and for so long only. What it would have to fet
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import building as rules
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in
+from olmc.load.tools import Output, relative_to, run
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.model.objects import KubernetesObject, as_text, name_of, namespace_of
+from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest
-from olmc.yaml import read
+from olmc.yaml import Document, read
+
+if TYPE_CHECKING:
+    from olmc.load.policies import Installed
 
 SECONDS = 60
 """How long a build may take."""
 
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
-_MOST_ERRORS = 64 * 1024
-# Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
-_NO_PROXY_THERE = "http://127.0.0.1:9"
-_FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 
 class Build(NamedTuple):
-    """What a kustomization builds to, and the files that it was built of, relative to the workspace."""
+    """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
+    it install, which is among the manifests; `refused` are Subscriptions that the API server does not take."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
-
-
-class _Output(NamedTuple):
-    """What a tool printed; `problem` says why it is nothing, "" for no problem."""
-
-    text: str
-    problem: str = ""
+    installed: Installed | None = None
+    refused: tuple[Manifest, ...] = ()
 
 
 def build(root: Path, kustomization: Path, report: Report) -> Build:
@@ -65,15 +59,84 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     if tool is None:
         report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
         return Build((), paths)
-    output = _run([*tool, *_RESTRICTED, str(kustomization.parent.resolve())])
+    output = _build_staged(tool, tree, kustomization) if tree.generated else _build_folder(tool, kustomization.parent)
     if output.problem:
-        problem = _relative_to(root, output.problem)
+        problem = relative_to(root, output.problem)
         report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
         return Build((), paths)
     documents = read(shown, output.text, report)
-    manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
-    origins = _Origins(root, tree)
-    return Build(tuple(origins.placed(manifests)), paths)
+    documents = [document._replace(source=Source(shown, "")) for document in documents]
+    sound = tuple(manifests_in(documents, report))
+    refused = tuple(_refused(documents, sound))
+    placed = tuple(_Origins(root, tree).placed(sound))
+    if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
+        return Build(placed, paths, refused=refused)
+    installed = _installed_by_policies(placed, root, tree, report)
+    return Build((*placed, *installed.manifests), paths, installed, refused)
+
+
+def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterator[Manifest]:
+    """The Subscriptions of a build that are not among the sound ones: a GitOps tool asks for them all the same."""
+    known = {object_key(manifest.object) for manifest in sound}
+    for manifest in manifests_in(documents, Report(), judged=False):
+        key = object_key(manifest.object)
+        if (key.group, key.kind) == (OLM_GROUP, "Subscription") and key not in known:
+            yield manifest
+
+
+def _build_folder(tool: list[str], folder: Path) -> Output:
+    return run([*tool, *_RESTRICTED, str(folder.resolve())], seconds=SECONDS, most=MAX_FILE_BYTES)
+
+
+def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
+    """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
+    import tempfile
+
+    from olmc.load.policy_generators import GenerationError
+    from olmc.load.staged_kustomizations import staged
+
+    def built(folder: Path) -> str:
+        output = _build_folder(tool, folder)
+        if output.problem:
+            raise GenerationError(output.problem)
+        return output.text
+
+    with tempfile.TemporaryDirectory(prefix="olmc-policies-") as name:
+        place = Path(name).resolve()
+        try:
+            top, folder = staged(tree, kustomization, place, built)
+        except GenerationError as error:
+            return Output("", str(error))
+        except OSError as error:
+            return Output("", f"a copy of it can't be made: {error.strerror}")
+        output = _build_folder(tool, folder)
+        return output._replace(problem=output.problem.replace(str(place), str(top)))
+
+
+def _installed_by_policies(
+    manifests: tuple[Manifest, ...], root: Path, tree: KustomizationTree, report: Report
+) -> Installed:
+    """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
+    from olmc.load.policies import installed_by, is_policy, parts_of
+
+    written = list(_Origins(root, tree).written())
+    known = [*written, *(part for manifest in written if is_policy(manifest.object) for part in parts_of(manifest))]
+
+    def place_of(value: KubernetesObject, source: Source) -> Source:
+        if source.text:
+            return source
+        same = next((manifest.source for manifest in known if manifest.object == value), None)
+        return same or _changed_origin(value, known) or source
+
+    return installed_by(manifests, report, place_of)
+
+
+def _changed_origin(built: KubernetesObject, known: Iterable[Manifest]) -> Source | None:
+    """The file that an object comes from which a build has changed, None where several can be meant."""
+    if not name_of(built):
+        return None
+    paths = {other.source.path for other in known if name_of(other.object) and _is_origin(other.object, built)}
+    return Source(paths.pop(), "") if len(paths) == 1 else None
 
 
 class _Origins(NamedTuple):
@@ -85,19 +148,20 @@ class _Origins(NamedTuple):
     def placed(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
         """The objects with their place: of one that the build leaves as it is, that in its file; of another one the
         file that it comes from, where only one can be meant, or else the kustomization."""
-        known = list(self._written())
+        known = list(self.written())
         for manifest in manifests:
             alike = [other for other in known if _is_origin(other.object, manifest.object)]
             same = [other for other in alike if other.object == manifest.object]
             if same:
                 yield same[-1]
-            elif len({other.source.path for other in alike}) == 1:
-                yield manifest._replace(source=Source(alike[0].source.path, ""))
             else:
-                yield manifest
+                yield manifest._replace(source=_changed_origin(manifest.object, alike) or manifest.source)
 
-    def _written(self) -> Iterator[Manifest]:
-        """OLM's objects in the files that the kustomizations name: those of which there is something to say."""
+    def written(self) -> Iterator[Manifest]:
+        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say.
+
+        Of what PolicyGenerators wrap there is whatever it is.
+        """
         for path in self.tree.files:
             if not path.name.endswith(SUFFIXES):
                 continue
@@ -105,7 +169,7 @@ class _Origins(NamedTuple):
                 text = path.read_text("utf-8")
             except (OSError, ValueError):
                 continue
-            if OLM_GROUP in text:
+            if self.tree.generated or OLM_GROUP in text or POLICY_GROUP in text:
                 shown = relative_path(path, self.root)
                 yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
 
@@ -128,60 +192,3 @@ def _tool() -> list[str] | None:
         if path is not None:
             return [path, *arguments]
     return None
-
-
-def _run(command: list[str]) -> _Output:
-    """Run a command without a network, in an environment of its own, and bounded in time and output."""
-    import subprocess  # takes its time to import, and few workspaces are built
-    import tempfile
-    import threading
-
-    with tempfile.TemporaryDirectory(prefix="olmc-build-") as folder, tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder),
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            return _Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
-        timer = threading.Timer(SECONDS, process.kill)
-        timer.daemon = True
-        timer.start()
-        with process:
-            assert process.stdout is not None
-            data = process.stdout.read(MAX_FILE_BYTES + 1)
-            if len(data) > MAX_FILE_BYTES:
-                process.kill()
-        ended = timer.is_alive()
-        timer.cancel()
-        if not ended:
-            return _Output("", f"it took more than {SECONDS} seconds")
-        if len(data) > MAX_FILE_BYTES:
-            return _Output("", f"it gives more than {MAX_FILE_BYTES:,} bytes")
-        if process.returncode:
-            errors.seek(0)
-            return _Output("", _cleaned(errors.read(_MOST_ERRORS).decode("utf-8", "replace")))
-    return _Output(data.decode("utf-8", "replace"))
-
-
-def _environment(folder: str) -> dict[str, str]:
-    """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
-    places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
-    # Without it no program starts on Windows.
-    system = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-    return {**system, **places, **proxies, "KUBECONFIG": os.devnull, "LC_ALL": "C"}
-
-
-def _relative_to(root: Path, problem: str) -> str:
-    """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
-    top = "/".join(root.resolve().parts[1:2])
-    return re.sub(
-        rf"(?<![\w/])/{re.escape(top)}/[^\s'\":;,\]]+", lambda match: relative_path(Path(match[0]), root), problem
-    )
-
-
-def _cleaned(text: str) -> str:
-    """A tool's message in one line, without what it is framed in."""
-    line = " ".join(_FRAMES.sub(" ", text.strip()).split())
-    return line[:600] or "it ended without a message"

@@ -22,6 +22,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.model.options import Profile
+from olmc.model.workspace import PolicyApproval
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Candidate, Catalog
@@ -256,7 +257,8 @@ class Cluster(NamedTuple):
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
     `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
     approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has.
-    `installed`: CSVs that came by an Install and need no group. CSVs stand in the order in which they arrived.
+    `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. CSVs stand in the
+    order in which they arrived.
     """
 
     profile: Profile
@@ -276,6 +278,7 @@ class Cluster(NamedTuple):
     retired: tuple[Csv, ...] = ()
     copies: Mapping[NamespacedName, CopiedCsv] = MappingProxyType({})
     installed: frozenset[NamespacedName] = frozenset()
+    approvals: tuple[PolicyApproval, ...] = ()
 
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""

@@ -131,6 +131,14 @@ class RefusedObject(NamedTuple):
     name: str
 
 
+class UnservedKind(NamedTuple):
+    """A kind that the cluster does not serve, as `--api` takes it, and the minor version of Kubernetes 1 that removed
+    it, 0 for one of others."""
+
+    api: str
+    removed: int
+
+
 class OversizedAnnotations(NamedTuple):
     """An object that has too many bytes of annotations once `kubectl apply` has put a copy of it into one."""
 
@@ -140,7 +148,7 @@ class OversizedAnnotations(NamedTuple):
 Mistake = Missing | DecodeFailure | OversizedAnnotations
 """What is wrong with the input itself, so that whoever comes upon it at the same place means the same."""
 
-Cause = Mistake | LockFault | SourceFault | PlanFault | RefusedObject
+Cause = Mistake | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind
 
 
 class Severity(IntEnum):
@@ -159,8 +167,10 @@ class RuleTag(Enum):
     """What all findings of a rule have in common that something else than a reader has to know."""
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
+    FOR_AUTHORS = "only who writes the bundle can mend it"
     IN_STATUS = "the state of an operator shows it already"
     FOREIGN_FILE = "a file of another tool is left aside"
+    OPERATORS_UNSEEN = "operators are named that are no part of what is compiled"
     UNRENDERED_CHART = "a Helm chart is left aside"
 
 

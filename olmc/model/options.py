@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from olmc.model.state import ClusterState
 
 _VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
 
@@ -123,6 +126,11 @@ class Options(NamedTuple):
     `migrate_subscriptions`: Subscriptions become Operators.
     `component_label`: the label key of components, as OLM adopted it or as the proposal writes it.
     `olm_namespace`: where OLM runs. `images`: what bundle images hold.
+
+    The state to begin with (None: a cluster with OLM alone):
+    `state`: what the cluster holds before the workspace is applied. `prune`: whether what was applied before, and the
+    workspace does not have any more, is deleted then. `delete`: what a person deletes by hand once that is done, as
+    `KIND/NAMESPACE/NAME` or `KIND/NAME`.
     """
 
     purpose: Purpose = "review"
@@ -159,6 +167,9 @@ class Options(NamedTuple):
     component_label: ComponentLabel = "adopted"
     olm_namespace: str = "olm"
     images: tuple[ImageContent, ...] = ()
+    state: ClusterState | None = None
+    prune: bool = True
+    delete: tuple[str, ...] = ()
 
 
 class Profile(NamedTuple):

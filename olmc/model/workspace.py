@@ -37,6 +37,7 @@ class Reason(StrEnum):
     STATE = "state"
     TOOLS = "tools"
     COPY = "copy"
+    REFUSED = "refused"
     LINK = "link"
     SUBMODULE = "submodule"
     TEMPLATE = "template"
@@ -69,6 +70,7 @@ _TEXTS = {
     Reason.STATE: "marked as written by olmc import, as the state of a cluster",
     Reason.TOOLS: "in a list that is for tools",
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.REFUSED: "which the API server refuses",
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
@@ -129,7 +131,8 @@ class LockedImage(NamedTuple):
 
     `image` is the reference as the workspace has it, `kind` what it holds, `digest` that of the manifest or index which
     the reference named, `platform` the one chosen from an index ("" where there was no choice), `content` the digest of
-    the files taken out of it.
+    the files taken out of it. `packages` says how many of a catalog's were taken ("2 of 37"), "" for all; `file` from
+    which file it came in place of an image, and then `digest` is that of its content.
     """
 
     image: str
@@ -137,6 +140,8 @@ class LockedImage(NamedTuple):
     digest: str
     platform: str
     content: str
+    packages: str = ""
+    file: str = ""
 
 
 class Lock(NamedTuple):
@@ -213,14 +218,24 @@ class Inputs(NamedTuple):
     built: frozenset[str] = frozenset()
 
 
+class PolicyApproval(NamedTuple):
+    """That a policy approves InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
+    `upgrades` says whether also when the operator is there already (R-OCM-9)."""
+
+    namespace: str
+    name: str
+    csvs: tuple[str, ...] = ()
+    upgrades: bool = False
+
+
 class Workspace(NamedTuple):
     """What `load` found.
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
-    `cluster_catalogs` the CatalogSources that the cluster has already. `is_live`: the manifests are all that a cluster
-    holds, so that what is not among them does not exist.
+    `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
     """
 
     manifests: tuple[Manifest, ...]
@@ -232,4 +247,5 @@ class Workspace(NamedTuple):
     inputs: Inputs = Inputs()
     asked_catalogs: frozenset[CatalogKey] = frozenset()
     cluster_catalogs: tuple[Manifest, ...] = ()
+    approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False

@@ -26,6 +26,8 @@ USER_ROLES = ("admin", "edit", "view")
 """The roles that users of a namespace are given, the widest first."""
 
 _AGGREGATE_TO = f"{RBAC}/aggregate-to-"
+_CONSTRAINT_ROLE = "system:openshift:scc:"
+"""What the ClusterRoles begin with by which OpenShift lets accounts use security context constraints."""
 _READ = "get list watch"
 _WRITE = "create delete deletecollection patch update"
 
@@ -165,6 +167,14 @@ _READER: KubernetesObject = {
 }
 
 
+def _of_constraint(role: ObjectKey) -> Rendered:
+    name = role.name.removeprefix(_CONSTRAINT_ROLE)
+    resource = {"apiGroups": ["security.openshift.io"], "resources": ["securitycontextconstraints"]}
+    rules = [{"verbs": ["use"], **resource, "resourceNames": [name]}]
+    obj = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": {"name": role.name}, "rules": rules}
+    return Rendered(obj, Provenance(None, "kubernetes", "", Origin.KUBERNETES))
+
+
 DEFAULT_NAMESPACE = "default"
 """Where kubectl puts what names no namespace."""
 
@@ -204,7 +214,8 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
 
     Rules are taken as the API server applies them: URLs only from ClusterRoleBindings, aggregated roles with the rules
     of all roles that their selectors match (what they have themselves is overwritten). Roles that every cluster has
-    (`cluster-admin`, `admin` …) count unless the objects have their own.
+    (`cluster-admin`, `admin` …) count unless the objects have their own, and so does that of OpenShift for the use of
+    each of its constraints.
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
@@ -214,6 +225,9 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
             rendered[key] = obj
         elif key.group == RBAC and key.kind in ("RoleBinding", "ClusterRoleBinding"):
             bindings.append(decode_binding(key, obj.object, namespace_of(key)))
+    for binding in bindings:
+        if binding.role.name.startswith(_CONSTRAINT_ROLE) and binding.role not in rendered:
+            rendered[binding.role] = _of_constraint(binding.role)
     sources = _Sources.of(rendered)
     grants: set[Grant] = set()
     dangling: set[tuple[ObjectKey, ObjectKey]] = set()

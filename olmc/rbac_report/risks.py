@@ -31,7 +31,8 @@ class Risk(NamedTuple):
     """A danger, and the rules that have it: those that allow any of `verbs` on any of `resources` of `group`.
 
     With `wildcard`, those with a `*` in this field instead. `cluster` and `namespaced` are the levels of a rule that
-    holds in the whole cluster, or in a namespace. Rules limited to named objects count only if `named`.
+    holds in the whole cluster, or in a namespace. Rules limited to named objects count only if `named`; with `only`
+    there must be names, one of these among them, and with `harmless` one that is not among those.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Risk(NamedTuple):
     why: str
     named: bool
     wildcard: str
+    only: frozenset[str] = frozenset()
+    harmless: frozenset[str] = frozenset()
 
     def level(self, namespace: str | None) -> Level:
         """The level where a rule holds: in a namespace, "" for the whole cluster, None as in Grant."""
@@ -56,19 +59,31 @@ _CORE = ""
 _ADMISSION = "admissionregistration.k8s.io"
 _CSR = "certificates.k8s.io"
 _SCC = "security.openshift.io"
+_CONFIG = "config.openshift.io"
+_OAUTH = "oauth.openshift.io"
+
+# Of OpenShift's constraints those that allow neither root nor anything of the node, and the one that allows root alone.
+_MILD_CONSTRAINTS = "nonroot nonroot-v2 restricted restricted-v2 restricted-v3"
+_ROOT = "anyuid"
+# Roles that let nobody change anything or read a secret.
+_MILD_ROLES = "view system:basic-user system:discovery system:public-info-viewer"
 
 _ESCALATE = "May write roles that allow more than it may do itself, so it can give itself anything."
 _IMPERSONATE = "May act as somebody else; as a member of system:masters nothing is forbidden."
 _WORKLOADS = "Starts containers of any image under any ServiceAccount of the namespace, with its secrets mounted."
 _ROLES = "May change what others who are bound to these roles may do, up to what it may do itself."
+_PODS = "Runs commands in containers or talks to their ports, with all that the workload knows and may do."
 _BINDINGS = "May pass on whatever it may do itself, and together with bind everything at all."
 
 
 def _risk(
     name: str, cluster: Level, namespaced: Level, verbs: str, group: str, resources: str, why: str,
-    named: bool = False, wildcard: str = "",
+    named: bool = False, wildcard: str = "", only: str = "", harmless: str = "",
 ) -> Risk:  # fmt: skip
-    return Risk(name, cluster, namespaced, tuple(verbs.split()), group, tuple(resources.split()), why, named, wildcard)
+    names = frozenset(only.split()), frozenset(harmless.split())
+    return Risk(
+        name, cluster, namespaced, tuple(verbs.split()), group, tuple(resources.split()), why, named, wildcard, *names
+    )
 
 
 RISKS: tuple[Risk, ...] = (
@@ -77,9 +92,14 @@ RISKS: tuple[Risk, ...] = (
     _risk("escalate", _CRITICAL, _HIGH, "escalate", RBAC, "roles", _ESCALATE, named=True),
     _risk("escalate", _CRITICAL, _NONE, "escalate", RBAC, "clusterroles", _ESCALATE, named=True),
     _risk("bind", _CRITICAL, _HIGH, "bind", RBAC, "clusterroles roles",
-          "May bind anybody, itself included, to roles that allow more than it may do itself.", named=True),
+          "May bind anybody, itself included, to roles that allow more than it may do itself.", named=True,
+          harmless=_MILD_ROLES),
+    _risk("bind to view", _LOW, _LOW, "bind", RBAC, "clusterroles",
+          "May let anybody see most objects, those with secrets excepted.", named=True, only=_MILD_ROLES),
     _risk("impersonate", _CRITICAL, _NONE, "impersonate", _CORE, "users groups", _IMPERSONATE, named=True),
     _risk("impersonate", _CRITICAL, _HIGH, "impersonate", _CORE, "serviceaccounts", _IMPERSONATE, named=True),
+    _risk("impersonate", _HIGH, _NONE, "impersonate", "authentication.k8s.io", "uids userextras/*",
+          "May claim what webhooks that authorize requests go by: another uid, or other scopes.", named=True),
     _risk("serviceaccounts/token", _CRITICAL, _HIGH, "create", _CORE, "serviceaccounts/token",
           "Gets a token of any ServiceAccount there, and with it all that this account may do."),
     _risk("nodes/proxy", _CRITICAL, _NONE, "get create update patch", _CORE, "nodes/proxy",
@@ -89,15 +109,27 @@ RISKS: tuple[Risk, ...] = (
     _risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
           "May approve client certificates for any name of a user or group.", named=True),
     _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP,
-          "catalogsources installplans operatorgroups subscriptions",
+          "catalogsources clusterserviceversions installplans operatorgroups subscriptions",
           "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
     _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION,
           "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings",
           "May see and change every object on its way into the cluster."),
     _risk("security context constraints", _CRITICAL, _NONE, _WRITE, _SCC, "securitycontextconstraints",
           "Decides which privileges pods may have, its own included.", named=True),
+    _risk("machine configs", _CRITICAL, _NONE, _WRITE, "machineconfiguration.openshift.io",
+          "containerruntimeconfigs kubeletconfigs machineconfigs",
+          "Writes files and starts services on the nodes, as root.", named=True),
+    _risk("logins", _CRITICAL, _NONE, _WRITE, _CONFIG, "oauths",
+          "Decides who people are: may add a way to log in as anybody.", named=True),
+    _risk("logins", _CRITICAL, _NONE, _WRITE, _OAUTH, "oauthaccesstokens oauthauthorizetokens",
+          "Makes tokens of any user, cluster administrators included."),
+    _risk("logins", _HIGH, _NONE, _WRITE, _OAUTH, "oauthclients",
+          "May have the tokens of people who log in sent to itself.", named=True),
     _risk("privileged pods", _HIGH, _MEDIUM, "use", _SCC, "securitycontextconstraints",
-          "May start pods with the privileges that these constraints allow, up to those of the node.", named=True),
+          "May start pods with the privileges that these constraints allow, up to those of the node.", named=True,
+          harmless=f"{_MILD_CONSTRAINTS} {_ROOT}"),
+    _risk("pods as root", _MEDIUM, _LOW, "use", _SCC, "securitycontextconstraints",
+          "May start pods that run as any user, root included.", named=True, only=_ROOT),
     _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION,
           "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings",
           "May read every object on its way into the cluster, refuse it, or switch off what others check."),
@@ -105,19 +137,29 @@ RISKS: tuple[Risk, ...] = (
           "May send the requests for a whole API group, credentials included, to a server of its own."),
     _risk("secrets", _HIGH, _MEDIUM, "get list watch", _CORE, "secrets",
           "Reads passwords, keys and tokens; list and watch show the contents as well."),
-    _risk("pods/exec", _HIGH, _MEDIUM, "create get", _CORE, "pods/attach pods/exec pods/portforward pods/proxy",
-          "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
-    _risk("pods/exec", _HIGH, _MEDIUM, "update patch", _CORE, "pods/ephemeralcontainers",
-          "Runs commands in containers or talks to their ports, with all that the workload knows and may do."),
+    _risk("writing secrets", _HIGH, _LOW, _WRITE, _CORE, "secrets",
+          "Replaces keys and certificates that others trust, and has tokens made for any ServiceAccount there."),
+    _risk("pods/exec", _HIGH, _MEDIUM, "create get", _CORE, "pods/attach pods/exec pods/portforward pods/proxy", _PODS),
+    _risk("pods/exec", _HIGH, _MEDIUM, "update patch", _CORE, "pods/ephemeralcontainers", _PODS),
+    _risk("services/proxy", _HIGH, _MEDIUM, "create get update patch", _CORE, "services/proxy",
+          "Talks to any service through the API server, past network policies."),
+    _risk("deleting namespaces", _HIGH, _NONE, "delete deletecollection", _CORE, "namespaces",
+          "May delete a namespace with everything in it, whoever that belongs to."),
     _risk("host storage", _HIGH, _NONE, "create", _CORE, "persistentvolumes",
           "May make volumes of directories on the nodes, whatever pod security allows."),
     _risk("role bindings", _MEDIUM, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDINGS),
     _risk("role bindings", _MEDIUM, _MEDIUM, _WRITE, RBAC, "rolebindings", _BINDINGS),
     _risk("roles", _MEDIUM, _NONE, _WRITE, RBAC, "clusterroles", _ROLES),
     _risk("roles", _MEDIUM, _MEDIUM, _WRITE, RBAC, "roles", _ROLES),
-    _risk("workloads", _MEDIUM, _LOW, _WRITE, _CORE, "pods podtemplates replicationcontrollers", _WORKLOADS),
-    _risk("workloads", _MEDIUM, _LOW, _WRITE, "apps", "daemonsets deployments replicasets statefulsets", _WORKLOADS),
-    _risk("workloads", _MEDIUM, _LOW, _WRITE, "batch", "cronjobs jobs", _WORKLOADS),
+    _risk("workloads", _HIGH, _LOW, _WRITE, _CORE, "pods podtemplates replicationcontrollers", _WORKLOADS),
+    _risk("workloads", _HIGH, _LOW, _WRITE, "apps", "daemonsets deployments replicasets statefulsets", _WORKLOADS),
+    _risk("workloads", _HIGH, _LOW, _WRITE, "batch", "cronjobs jobs", _WORKLOADS),
+    _risk("ServiceAccounts", _MEDIUM, _LOW, _WRITE, _CORE, "serviceaccounts",
+          "May change which registries accounts get images from, and the annotations that clouds go by."),
+    _risk("traffic", _MEDIUM, _LOW, _WRITE, "discovery.k8s.io", "endpointslices",
+          "May send the requests that others make to a service somewhere else."),
+    _risk("traffic", _MEDIUM, _LOW, _WRITE, _CORE, "endpoints",
+          "May send the requests that others make to a service somewhere else."),
     _risk("nodes", _MEDIUM, _NONE, "update patch delete deletecollection", _CORE, "nodes nodes/status",
           "May draw pods to a node or drive them away."),
     _risk("namespaces", _MEDIUM, _NONE, "update patch", _CORE, "namespaces",
@@ -159,10 +201,20 @@ def _has(rule: PolicyRule, risk: Risk) -> bool:
     # A rule for one Secret is rarely a way to all; for `escalate` the name of the role hardly matters.
     if rule.names and not risk.named:
         return False
+    if risk.only.isdisjoint(rule.names) if risk.only else rule.names and risk.harmless.issuperset(rule.names):
+        return False
     if risk.wildcard:
         return ANY in getattr(rule, risk.wildcard)
     return (
         value_matches(rule.groups, risk.group)
         and any(value_matches(rule.verbs, verb) for verb in risk.verbs)
-        and any(resource_matches(rule.resources, resource) for resource in risk.resources)
+        and any(_includes(rule.resources, resource) for resource in risk.resources)
     )
+
+
+def _includes(resources: tuple[str, ...], wanted: str) -> bool:
+    """Whether a rule includes a resource of the table, where `userextras/*` stands for any subresource."""
+    base, slash, subresource = wanted.partition("/")
+    if subresource != ANY:
+        return resource_matches(resources, wanted)
+    return any(resource.startswith(f"{base}{slash}") or resource == ANY for resource in resources)

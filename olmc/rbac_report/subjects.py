@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from olmc.explain.provenance import is_owned, located, place_of_object
 from olmc.kube.rbac import decode_rules, normalize
-from olmc.kube.rbac_access import with_groups
+from olmc.kube.rbac_access import decode_binding, with_groups
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
-from olmc.model.objects import ACCOUNT, Origin, PolicyRule, Rendered, Subject, labels_of
+from olmc.model.objects import ACCOUNT, ObjectKey, Origin, PolicyRule, Rendered, Subject, labels_of
 from olmc.model.operators import Csv
 from olmc.output.messages import not_found
-from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions
+from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions, namespace_of
 from olmc.rbac_report.risks import Level, Risk, risks_of
 
 _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
@@ -109,6 +109,20 @@ def _names(holder: PermissionHolder) -> set[str]:
     if kind == ACCOUNT:
         names |= {f"sa/{namespace}/{name}", holder.subject.user_name}
     return names | {operator.name for operator in holder.operators} | set(map(str, holder.operators))
+
+
+def of_unknown_roles(
+    everybody: Iterable[PermissionHolder], permissions: Permissions, objects: Iterable[Rendered]
+) -> Iterator[tuple[Subject, ObjectKey]]:
+    """The accounts that operators run under and that are bound to roles which are not there, with the roles: what they
+    may do by them, only the cluster knows."""
+    accounts = {holder.subject for holder in everybody if holder.operators}
+    named = dict(permissions.dangling)
+    for rendered in objects if named else ():
+        role = named.get(rendered.identity)
+        if role is not None:
+            binding = decode_binding(rendered.identity, rendered.object, namespace_of(rendered.identity))
+            yield from ((subject, role) for subject in binding.subjects if subject in accounts)
 
 
 def _rank(name: str) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from olmc.explain.provenance import place_data
 from olmc.kube.rbac import merge
+from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.messages import printable
@@ -48,14 +49,20 @@ def where(namespaces: Sequence[str | None]) -> str:
     return "in the whole cluster" if "" in namespaces else f"in {', '.join(filter(None, namespaces))}"
 
 
-def as_text(everybody: Sequence[PermissionHolder], gaining: Sequence[PermissionHolder], find: Finder) -> str:
-    """All holders, one after the other, and why what they may do is dangerous."""
-    blocks = [_block(holder, find) for holder in (*everybody, *gaining)]
+def as_text(
+    everybody: Sequence[PermissionHolder],
+    gaining: Sequence[PermissionHolder],
+    find: Finder,
+    waiting: Collection[NamespacedName] = (),
+) -> str:
+    """All holders, one after the other, and why what they may do is dangerous; the operators `waiting` would not run
+    yet."""
+    blocks = [_block(holder, find, waiting) for holder in (*everybody, *gaining)]
     return "\n".join((*blocks, *_reasons((*everybody, *gaining)))) or "Nobody is given permissions here.\n"
 
 
-def _block(holder: PermissionHolder, find: Finder) -> str:
-    lines = [f"{printable(_title(holder))}\n"]
+def _block(holder: PermissionHolder, find: Finder, waiting: Collection[NamespacedName]) -> str:
+    lines = [f"{printable(_title(holder, waiting))}\n"]
     if not holder.permissions:
         lines.append("  has no permissions\n")
     own = tuple(permission for permission in holder.permissions if not _is_well_known(permission))
@@ -72,14 +79,16 @@ def _block(holder: PermissionHolder, find: Finder) -> str:
     return "".join(lines)
 
 
-def _title(holder: PermissionHolder) -> str:
+def _title(holder: PermissionHolder, waiting: Collection[NamespacedName]) -> str:
     kind, namespace, name = holder.subject
     if kind == "ClusterRole":
         who = f"A user with {name} gains" if name in USER_ROLES else f"A user with ClusterRole {name} gains"
     else:
         who = f"{kind} {f'{namespace}/' if namespace else ''}{name}"
-    operators = ", ".join(operator.name for operator in holder.operators)
-    running = f", which {operators} runs under" if operators else ""
+    now = ", ".join(operator.name for operator in holder.operators if operator not in waiting)
+    later = ", ".join(operator.name for operator in holder.operators if operator in waiting)
+    both = [*([f"{now} runs under"] if now else ()), *([f"{later} would run under"] if later else ())]
+    running = f", which {' and '.join(both)}" if both else ""
     return who + running + (f": {holder.level}" if holder.level else "")
 
 

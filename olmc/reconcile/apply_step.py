@@ -7,14 +7,16 @@ import base64
 import json
 from typing import NamedTuple
 
+from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
+from olmc.kube.builtin_kinds import removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.model.diagnostics import Place, PlanFault
+from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (
     CRD_KIND,
     KubernetesObject,
@@ -205,7 +207,15 @@ def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
 def _require_served(cluster: Cluster, step: Step, target: StepTarget) -> None:
     problem = unserved(cluster, step, target)
     if problem:
-        raise StepError(problem)
+        removal = removal_of(step.gvk, target.options.kube_version)
+        raise StepError(problem, cause=UnservedKind(step.gvk.path, removal.minor if removal is not None else 0))
+
+
+def way_out(cause: Cause | None) -> str:
+    """What to do about a step that fails because of `cause`."""
+    if not isinstance(cause, UnservedKind):
+        return rules.FAILED_STEP_HINT
+    return rules.REMOVED_HINT.format(*cause) if cause.removed else rules.UNSERVED_HINT.format(*cause)
 
 
 def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:

@@ -142,6 +142,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
         members={namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived},
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
+        approvals=workspace.approvals,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import CatalogKey, ObjectKey, crd_key, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
-from olmc.reconcile.apply_step import StepTarget, apply_step
+from olmc.reconcile.apply_step import StepTarget, apply_step, way_out
 from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
@@ -62,11 +62,20 @@ MAX_ROUNDS = 1000
 NO_CATALOG = CatalogKey("", "")
 
 
+class StoppedInstallation(NamedTuple):
+    """Why a step without an InstallPlan could not be carried out, its place, and what to do about it."""
+
+    message: str
+    place: Location | None
+    hint: str
+
+
 class SettledCluster(NamedTuple):
     """The cluster at rest.
 
     `beginning` is the state before anything was resolved. For explanations, `first` and `rounds` are the first and the
     last round of each namespace with Subscriptions, and `history` the rounds that made an InstallPlan, in order.
+    `stopped`: where the installation of a bundle by itself, or by an Install, ends early, by the names of CSVs.
     """
 
     cluster: Cluster
@@ -74,6 +83,7 @@ class SettledCluster(NamedTuple):
     first: Mapping[str, ResolutionRound] = MappingProxyType({})
     rounds: Mapping[str, ResolutionRound] = MappingProxyType({})
     history: tuple[ResolutionRound, ...] = ()
+    stopped: Mapping[str, StoppedInstallation] = MappingProxyType({})
 
 
 def reconcile(
@@ -94,7 +104,7 @@ def reconcile(
     if not workspace.is_live:
         cluster = _with_installed(workspace, cluster, options)
     cluster = cluster._replace(installed=installed)
-    stopped: set[str] = set()
+    stopped: dict[str, StoppedInstallation] = {}
     for step in direct:
         # As in a plan, the first error ends it, and what was written before stays (R-CAT-700); other bundles go on.
         if step.resolving in stopped:
@@ -103,9 +113,10 @@ def reconcile(
             cluster = apply_step(cluster, step, StepTarget(home or namespace_of(step.object), "", options))
         except StepError as error:
             place = locate(step.source, error.keys) if step.source is not None else None
-            finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error)
+            hint = way_out(error.cause)
+            finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error, hint=hint)
             report.add(finding.caused_by(error.cause))
-            stopped.add(step.resolving)
+            stopped[step.resolving] = StoppedInstallation(str(error), place, hint)
     cluster = settled_state(cluster, options)
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
@@ -113,13 +124,13 @@ def reconcile(
     cluster, plans = resume_plans(cluster, options)
     cluster = settled_state(cluster, options) if plans else cluster
     if not cluster.subscriptions:
-        return SettledCluster(cluster, beginning)
+        return SettledCluster(cluster, beginning, stopped=stopped)
     from olmc.resolver.rounds import ResolutionRound  # the resolver takes long to import, and bundles don't need it
 
     settled = _upgrade(workspace, cluster, options, report)
     # Of the rounds that made the plans of the workspace nothing else is known.
     history = (*(ResolutionRound({}, plan) for plan in plans), *settled.history)
-    return settled._replace(beginning=beginning, history=history)
+    return settled._replace(beginning=beginning, history=history, stopped=stopped)
 
 
 def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:

@@ -44,7 +44,7 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
     was asked for, else the widest that the bundle supports. With descoping, a bundle without install modes gets a group
     only if somebody asks for namespaces.
     """
-    namespace = options.install_namespace or _suggested_namespace(bundle) or bundle.package
+    namespace = home_of(bundle, options)
     targets = _target_namespaces(bundle, namespace, options, report)
     source = bundle.csv.source
     objects: list[dict[str, Any]] = []
@@ -76,6 +76,18 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
     return SingleBundle(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
 
 
+def home_of(bundle: Bundle, options: Options) -> str:
+    """The namespace that a bundle by itself is installed in."""
+    return options.install_namespace or _suggested_namespace(bundle) or bundle.package
+
+
+def supported_modes(bundle: Bundle) -> frozenset[str]:
+    """The install modes that a bundle supports; one that names none counts as one for all namespaces."""
+    modes = mappings(spec_of(bundle.csv.object).get("installModes"))
+    supported = frozenset(text(mode.get("type")) for mode in modes if mode.get("supported") is True)
+    return supported or frozenset({"AllNamespaces"})
+
+
 def _suggested_namespace(bundle: Bundle) -> str:
     annotations = Csv(bundle.csv.object).annotations
     if annotations.get(SUGGESTED):
@@ -91,12 +103,8 @@ def _target_namespaces(bundle: Bundle, namespace: str, options: Options, report:
     """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
     if options.watch is not None:
         return options.watch
-    supported = {
-        text(mode.get("type"))
-        for mode in mappings(spec_of(bundle.csv.object).get("installModes"))
-        if mode.get("supported") is True
-    }
-    if "AllNamespaces" in supported or not supported:
+    supported = supported_modes(bundle)
+    if "AllNamespaces" in supported:
         return ()
     if "OwnNamespace" in supported:
         return (namespace,)

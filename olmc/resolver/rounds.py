@@ -10,7 +10,7 @@ from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.cluster import BundleLookup, Cluster, InstallPlan, NamespacedName, Step, Subscription
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options, Profile, upgrades_from_any_catalog
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import PolicyApproval, Workspace
 from olmc.olm.naming import CSV_API, random_suffix
 from olmc.resolver.requests import fails_forward, question_of, unreadable_duration
 from olmc.resolver.resolve import answer
@@ -249,7 +249,23 @@ def _is_approved(namespace: str, installs: Sequence[Selection], options: Options
     # A plan is approved as a whole, so whoever approves one of its CSVs approves all.
     names = {f"{namespace}/{pick.candidate.name}" for pick in installs}
     given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
-    return "all" in options.approve or not names.isdisjoint({*options.approve, *given})
+    is_named = "all" in options.approve or not names.isdisjoint({*options.approve, *given})
+    return is_named or (bool(cluster.approvals) and _is_approved_by_policies(namespace, installs, cluster))
+
+
+def _is_approved_by_policies(namespace: str, installs: Sequence[Selection], cluster: Cluster) -> bool:
+    """R-OCM-9: if each Subscription that something is installed for is one of a policy that allows it; what none asks
+    for is what they require."""
+    approvals = {approval.name: approval for approval in cluster.approvals if approval.namespace == namespace}
+    by_package = {s.package: s for name, s in cluster.subscriptions.items() if name.namespace == namespace}
+    asked = [(by_package[pick.candidate.package], pick) for pick in installs if pick.candidate.package in by_package]
+    return bool(asked) and all(_allows(approvals.get(s.name.name), s, pick) for s, pick in asked)
+
+
+def _allows(approval: PolicyApproval | None, s: Subscription, pick: Selection) -> bool:
+    if approval is None or ((s.installed or s.current) and not approval.upgrades):
+        return False
+    return not approval.csvs or pick.candidate.name in approval.csvs
 
 
 def _follows(s: Subscription, pick: Selection, *, anywhere: bool) -> bool:

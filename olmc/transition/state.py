@@ -21,10 +21,12 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         stored = cluster.objects.get(key) if (key.group, key.kind) == ("", "Secret") else None
         place = entry.provenance.place
         known[key] = Manifest((stored or entry).object, place.source if place is not None else Source("", ""))
-    return ClusterState(_aggregated(known), {object_key(manifest.object): manifest.object for manifest in applied})
+    return ClusterState(
+        with_aggregated_rules(known), {object_key(manifest.object): manifest.object for manifest in applied}
+    )
 
 
-def _aggregated(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
+def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
     """The objects with the rules that the controller of Kubernetes fills into ClusterRoles which select others."""
     roles = {key: m.object for key, m in sorted(objects.items()) if (key.group, key.kind) == (RBAC, "ClusterRole")}
     for key, role in roles.items():

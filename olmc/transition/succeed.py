@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from olmc.model.objects import ObjectKey
-from olmc.model.options import Profile
+from olmc.model.options import Options
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Workspace
+from olmc.olm.profiles.data import profile_of
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import delete
 
 
-def successor_workspace(
-    state: ClusterState, workspace: Workspace, profile: Profile, deletions: Sequence[str] = ()
-) -> Workspace:
-    """The workspace whose manifests are everything that there is in the cluster after the tool is done."""
+def successor_workspace(state: ClusterState, workspace: Workspace, options: Options) -> Workspace:
+    """The workspace whose manifests are everything that the cluster holds once a GitOps tool has applied those of
+    `workspace` and pruned what it no longer has, and a person has deleted what `options.delete` names.
+
+    The tool applies first and prunes afterwards (observed-37).
+    """
+    profile = profile_of(options.olm_version)
     applied = apply(state, workspace.manifests)
-    gone = pruned(applied, workspace.manifests)
+    gone = pruned(applied, workspace.manifests) if options.prune else ()
     objects = delete(applied.objects, gone, profile)
-    by_hand = [key for text in deletions for key in _named(text, objects)]
+    by_hand = [key for text in options.delete for key in named(text, objects)]
     objects = delete(objects, by_hand, profile)
     return workspace._replace(manifests=tuple(objects.values()), is_live=True)
 
 
-def _named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
+def named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
     """The objects that `KIND/NAMESPACE/NAME`, or `KIND/NAME`, means."""
     kind, _, rest = text.partition("/")
     namespace, _, name = rest.rpartition("/")

@@ -286,6 +286,33 @@ def test_permissions(field: str, rule: str, expected: list[str], tmp_path: Path)
     assert codes(tmp_path, groups={"ns/og": "own"}, operators=[operator]) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "role", "expected"),
+    [
+        ("ClusterRoleBinding", "cluster-admin", ["OLMC414 crb.yaml"]),
+        ("ClusterRoleBinding", "own", ["OLMC414 role.yaml"]),
+        ("ClusterRoleBinding", "view", []),
+        ("RoleBinding", "cluster-admin", ["OLMC415 crb.yaml"]),
+        ("ClusterRoleBinding", "system:openshift:scc:privileged", ["OLMC415 crb.yaml"]),
+    ],
+)
+def test_bindings_of_bundles_count(kind: str, role: str, expected: list[str], tmp_path: Path) -> None:
+    """What a bundle grants beside its CSV is as dangerous as what the CSV asks for."""
+    rbac = "rbac.authorization.k8s.io"
+    rules = [{"verbs": ["escalate"], "apiGroups": [rbac], "resources": ["clusterroles"]}]
+    own = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": "own"}, "rules": rules}
+    binding = {
+        "apiVersion": f"{rbac}/v1",
+        "kind": kind,
+        "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": "brewer", "namespace": "ns"}],
+    }
+    operator = {"name": "kettle.v1.0.0", "files": {"crb.yaml": binding, "role.yaml": own}}
+    told = found(tmp_path, groups={"ns/og": "own"}, operators=[operator])
+    assert [f"{each.code} {Path(each.location.path).name}" for each in told if each.location] == expected
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("PodMonitor", ["OLMC412"]), ("ServiceMonitor", []), ("Pod", [])])
 def test_kinds_that_only_the_tools_take_r_cat_107(kind: str, expected: list[str], tmp_path: Path) -> None:
     """What the tools refuse as well is OLMC264."""
@@ -347,7 +374,7 @@ def test_nothing_is_deployed(tmp_path: Path) -> None:
 
 
 def deployed(**pods: str) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "lid", "image": "x"}], **pods}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "lid", "image": "x:1"}], **pods}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     return {"spec": {"install": {"spec": {"deployments": [{"name": "lid", "spec": spec}]}}}}
 

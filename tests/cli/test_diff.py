@@ -58,7 +58,7 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_workspaces_that_differ() -> None:
     result = olmc("diff", BEFORE, AFTER)
     assert (result.exit_code, result.stderr) == (1, "")
-    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 15 changes, 4 breaking, 3 risks\n")
+    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 16 changes, 4 breaking, 3 risks\n")
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
@@ -141,7 +141,7 @@ def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> Non
 def test_revisions(repository: Path) -> None:
     result = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower")
     assert (result.exit_code, result.stderr) == (1, "")
-    assert "15 changes" in result.stdout
+    assert "16 changes" in result.stdout
     assert git("status", "--porcelain", cwd=repository) == ""
 
 
@@ -303,7 +303,7 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
     assert result.exit_code == 1
     told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
-    assert result.stdout.splitlines()[2:] == ["Settings and what is left out", "  File/link.yaml", f"    + {told}"]
+    assert result.stdout.splitlines()[2:] == ["Risks", f"  File/link.yaml: + {told}"]
     assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
 
 
@@ -453,3 +453,86 @@ def test_only_text_has_color(output: str) -> None:
 
 def test_a_namespace_needs_a_name() -> None:
     assert olmc("diff", BEFORE, AFTER, "-n", "No Such Name").exit_code == 2
+
+
+def test_two_revisions_in_one_word(repository: Path) -> None:
+    """`git:A..B`, with a path from the top, or that of the current directory."""
+    whole = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower", "-o", "json")
+    short = olmc("diff", "git:v1..v2:clusters/tower", "-o", "json")
+    assert (short.exit_code, json.loads(short.stdout)) == (1, json.loads(whole.stdout))
+    os.chdir(repository / "clusters")
+    here = json.loads(olmc("diff", "git:v1..", "-o", "json").stdout)
+    assert here["changes"] == json.loads(whole.stdout)["changes"]
+
+
+def test_a_revision_alone_is_compared_with_the_work_tree(repository: Path) -> None:
+    """That is what a branch changes: from the top, at a path from the top, or from here."""
+    assert olmc("diff", "git:v2").exit_code == 0
+    (repository / "clusters/tower/more.yaml").write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more, namespace: tower}\n", encoding="utf-8"
+    )
+    for sides in (["git:v2"], ["git:v2:clusters/tower"], ["git:v2:./clusters/tower"]):
+        result = olmc("diff", *sides)
+        assert result.exit_code == 1
+        assert "  ConfigMap/tower/more: + new\n" in result.stdout
+    os.chdir(repository / "clusters")
+    assert "  ConfigMap/tower/more: + new\n" in olmc("diff", "git:v2:clusters/tower").stdout
+
+
+@pytest.mark.parametrize(
+    ("sides", "fail_on", "code"),
+    [
+        ((BEFORE, AFTER), "breaking", 1),
+        ((BEFORE, AFTER), "any", 1),
+        (("upgrade", "upgrade"), "any", 0),
+        (("multi-namespace", "single-namespace"), "breaking", 1),
+    ],
+)
+def test_how_grave_a_change_has_to_be(sides: tuple[str, str], fail_on: str, code: int) -> None:
+    assert olmc("diff", *sides, "--fail-on", fail_on).exit_code == code
+
+
+def test_fail_on_lets_lesser_changes_pass(tmp_path: Path) -> None:
+    """What is told is the same; the exit code is not."""
+    for side, data in (("old", "a"), ("new", "b")):
+        text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: d}}\ndata: {{a: {data}}}\n"
+        (tmp_path / f"{side}.yaml").write_text(text, encoding="utf-8")
+    for fail_on, code in (("breaking", 0), ("risk", 0), ("any", 1)):
+        result = olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml", "--fail-on", fail_on)
+        assert (result.exit_code, "data.a: a → b" in result.stdout) == (code, True)
+
+
+def test_what_comes_after_an_approval_is_shown(tmp_path: Path) -> None:
+    """Nobody approves what nobody has seen; with --approve it is shown as it is then."""
+    (tmp_path / "old").mkdir()
+    copied(Path("manual-approval"), tmp_path / "old")
+    copied(Path("manual-approval"), tmp_path / "new")
+    csv = next((tmp_path / "new").rglob("*clusterserviceversion.yaml"))
+    csv.write_text(csv.read_text(encoding="utf-8").replace("/beacon:v1.0.0", "/beacon:v1.0.0-1"), encoding="utf-8")
+    result = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert result.exit_code == 1
+    assert " 1 change, 1 of them after approval\n" in result.stdout
+    assert "\nAfter approval: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
+    (change,) = json.loads(olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "json").stdout)["changes"]
+    assert (change["kind"], change["afterApproval"]) == ("ImageChanged", True)
+    assert (
+        "#### After approval: Images (1)" in olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "markdown").stdout
+    )
+    assert 'id="later-images"' in olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "html").stdout
+    approved = olmc("diff", tmp_path / "old", tmp_path / "new", "--approve", "all").stdout
+    assert "\nImages\n  Deployment/harbour/beacon-controller: ~ container manager: " in approved
+
+
+def test_what_is_taken_as_there_is_said(tmp_path: Path) -> None:
+    """On stderr too, for both sides: a review must not rest on it silently."""
+    copied(Path("bare-bundle"), tmp_path / "old")
+    copied(Path("bare-bundle"), tmp_path / "new")
+    monitor = "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: m}\nspec: {endpoints: []}\n"
+    (manifests,) = (tmp_path / "new").rglob("manifests")
+    (manifests / "monitor.yaml").write_text(monitor, encoding="utf-8")
+    result = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert f"olmc: {tmp_path}/new: taken as served by the cluster: ServiceMonitor (monitoring.coreos.com/v1)\n" in (
+        result.stderr
+    )
+    assert "needs ServiceMonitor (monitoring.coreos.com/v1)" in result.stdout
+    assert "is gone" not in result.stdout

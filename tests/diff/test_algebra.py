@@ -89,7 +89,7 @@ def test_the_mirror_image(old: list[dict[str, Any]], new: list[dict[str, Any]]) 
 
 
 def whole(difference: Any, type: ChangeType) -> set[tuple[str, str]]:
-    names = ("ObjectAdded", "ObjectRemoved", "CrdAdded", "CrdRemoved", "OperatorAdded", "OperatorRemoved")
+    names = [f"{what}{way}" for what in ("Object", "Workload", "Crd", "Operator") for way in ("Added", "Removed")]
     return {
         (str(change.identity), change.kind.name.removesuffix("Added").removesuffix("Removed"))
         for change in difference.changes

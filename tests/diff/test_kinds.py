@@ -8,16 +8,36 @@ from inspect import get_annotations
 from typing import Any, get_origin
 
 import pytest
+from bundles import PAIRS, pair_difference
 from test_algebra import CASES
 from test_settings import SIDES
 
-from olmc.diff import change_kinds, crd_kinds
+from olmc.diff import (
+    catalog_kinds,
+    crd_kinds,
+    lasting_kinds,
+    object_kinds,
+    permission_kinds,
+    setting_kinds,
+    version_kinds,
+    workload_kinds,
+)
 from olmc.diff.change import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
 from olmc.diff.compare import Difference, compare
 from olmc.diff.outputs import as_json
 from olmc.diff.sides import Side
 
-KINDS = [kind for table in (change_kinds, crd_kinds) for kind in vars(table).values() if isinstance(kind, ChangeKind)]
+TABLES = (
+    catalog_kinds,
+    crd_kinds,
+    lasting_kinds,
+    object_kinds,
+    permission_kinds,
+    setting_kinds,
+    version_kinds,
+    workload_kinds,
+)
+KINDS = [kind for table in TABLES for kind in vars(table).values() if isinstance(kind, ChangeKind)]
 
 
 @cache
@@ -26,7 +46,9 @@ def differences() -> tuple[Difference, ...]:
     sides = [(Side("old", tuple(old)), Side("new", tuple(new))) for old, new in CASES]
     pairs = [*sides, *((new, old) for old, new in sides), *((Side("none", ()), new) for _, new in sides)]
     pairs += SIDES
-    return (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
+    pairs += [(difference.new, difference.old) for difference in map(pair_difference, PAIRS)]
+    both = (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
+    return (*both, *map(pair_difference, PAIRS))
 
 
 @cache

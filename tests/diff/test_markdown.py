@@ -49,16 +49,16 @@ def test_inline_code_holds_any_text(text: str) -> None:
     assert "\n" not in code(text)
 
 
-def many(count: int) -> list[dict[str, Any]]:
-    return [config_map(f"settings-{number:05}", key="v" * 50) for number in range(count)]
+def many(count: int, value: str) -> list[dict[str, Any]]:
+    return [config_map(f"settings-{number:05}", key=f"{value}{number}".ljust(50, "x")) for number in range(count)]
 
 
 @pytest.mark.parametrize("count", [100, 2000, 4000])
 def test_the_limit(count: int) -> None:
     """What is cut is counted, and the lists stay whole."""
-    text = as_markdown(compared([], many(count)))
+    text = as_markdown(compared(many(count, "v"), many(count, "w")))
     assert len(text) <= LIMIT
-    shown = text.count("  - ➕ new\n")
+    shown = text.count("  - ✏️ `data.key`: ")
     cut = re.search(r"\*\*(\d+) changes do not fit into a comment\*\* \((\d+) in Everything else\)", text)
     assert shown + (int(cut[1]) if cut else 0) == count
     assert (cut is None) == (count == 100)
@@ -68,12 +68,12 @@ def test_the_limit(count: int) -> None:
 def test_the_gravest_is_never_cut_for_the_rest() -> None:
     """A breaking change stands first, however much else there is."""
     group = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a.b.c"}}
-    text = as_markdown(compared([group], many(4000)))
+    text = as_markdown(compared([group, *many(4000, "v")], many(4000, "w")))
     assert "#### 🛑 Breaking (1)\n\n- `CustomResourceDefinition/a.b.c`\n" in text
     assert text.index("Breaking") < text.index("settings-00000")
 
 
 def test_a_tiny_limit_still_names_the_cut() -> None:
-    text = as_markdown(compared([], many(50)), 1000)
+    text = as_markdown(compared(many(50, "v"), many(50, "w")), 1000)
     assert len(text) <= 1000
     assert "do not fit" in text

@@ -10,7 +10,7 @@ import pytest
 from pipeline_workshop import FIXTURES, PROJECT, run
 from shown_pages import is_as_shown
 
-PAGES = ("apply", "argocd", "ci", "flux", "kustomize", "pre-commit")
+PAGES = ("apply", "argocd", "ci", "flux", "kustomize", "policies", "pre-commit")
 
 # A block of commands, and the tools that an invisible remark before it asks for.
 BLOCK = re.compile(

@@ -39,6 +39,31 @@ def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
         (rule("get", "", "secrets"), "harbour", Level.MEDIUM, ["secrets"]),
         (rule("get", "", "secrets", "one"), "", Level.NONE, []),
         (rule("delete", "", "secrets"), "", Level.NONE, []),
+        (rule("update", "", "secrets"), "", Level.HIGH, ["writing secrets"]),
+        (rule("update", "", "secrets"), "harbour", Level.LOW, ["writing secrets"]),
+        (rule("patch", "", "serviceaccounts"), "", Level.MEDIUM, ["ServiceAccounts"]),
+        (rule("create", "", "pods"), "", Level.HIGH, ["workloads"]),
+        (rule("create", "apps", "daemonsets"), "", Level.HIGH, ["workloads"]),
+        (rule("create", "apps", "daemonsets"), "harbour", Level.LOW, ["workloads"]),
+        (rule("create", "machineconfiguration.openshift.io", "machineconfigs"), "", Level.CRITICAL,
+         ["machine configs"]),
+        (rule("patch", "config.openshift.io", "oauths", "cluster"), "", Level.CRITICAL, ["logins"]),
+        (rule("create", "oauth.openshift.io", "oauthclients"), "", Level.HIGH, ["logins"]),
+        (rule("delete", "", "namespaces"), "", Level.HIGH, ["deleting namespaces"]),
+        (rule("update", "operators.coreos.com", "clusterserviceversions"), "", Level.CRITICAL,
+         ["installing operators"]),
+        (rule("update", "discovery.k8s.io", "endpointslices"), "", Level.MEDIUM, ["traffic"]),
+        (rule("get", "", "services/proxy"), "", Level.HIGH, ["services/proxy"]),
+        (rule("impersonate", "authentication.k8s.io", "uids"), "", Level.HIGH, ["impersonate"]),
+        (rule("impersonate", "authentication.k8s.io", "userextras/team"), "", Level.HIGH, ["impersonate"]),
+        (rule("impersonate", "authentication.k8s.io", "userextras"), "", Level.NONE, []),
+        (rule("use", "security.openshift.io", "securitycontextconstraints", "nonroot-v2", "restricted"), "",
+         Level.NONE, []),
+        (rule("use", "security.openshift.io", "securitycontextconstraints", "anyuid", "nonroot"), "", Level.MEDIUM,
+         ["pods as root"]),
+        (rule("use", "security.openshift.io", "securitycontextconstraints"), "", Level.HIGH, ["privileged pods"]),
+        (rule("bind", RBAC, "clusterroles", "view"), "", Level.LOW, ["bind to view"]),
+        (rule("bind", RBAC, "clusterroles", "edit", "view"), "", Level.CRITICAL, ["bind", "bind to view"]),
         (rule("create", "", "pods/exec"), "", Level.HIGH, ["pods/exec"]),
         (rule("create", "", "*/exec"), "", Level.HIGH, ["pods/exec"]),
         (rule("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations"), "", Level.CRITICAL,
@@ -68,7 +93,21 @@ def test_risks(wanted: PolicyRule, namespace: str, level: Level, names: list[str
 def test_reading_everything_is_more_than_reading() -> None:
     """Secrets are part of it, and get on nodes/proxy runs commands."""
     found = {risk.name for risk in risks_of(rule("get list watch", "*", "*"), "")}
-    assert found == {"nodes/proxy", "secrets", "pods/exec", "every API group", "every resource"}
+    assert found == {"nodes/proxy", "secrets", "pods/exec", "services/proxy", "every API group", "every resource"}
+
+
+def test_roles_of_openshift_for_constraints_are_known() -> None:
+    """Every OpenShift has them, whatever the constraint is called; they allow nothing but its use."""
+    binding = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b", "namespace": "harbour"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "system:openshift:scc:hostnetwork-v2"},
+        "subjects": [{"kind": "ServiceAccount", "name": "crane"}],
+    }
+    found = permissions([Rendered(binding, Provenance(None, "test", "", Origin.MANIFEST))])
+    use = rule("use", "security.openshift.io", "securitycontextconstraints", "hostnetwork-v2")
+    assert ([grant.rule for grant in found.grants], found.dangling) == ([use], ())
 
 
 def test_every_risk_says_why_and_is_documented(project: Path) -> None:

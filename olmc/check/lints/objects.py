@@ -1,6 +1,6 @@
 """Objects of manifests and bundles: their size, their kind, texts that Flux takes for variables.
 
-Of bundles also upgrades that can't be, what nobody asked for, and permissions that deserve a look.
+Of bundles also upgrades that can't be, and what nobody asked for.
 """
 
 from __future__ import annotations
@@ -17,14 +17,12 @@ from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
-from olmc.kube.rbac import decode_rules, normalize
 from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
-from olmc.model.objects import KubernetesObject, labels_of, mapping, mappings, object_key, spec_of
+from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.workspace import Bundle, Manifest
 from olmc.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.olm.profiles.data import profile_of
-from olmc.rbac_report.risks import Level, Risk, risks_of
 from olmc.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.reconcile.operator_groups import account_exists
 from olmc.yaml import at, locate
@@ -165,10 +163,6 @@ def _is_exempt(obj: KubernetesObject) -> bool:
     return any(isinstance(mark, dict) and mark.get(f"{_FLUX}substitute") == "disabled" for mark in marks)
 
 
-# Where the rules of a list hold: in the whole cluster, or wherever the OperatorGroup's targets are.
-_HOLDS_IN = {"clusterPermissions": "", "permissions": None}
-
-
 def unknown_fields(subject: LintSubject) -> Iterator[Diagnostic]:
     """Fields that OLM leaves out when it reads the CSV of a bundle (R-JSON-11)."""
     profile = profile_of(subject.options.olm_version)
@@ -271,45 +265,3 @@ def _hint(csv: Csv) -> str:
     named = dict.fromkeys(account or "default" for account in csv.service_account_names)
     accounts = f"Its permissions are for {', '.join(named)}. " if named else ""
     return f"{accounts}Name that account, or add a ServiceAccount to the bundle or to the workspace."
-
-
-class _Danger(NamedTuple):
-    """A rule of a CSV with a risk, and the keys that lead to the rule."""
-
-    level: Level
-    risk: Risk
-    keys: tuple[str | int, ...]
-
-
-def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
-    """What each operator could do with its permissions: ways to the whole cluster, and what is less grave."""
-    for obj, source in _csvs(subject):
-        by_level = sorted(_dangers(obj), key=lambda danger: -danger.level)
-        name = obj["metadata"].get("name")
-        for rule, grave in ((rules.WHOLE_CLUSTER, True), (rules.POWERFUL, False)):
-            dangers = [danger for danger in by_level if (danger.level is Level.CRITICAL) is grave]
-            if dangers:
-                risks = [danger.risk for danger in dangers]
-                names = ", ".join(dict.fromkeys(risk.name for risk in risks))
-                why = "\n".join(dict.fromkeys(f"{risk.name}: {risk.why}" for risk in risks)) if grave else ""
-                yield rule.finding(at(source, *dangers[0].keys), csv=name, names=names, why=why)
-
-
-def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source]]:
-    """The CSVs of bundles and manifests, copies left out."""
-    for _, bundle in sorted(subject.workspace.bundles.items()):
-        yield bundle.csv.object, bundle.csv.source
-    for manifest in of_kind(subject, "ClusterServiceVersion"):
-        if "olm.copiedFrom" not in labels_of(manifest.object):
-            yield manifest.object, manifest.source
-
-
-def _dangers(csv: KubernetesObject) -> Iterator[_Danger]:
-    install: Any = mapping(mapping(spec_of(csv).get("install")).get("spec"))
-    for field, namespace in _HOLDS_IN.items():
-        for number, permission in enumerate(mappings(install.get(field))):
-            for index, rule in enumerate(decode_rules(permission.get("rules"))):
-                keys = ("spec", "install", "spec", field, number, "rules", index)
-                for part in normalize(rule):
-                    for risk in risks_of(part, namespace):
-                        yield _Danger(risk.namespaced if namespace is None else risk.cluster, risk, keys)

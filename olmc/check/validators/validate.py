@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -31,6 +31,7 @@ from olmc.check.validators.operatorhub import (
 from olmc.gojson import decode_error
 from olmc.load.bundles import is_bundle
 from olmc.load.files import Folder, read_text, scan
+from olmc.load.project import compiled_part
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Report
@@ -121,16 +122,20 @@ class Validated(NamedTuple):
 
 
 def validate(
-    root: Path, workspace: Workspace, settings: ValidatorSettings, report: Report, *, ignored: tuple[str, ...] = ()
-) -> Validated:
+    root: Path, workspace: Workspace, settings: ValidatorSettings, report: Report, *, ignored: tuple[str, ...] = (),
+    apart: Container[str] = (),
+) -> Validated:  # fmt: skip
     """Run the validators over what lies below `root` and was loaded as `workspace`; findings go to `report`.
 
-    `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with.
+    `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with; the folders of bundles `apart`
+    are not looked at.
     """
-    folder = without_vendored(root, scan(root, Report(), ignored=ignored))
+    folder = compiled_part(without_vendored(root, scan(root, Report(), ignored=ignored)))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
     for of_bundle in bundle_folders(folder):
+        if of_bundle.path in apart:
+            continue
         bundle = loaded.get(of_bundle.path)
         subject = subject_of(read_folder(root, of_bundle, bundle), bundle)
         if is_meant_as_bundle(subject.folder):

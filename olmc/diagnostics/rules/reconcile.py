@@ -160,6 +160,14 @@ TWO_GROUPS = Rule(
     tags=IN_STATUS,
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
+UNSERVED_HINT = (
+    "The cluster does not serve it: install the operator that brings it, or tell olmc with --api {0} that it is there. "
+    "What comes behind it is not installed."
+)
+REMOVED_HINT = (
+    "Kubernetes serves {0} no longer since 1.{1}: the bundle must bring the object in another version. --kube-version "
+    "shows an older cluster. What comes behind it is not installed."
+)
 FORBIDDEN_HINT = (
     "Give ServiceAccount {account} the rights that it lacks; until then no further step of the plan is carried out."
 )
@@ -191,8 +199,9 @@ STEP_FAILED = Rule(
     Severity.FAILURE,
     "An object of a bundle can't be installed",
     "{csv}: {problem}",
-    "Correct the object; what comes after it is not installed.",
+    "{hint}",
     "The objects of a bundle are applied in order, and the first that fails stops the installation.",
+    tags=IN_STATUS,
 )
 UPGRADE_LOOP = Rule(
     "OLMC311",

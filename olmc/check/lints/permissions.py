@@ -1,0 +1,111 @@
+"""Permissions that deserve a look before a bundle is installed: those of its CSV, and those of the RBAC beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmc.check.lints import LintSubject, of_kind
+from olmc.diagnostics.rules import lints as rules
+from olmc.kube.rbac import decode_rules, normalize
+from olmc.model.diagnostics import Diagnostic, Source
+from olmc.model.objects import (
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    Origin,
+    Provenance,
+    Rendered,
+    labels_of,
+    mapping,
+    mappings,
+    metadata_of,
+    object_key,
+    spec_of,
+)
+from olmc.model.operators import CSV_KIND
+from olmc.model.workspace import Bundle
+from olmc.rbac_report.permissions import Grant, permissions
+from olmc.rbac_report.risks import Level, Risk, risks_of
+from olmc.yaml import at
+
+# The permissions that operators ask for, and where OLM lets them hold: what is not for the cluster is for a namespace.
+_HOLDS_IN = {"clusterPermissions": "", "permissions": None}
+
+Keys = tuple[str | int, ...]
+_NOWHERE = Provenance(None, "check", "", Origin.BUNDLE)
+
+
+class _Danger(NamedTuple):
+    """A rule of a CSV or of a role with a risk, and the keys that lead to it in its file."""
+
+    level: Level
+    risk: Risk
+    source: Source
+    keys: Keys
+
+
+def dangerous(subject: LintSubject) -> Iterator[Diagnostic]:
+    """What each operator could do with its permissions: ways to the whole cluster, and what is less grave.
+
+    Roles and bindings that a bundle brings beside its CSV count like what the CSV asks for.
+    """
+    for obj, source, bundle in _csvs(subject):
+        held = (*_dangers(obj, source), *(_bundled_dangers(bundle) if bundle is not None else ()))
+        # Whoever may do everything needs nothing else.
+        everything = [danger for danger in held if (danger.risk.name, danger.level) == ("everything", Level.CRITICAL)]
+        by_level = sorted(everything or held, key=lambda danger: -danger.level)
+        name = obj["metadata"].get("name")
+        for rule, grave in ((rules.WHOLE_CLUSTER, True), (rules.POWERFUL, False)):
+            dangers = [danger for danger in by_level if (danger.level is Level.CRITICAL) is grave]
+            if dangers:
+                risks = [danger.risk for danger in dangers]
+                names = ", ".join(dict.fromkeys(risk.name for risk in risks))
+                why = "\n".join(dict.fromkeys(f"{risk.name}: {risk.why}" for risk in risks)) if grave else ""
+                yield rule.finding(at(dangers[0].source, *dangers[0].keys), csv=name, names=names, why=why)
+
+
+def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source, Bundle | None]]:
+    """The CSVs of bundles and manifests, copies left out."""
+    for _, bundle in sorted(subject.workspace.bundles.items()):
+        yield bundle.csv.object, bundle.csv.source, bundle
+    for manifest in of_kind(subject, CSV_KIND):
+        if "olm.copiedFrom" not in labels_of(manifest.object):
+            yield manifest.object, manifest.source, None
+
+
+def _dangers(csv: KubernetesObject, source: Source) -> Iterator[_Danger]:
+    install: Any = mapping(mapping(spec_of(csv).get("install")).get("spec"))
+    for field, namespace in _HOLDS_IN.items():
+        for number, permission in enumerate(mappings(install.get(field))):
+            for index, rule in enumerate(decode_rules(permission.get("rules"))):
+                keys = ("spec", "install", "spec", field, number, "rules", index)
+                for part in normalize(rule):
+                    for risk in risks_of(part, namespace):
+                        yield _Danger(risk.level(namespace), risk, source, keys)
+
+
+def _bundled_dangers(bundle: Bundle) -> Iterator[_Danger]:
+    """The dangers of what the bindings among a bundle's manifests give, each at its rule or else at the binding."""
+    placed: dict[ObjectKey, tuple[KubernetesObject, Source]] = {}
+    for file in bundle.files:
+        obj = file.manifest.object
+        if object_key(obj).group == RBAC:
+            # OLM puts what has a namespace into that of the operator, whatever the file says (R-CAT-717).
+            metadata = {key: value for key, value in metadata_of(obj).items() if key != "namespace"}
+            placed[object_key({**obj, "metadata": metadata})] = {**obj, "metadata": metadata}, file.manifest.source
+    for grant in permissions(Rendered(obj, _NOWHERE) for obj, _ in placed.values()).grants:
+        namespace = "" if grant.namespace == "" else None
+        for risk in risks_of(grant.rule, namespace):
+            yield _Danger(risk.level(namespace), risk, *_place(grant, placed))
+
+
+def _place(grant: Grant, placed: Mapping[ObjectKey, tuple[KubernetesObject, Source]]) -> tuple[Source, Keys]:
+    """Where a bundle grants something: the rule of its own role, or the binding to one that is elsewhere."""
+    if grant.source in placed:
+        obj, source = placed[grant.source]
+        for index, written in enumerate(decode_rules(obj.get("rules"))):
+            if grant.rule in normalize(written):
+                return source, ("rules", index)
+    # Every grant of permissions() but those of roles for users has a binding.
+    return placed[grant.binding or grant.role][1], ("roleRef",)

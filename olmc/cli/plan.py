@@ -1,0 +1,122 @@
+"""`olmc plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmc.api import Compilation, compile
+from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.options import (
+    PROPOSED,
+    GivenPath,
+    compile_options,
+    entry_option,
+    given_fields,
+    given_of,
+    given_version,
+    inputs_of,
+    output_option,
+    tell_idle,
+    with_proposed,
+)
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
+from olmc.model.diagnostics import Severity
+from olmc.model.options import Options
+
+_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
+_EVERYTHING = frozenset({"purpose", "include", "exclude"})
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
+@output_option(["text", "markdown", "json"], "Text, a comment for a pull request, or JSON (schemas/plan.schema.json).")
+@entry_option
+@compile_options
+@click.option(
+    "--fail-on",
+    type=click.Choice(["breaking", "risk", "any"]),
+    default="any",
+    show_default=True,
+    help="Exit 1 if a change is this grave, or graver.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
+@click.pass_context
+def plan(
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    output: str,
+    entries: tuple[str, ...],
+    approve: tuple[str, ...],
+    olm_version: str,
+    fail_on: str,
+    verbose: bool,
+    **proposed: Any,
+) -> None:
+    """Say what a change will do to your cluster, step by step.
+
+    PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
+    order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
+    what gets stuck; what becomes of operators, permissions and CRDs, what breaks first; and what a person has to do.
+
+    \b
+    Examples:
+      olmc plan                                 what is not committed, on top of what is
+      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from git:v1 -o markdown       a comment for a pull request
+
+    Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
+    """
+    inputs = inputs_of(ctx, paths, entries)
+    if len(inputs) > 1:
+        raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
+    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    proposed["from_"] = proposed["from_"] or ("git:HEAD",)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+
+    from olmc.diff.compare import Difference, compare, with_approval
+    from olmc.diff.sides import Side
+    from olmc.plan import outputs
+    from olmc.plan.applied import applied_changes
+    from olmc.plan.plan import plan_of
+
+    assert options.state is not None
+    names = " and ".join(proposed["from_"])
+    before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+    with progress() as doing:
+        doing(f"compiling {inputs[0].root}")
+        after = _compiled(inputs[0], options, given)
+        tell(after.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
+        tell_idle(ctx, given_of([after]), PROPOSED)
+        if after.failed or after.settled is None or after.workspace is None:
+            ctx.exit(BAD_INPUT)
+        tell_approvals(approve, [after.settled.cluster])
+        difference = compare(before, _side(paths, after))
+        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans):
+            approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
+            later: Difference = compare(before, _side(paths, approved))
+            difference = with_approval(difference, later)
+        applied = applied_changes(options.state, after.workspace.manifests, after.options)
+        found = plan_of(options.state, applied, after.settled, difference, after.diagnostics)
+    if output == "text":
+        click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
+    else:
+        click.echo({"markdown": outputs.as_markdown, "json": outputs.as_json}[output](found), nl=False)
+    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
+    some = fail_on == "any" and not found.is_empty
+    ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
+    return compile(one.root, options, given=given, beside=one.beside, release=one.release)
+
+
+def _side(paths: tuple[Path, ...], done: Compilation) -> Any:
+    from olmc.diff.sides import Side
+
+    name = paths[0].as_posix() if paths else "."
+    return Side(name, tuple(rendered.object for rendered in done.objects), done.settled)

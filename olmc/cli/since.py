@@ -1,0 +1,77 @@
+"""What `olmc check --since REV` leaves out: the findings that a revision of git has already."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from olmc.cli.console import tell
+from olmc.cli.process import BAD_INPUT, Input
+from olmc.diff.git import GitError, Revision, top_of, write_tree
+from olmc.model.diagnostics import Diagnostic, Report, Severity
+
+_Key = tuple[str, str, str]
+
+
+class SinceResult(NamedTuple):
+    """The findings that a revision does not have, and how many it has as well."""
+
+    new: tuple[Diagnostic, ...]
+    known: int
+
+
+def findings_at(
+    ctx: click.Context, rev: str, inputs: Sequence[Input], check: Callable[[Path], Iterable[Diagnostic]]
+) -> list[tuple[Diagnostic, ...]]:
+    """What `check` finds in each directory as the revision has it, () for one that it does not have.
+
+    Ends the command if git can't be asked, or if the revision can't be read.
+    """
+    if any(one.is_staged or one.beside is not None for one in inputs):
+        raise click.UsageError("--since compares directories; files and streams have no revision.")
+    if any(one.release is not None for one in inputs):
+        raise click.UsageError("--since compares folders; what an Application renders a chart with has no revision.")
+    report = Report()
+    found = []
+    with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder:
+        try:
+            top = top_of()
+            for number, one in enumerate(inputs):
+                path = one.root.resolve()
+                if top is None or not path.is_relative_to(top):
+                    raise click.UsageError(f"--since: {one.root} is not in the repository of the current directory.")
+                target = Path(folder, str(number))
+                target.mkdir()
+                below = path.relative_to(top).as_posix()
+                place = write_tree(Revision(rev, below), target, report, may_be_absent=True)
+                found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
+        except GitError as error:
+            raise click.UsageError(f"--since: {error}.") from error
+    tell(tuple(report), least=Severity.ERROR)
+    if report.failed:
+        ctx.exit(BAD_INPUT)
+    return found
+
+
+def only_new(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> SinceResult:
+    """The findings that were not there before, wherever in its file each stands; of equal ones so many as are new."""
+    known, listed = Counter(map(_key, before)), tuple(now)
+    new: list[Diagnostic] = []
+    for diagnostic in listed:
+        key = _key(diagnostic)
+        # An error stops the compilation, so that nobody knows what else there is.
+        if known[key] and diagnostic.severity is not Severity.ERROR:
+            known[key] -= 1
+        else:
+            new.append(diagnostic)
+    return SinceResult(tuple(new), len(listed) - len(new))
+
+
+def _key(diagnostic: Diagnostic) -> _Key:
+    path = diagnostic.location.path if diagnostic.location is not None else ""
+    return diagnostic.code, path, diagnostic.message

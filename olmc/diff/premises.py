@@ -1,0 +1,183 @@
+"""The premises under which both sides are compiled: what a cluster has that neither side brings.
+
+Two bundles are installed into one namespace with one scope, or an upgrade would read as an operator that goes and
+another one that comes. What has to be there from elsewhere is taken as there, and told: an operator that
+waits for it has no permissions and no Deployments yet, and a review is about those that it is going to have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from olmc.explain.left_out import SettledCompilation
+from olmc.kube.builtin_kinds import removal_of
+from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.load.bundles import is_bundle, read_bundle
+from olmc.load.files import no_folder, scan
+from olmc.model.diagnostics import Report
+from olmc.model.objects import CRD_KIND, GVK, KubernetesObject, gvk_of, mapping, mappings, spec_of, text
+from olmc.model.options import Narrowing, Options, minor_of
+from olmc.model.workspace import Bundle
+from olmc.reconcile.single_bundle import home_of, supported_modes
+from olmc.semver import tolerant_or_none
+
+_WIDEST_FIRST = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
+_ROUNDS = 5
+
+
+class Premises(NamedTuple):
+    """What is taken for given: where a bundle is installed and in which mode it watches ("" for its own choice), kinds
+    that the cluster serves, the version of Kubernetes, and whether every plan is approved."""
+
+    namespace: str = ""
+    mode: str = ""
+    apis: tuple[str, ...] = ()
+    kube_version: str = ""
+    approved: bool = False
+
+    def of(self, options: Options) -> Options:
+        """The options under these premises; what they say themselves wins."""
+        namespace = options.install_namespace or self.namespace
+        scopes = {"AllNamespaces": (), "OwnNamespace": (namespace,), "SingleNamespace": ("default",)}
+        watch = scopes.get(self.mode, ("default", "kube-public")) if self.mode else None
+        return options._replace(
+            install_namespace=namespace,
+            watch=options.watch if options.watch is not None else watch,
+            apis=(*options.apis, *(api for api in self.apis if api not in options.apis)),
+            kube_version=self.kube_version or options.kube_version,
+            approve=("all",) if self.approved else options.approve,
+        )
+
+    @property
+    def decided(self) -> frozenset[str]:
+        """The options that olmc.yaml may not override here."""
+        return frozenset({"kube_version"} if self.kube_version else ()) | (
+            {"approve"} if self.approved else frozenset()
+        )
+
+
+OPEN = Premises()
+
+CompileUnder = Callable[[Path, Narrowing | None, Premises], SettledCompilation]
+"""Compiles a directory under premises, with what is left out of it in the place of what it leaves out itself."""
+
+
+class Assumed(NamedTuple):
+    """What was taken as there for an operator to be installed.
+
+    `apis`: kinds that somebody else has to bring. `removed`: kinds that this Kubernetes no longer serves; `minimum`:
+    the minKubeVersion that it does not reach, "" if it does; `kube_version`: that of the cluster; `last`: the newest
+    minor version of Kubernetes 1 that serves what is removed, 0 where any does.
+    """
+
+    apis: tuple[GVK, ...] = ()
+    removed: tuple[GVK, ...] = ()
+    minimum: str = ""
+    kube_version: str = ""
+    last: int = 0
+
+
+def bundle_at(path: Path) -> Bundle | None:
+    """The bundle in a directory that is one, whatever is to be said of it."""
+    folder = scan(path, Report()) if not no_folder(path) else None
+    return read_bundle(path, folder, Report()) if folder is not None and is_bundle(folder) else None
+
+
+def common_premises(old: Bundle, new: Bundle) -> Premises:
+    """The namespace of the old bundle, and the widest mode that both support; without one each has its own widest."""
+    modes = supported_modes(old) & supported_modes(new)
+    mode = next((mode for mode in _WIDEST_FIRST if mode in modes), "")
+    return Premises(home_of(old, Options()), mode)
+
+
+def compile_assuming(
+    path: Path, narrowing: Narrowing | None, premises: Premises, compile_under: CompileUnder, bundle: Bundle | None
+) -> tuple[SettledCompilation, Assumed]:
+    """A directory compiled with everything as there that its operators wait for, and what that is."""
+    compilation = first = compile_under(path, narrowing, premises)
+    assumed: dict[GVK, None] = {}
+    minimum = ""
+    for _ in range(_ROUNDS):  # what gets installed now may wait for something else
+        if compilation.settled is None or not _waits(compilation):
+            break
+        absent = [api for api in _absent(compilation, bundle) if api not in assumed]
+        higher = _unreached(compilation)
+        if not absent and not higher:
+            break
+        assumed.update(dict.fromkeys(absent))
+        minimum = higher or minimum
+        premises = premises._replace(
+            apis=tuple(api.path for api in assumed), kube_version=higher or premises.kube_version
+        )
+        compilation = compile_under(path, narrowing, premises)
+    version = first.options.kube_version
+    gone = {api: removal for api in assumed if (removal := removal_of(api, version)) is not None}
+    last = min((removal.minor - 1 for removal in gone.values()), default=0)
+    outside = tuple(sorted(api for api in assumed if api not in gone))
+    return compilation, Assumed(outside, tuple(sorted(gone)), minimum, version, last)
+
+
+def _waits(compilation: SettledCompilation) -> bool:
+    """Whether an operator is not installed, or a plan has failed."""
+    assert compilation.settled is not None
+    cluster = compilation.settled.cluster
+    return any(member.phase != "Succeeded" for member in cluster.members.values()) or any(
+        plan.phase == "Failed" for plan in cluster.plans
+    )
+
+
+def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[GVK]:
+    """The kinds that operators require or bring objects of, and that nothing serves."""
+    assert compilation.settled is not None
+    cluster, options = compilation.settled.cluster, compilation.options
+    steps = [(step.gvk, step.object) for plan in cluster.plans for step in plan.steps if plan.phase == "Failed"]
+    if bundle is not None:
+        steps += [(gvk_of(obj), obj) for obj in bundle.objects]
+    brought = [obj for api, obj in steps if api.kind == CRD_KIND]
+    mapper = rest_mapper((*(rendered.object for rendered in cluster.objects.values()), *brought), options.api_resources)
+    wanted = dict.fromkeys(api for api, _ in steps if api.kind in cluster.profile.bundle_kinds)
+    for csv in cluster.csvs.values():
+        wanted.update(dict.fromkeys(_required(csv.object)))
+    yield from (api for api in wanted if not _is_served(api, mapper, options))
+
+
+def _is_served(api: GVK, mapper: RestMapper, options: Options) -> bool:
+    return mapper.serves_kind(api, options.apis, options.kube_version)
+
+
+def _required(csv: KubernetesObject) -> Iterator[GVK]:
+    crds = mapping(spec_of(csv).get("customresourcedefinitions"))
+    for crd in mappings(crds.get("required")):
+        group = text(crd.get("name")).partition(".")[2]
+        yield GVK(group, text(crd.get("version")), text(crd.get("kind")))
+    services = mapping(spec_of(csv).get("apiservicedefinitions"))
+    for service in mappings(services.get("required")):
+        yield GVK(text(service.get("group")), text(service.get("version")), text(service.get("kind")))
+
+
+def _unreached(compilation: SettledCompilation) -> str:
+    """The highest minKubeVersion of an operator that the cluster does not reach, as the version of one; else ""."""
+    assert compilation.settled is not None
+    highest, server = "", tolerant_or_none(compilation.options.kube_version)
+    for csv in compilation.settled.cluster.csvs.values():
+        wanted = tolerant_or_none(text(spec_of(csv.object).get("minKubeVersion")))
+        known = tolerant_or_none(highest) or server
+        if wanted is not None and known is not None and wanted.compare(known) > 0:
+            highest = f"v{text(spec_of(csv.object)['minKubeVersion']).removeprefix('v')}"
+    return highest
+
+
+def is_reached(minimum: str, kube_version: str) -> bool | None:
+    """Whether a cluster of a version reaches a minKubeVersion; None where one of them is no version."""
+    wanted, server = tolerant_or_none(minimum), tolerant_or_none(kube_version)
+    return None if wanted is None or server is None else wanted.compare(server) <= 0
+
+
+def suggestion(assumed: Assumed) -> str:
+    """The version for --kube-version in which what a side waits for is there, "" where there is none."""
+    if assumed.minimum and not assumed.last:
+        return assumed.minimum.removeprefix("v")
+    lowest = minor_of(assumed.minimum) if assumed.minimum else 0
+    return f"1.{assumed.last}" if assumed.last and assumed.last >= lowest else ""

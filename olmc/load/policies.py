@@ -1,0 +1,335 @@
+"""Policies of Open Cluster Management as the objects that they put into a cluster (R-OCM-1 … R-OCM-15).
+
+A Policy holds ConfigurationPolicies and OperatorPolicies, which also stand alone; what they ask for exists as soon as
+their controllers have seen them. Each object has its place in the policy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from olmc.diagnostics.rules import policies as rules
+from olmc.kube.applied import is_object
+from olmc.load.manifests import manifests_in
+from olmc.load.object_templates import (
+    DEFINITION,
+    RAW,
+    ObjectTemplate,
+    below,
+    is_of_olm,
+    is_open,
+    items_of_list,
+    object_templates,
+    objects_of,
+    shown_object,
+)
+from olmc.load.operator_policies import (
+    OperatorPolicyResult,
+    default_groups,
+    missing_namespaces,
+    read_operator_policy,
+    with_catalog,
+)
+from olmc.load.policy_templates import TemplateField, left_open, shown_fields, templates_in, without_templates
+from olmc.model.diagnostics import Diagnostic, Location, Report, Source, join_limited
+from olmc.model.objects import (
+    POLICY_GROUP,
+    CatalogKey,
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    as_text,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import Manifest, PolicyApproval
+from olmc.yaml import Document, locate
+
+if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
+
+PlaceOf = Callable[[Any, Source], Source]
+"""Where a value stands that has this place, as far as another one is known better."""
+
+_TEMPLATES = "policy-templates"
+_KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
+_ENFORCE = "enforce"
+_OLM_IN_TEXT = re.compile(rf"\b{re.escape(OLM_GROUP)}/v\d")
+_SHOWN = 4
+_ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
+
+
+class Installed(NamedTuple):
+    """The objects that policies put into a cluster, the InstallPlans that they approve, and the OperatorPolicies that
+    wait for what the catalogs have."""
+
+    manifests: tuple[Manifest, ...] = ()
+    approvals: tuple[PolicyApproval, ...] = ()
+    waiting: tuple[ActingPolicy, ...] = ()
+
+
+def is_policy(obj: Mapping[str, Any]) -> bool:
+    """Whether an object is a policy that can put others into a cluster."""
+    return obj.get("kind") in _KINDS and as_text(obj.get("apiVersion")).startswith(f"{POLICY_GROUP}/")
+
+
+def installed_by(
+    manifests: Sequence[Manifest],
+    report: Report,
+    place_of: PlaceOf = lambda value, source: source,  # noqa: ARG005
+) -> Installed:
+    """What the policies among the manifests put into a cluster, each object once; what they leave open, and what they
+    name and do not install, is reported.
+
+    All policies are taken to meet in one cluster: which clusters each is for is decided by placements.
+    """
+    reading = _PolicyReading([], [], [], report, place_of)
+    for manifest in manifests:
+        if is_policy(manifest.object):
+            for policy in _policies(manifest, place_of):
+                _read_policy(policy, reading)
+    return _installed(reading, manifests)
+
+
+def installed_from(
+    waiting: Iterable[ActingPolicy], served: Mapping[str, Catalog], there: Sequence[Manifest], report: Report
+) -> Installed:
+    """What OperatorPolicies that leave out their catalog put into a cluster that has `there` already, by the content of
+    its catalogs (R-OCM-10); it is `served` by `namespace/name`, or by the name alone."""
+    catalogs = _catalogs_of_packages(served, there)
+    reading = _PolicyReading([], [], [], report, lambda value, source: source)  # noqa: ARG005
+    for policy in waiting:
+        _read_operator_policy(policy._replace(manifest=with_catalog(policy.manifest, catalogs)), reading)
+    for policy in reading.waiting:
+        report.add(_left_to_cluster(policy))
+    return _installed(reading, there)._replace(waiting=())
+
+
+def _catalogs_of_packages(served: Mapping[str, Catalog], manifests: Iterable[Manifest]) -> dict[str, list[CatalogKey]]:
+    packages: dict[str, list[CatalogKey]] = {}
+    for manifest in manifests:
+        if manifest.object["kind"] == "CatalogSource" and is_of_olm(manifest.object):
+            key = CatalogKey(namespace_of(manifest.object), name_of(manifest.object))
+            catalog = served.get(f"{key.namespace}/{key.name}") or served.get(key.name)
+            for package in catalog.packages if catalog is not None else ():
+                packages.setdefault(package, []).append(key)
+    return packages
+
+
+def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Installed:
+    """All that was found, beside what is there by itself."""
+    there = [*manifests, *reading.installed]
+    taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
+    groups = default_groups(reading.operators, taken)
+    own = {object_key(manifest.object): manifest.object for manifest in manifests}
+    together: dict[ObjectKey, Manifest] = {}
+    for manifest in (*missing_namespaces(reading.operators, there), *groups, *reading.installed):
+        key = object_key(manifest.object)
+        before = together.get(key)
+        together[key] = before._replace(object=_merged(before.object, manifest.object)) if before else manifest
+    installed = tuple(manifest for key, manifest in together.items() if own.get(key) != manifest.object)
+    approvals = tuple(result.approval for result in reading.operators if result.approval is not None)
+    return Installed(installed, approvals, tuple(reading.waiting))
+
+
+def parts_of(manifest: Manifest) -> Iterator[Manifest]:
+    """Everything inside of a policy that is an object by itself, with its place."""
+    for part in _templates(manifest):
+        yield part
+        yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(part))
+    yield from (Manifest(wanted.definition, wanted.source) for wanted in object_templates(manifest))
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """R-OCM-6: what two policies say of one object, each of which wants it to have that at least."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{key: _merged(old[key], value) if key in old else value for key, value in new.items()}}
+    if isinstance(old, list) and isinstance(new, list):
+        return [*old, *(item for item in new if item not in old)]
+    return new
+
+
+class _PolicyReading(NamedTuple):
+    """What is found while policies are read: objects, what OperatorPolicies ask for, and which wait for catalogs."""
+
+    installed: list[Manifest]
+    operators: list[OperatorPolicyResult]
+    waiting: list[ActingPolicy]
+    report: Report
+    place_of: PlaceOf
+
+
+class ActingPolicy(NamedTuple):
+    """A ConfigurationPolicy or an OperatorPolicy, its remediationAction, and whether it is disabled with its parent."""
+
+    manifest: Manifest
+    action: str
+    is_disabled: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.manifest.object['kind']} {name_of(self.manifest.object)}".rstrip()
+
+    @property
+    def place(self) -> Location:
+        return locate(self.manifest.source, ())
+
+    @property
+    def is_enforced(self) -> bool:
+        return self.action == _ENFORCE and not self.is_disabled
+
+    @property
+    def resolves_templates(self) -> bool:
+        annotation = annotations_of(self.manifest.object).get(f"{POLICY_GROUP}/disable-templates", "")
+        return annotation.lower() not in ("true", "t", "1")
+
+
+def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
+    """R-OCM-1, R-OCM-2: what a Policy holds, or the policy itself, each with the action that counts."""
+    obj = manifest.object
+    if obj["kind"] != "Policy":
+        yield ActingPolicy(manifest, _action(obj) or "inform")
+        return
+    own, is_disabled = _action(obj), spec_of(obj).get("disabled") is True
+    for part in _templates(manifest):
+        action = _action(part.object)
+        counted = action if action == "informonly" else own or action or "inform"
+        placed = part._replace(source=place_of(part.object, part.source))
+        yield ActingPolicy(placed, counted, is_disabled)
+
+
+def _action(obj: KubernetesObject) -> str:
+    return as_text(spec_of(obj).get("remediationAction")).lower()
+
+
+def _templates(manifest: Manifest) -> Iterator[Manifest]:
+    """The policies inside of a Policy."""
+    for number, template in enumerate(items_of_list(spec_of(manifest.object), _TEMPLATES)):
+        definition = template.get(DEFINITION) if isinstance(template, dict) else None
+        if isinstance(definition, dict) and is_object(definition) and is_policy(definition):
+            yield Manifest(definition, below(manifest.source, "spec", _TEMPLATES, number, DEFINITION))
+
+
+def _read_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
+    if policy.manifest.object["kind"] == "OperatorPolicy":
+        _read_operator_policy(policy, reading)
+    else:
+        _read_configuration_policy(policy, reading)
+
+
+def _read_operator_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
+    result = _result(policy)
+    if result.problem:
+        finding = rules.REFUSED.finding(
+            locate(policy.manifest.source, ("spec", *result.keys)), policy=policy.name, objects=result.shown,
+            problem=result.problem,
+        )  # fmt: skip
+        reading.report.add(finding)
+    elif result.is_removal or not policy.is_enforced:
+        _say_not_installed(policy, [result.shown], reading, removal=result.removal)
+    elif result.open:
+        reading.report.add(left_open(policy.manifest.source, result.shown, result.open))
+    elif result.unknown:
+        reading.waiting.append(policy)
+    else:
+        reading.operators.append(result)
+        for built in result.manifests:
+            reading.installed.extend(_sound(built, reading.report))
+
+
+def _left_to_cluster(policy: ActingPolicy) -> Diagnostic:
+    result = _result(policy)
+    place = locate(policy.manifest.source, ("spec", *result.keys))
+    hint = "Write them into the policy, as the cluster would fill them in."
+    return rules.LEFT_OPEN.finding(place, what=result.shown, why=result.unknown, hint=hint)
+
+
+def _result(policy: ActingPolicy) -> OperatorPolicyResult:
+    return read_operator_policy(
+        policy.manifest, is_enforced=policy.action == _ENFORCE, resolves_templates=policy.resolves_templates
+    )
+
+
+def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
+    """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
+    raw = spec_of(policy.manifest.object).get(RAW)
+    if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
+        shown = f"what {policy.name} asks of OLM"
+        if policy.is_enforced:
+            fields = [TemplateField(("spec", RAW), "")]
+            reading.report.add(left_open(policy.manifest.source, shown, fields))
+        else:
+            _say_not_installed(policy, [shown], reading, removal="")
+        return
+    idle: dict[str, list[ObjectTemplate]] = {}
+    vague: list[tuple[ObjectTemplate, list[TemplateField]]] = []
+    for wanted in object_templates(policy.manifest):
+        placed = wanted._replace(source=reading.place_of(wanted.definition, wanted.source))
+        is_removal = placed.compliance == "mustnothave"
+        if is_removal or not policy.is_enforced:
+            if is_of_olm(placed.definition):
+                idle.setdefault("what exists of it is deleted" if is_removal else "", []).append(placed)
+            continue
+        fields = list(templates_in(placed.definition)) if policy.resolves_templates else _of_hub(placed.definition)
+        if not fields:
+            for manifest in objects_of(placed, policy.manifest, reading.report):
+                reading.installed.extend(_sound(manifest, reading.report))
+        elif is_of_olm(placed.definition):
+            reading.report.add(left_open(placed.source, shown_object(placed.definition), fields))
+        else:
+            kept = without_templates(placed.definition)
+            if kept is not None:
+                reading.installed.extend(_sound(Manifest(kept, placed.source), reading.report))
+            vague.append((placed, fields))
+    for removal, objects in idle.items():
+        shown_objects = [shown_object(wanted.definition) for wanted in objects]
+        _say_not_installed(policy, shown_objects, reading, removal=removal, place=locate(objects[0].source, ()))
+    if vague:
+        listed = join_limited(
+            [f"{shown_object(wanted.definition)} ({shown_fields(at)})" for wanted, at in vague], _SHOWN
+        )
+        first, fields = vague[0]
+        finding = rules.LEFT_OPEN.finding(
+            locate(first.source, fields[0].keys),
+            what=f"a part of {policy.name}",
+            why=f"templates are filled in by the cluster: {listed}",
+            hint="Nothing is to be done; what the policy says plainly counts.",
+        )
+        reading.report.add(finding._replace(tags=frozenset()))  # in it is no operator
+
+
+def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:
+    """Templates that the hub fills in, which an annotation on what is inside does not switch off."""
+    return [field for field in templates_in(definition) if "{{hub" in field.text]
+
+
+def _say_not_installed(
+    policy: ActingPolicy, shown: list[str], reading: _PolicyReading, *, removal: str, place: Location | None = None
+) -> None:
+    if removal and policy.is_enforced:
+        why, hint = f"is for taking away, {removal}", "Nothing is to be done if that is meant."
+    elif removal:
+        why = f"{'is disabled' if policy.is_disabled else 'only informs'}, and otherwise is for taking away"
+        hint = "Nothing is to be done."
+    elif policy.is_disabled:
+        why, hint = "is disabled and installs nothing", "Without `disabled: true` it would count."
+    else:
+        why, hint = "only informs and installs nothing", _ENFORCED_HINT
+    finding = rules.NOT_INSTALLED.finding(
+        place or policy.place, policy=policy.name, why=why, objects=join_limited(shown, _SHOWN), hint=hint
+    )
+    reading.report.add(finding)
+
+
+def _is_group(obj: KubernetesObject) -> bool:
+    return obj["kind"] == "OperatorGroup" and is_of_olm(obj)
+
+
+def _sound(manifest: Manifest, report: Report) -> Iterator[Manifest]:
+    """The object as the API server would take it; what it refuses is reported and gone."""
+    return manifests_in([Document(manifest.object, manifest.source)], report)

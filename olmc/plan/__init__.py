@@ -1,0 +1,4 @@
+"""What a change of a repository will do to a cluster, in the order in which it happens.
+
+Public names: `plan_of`, `Plan` (`plan`), the formats (`outputs`).
+"""

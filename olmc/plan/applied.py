@@ -1,0 +1,73 @@
+"""What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from olmc.diff.deltas import Delta, deltas
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.options import Options
+from olmc.model.state import ClusterState
+from olmc.model.workspace import Manifest
+from olmc.olm.profiles.data import profile_of
+from olmc.transition.applying import apply, pruned
+from olmc.transition.deletion import delete
+from olmc.transition.succeed import named
+
+Action = Literal["create", "change", "prune", "delete"]
+
+_NOISE = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
+
+
+class AppliedChange(NamedTuple):
+    """An object that is created, changed, pruned, or deleted by hand.
+
+    `deltas`: where a changed one differs. `along`: what goes with a deleted one.
+    """
+
+    action: Action
+    key: ObjectKey
+    deltas: tuple[Delta, ...] = ()
+    along: tuple[ObjectKey, ...] = ()
+
+
+def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options: Options) -> tuple[AppliedChange, ...]:
+    """What is done to a state before OLM goes on, in order: applied, pruned, deleted by hand (observed-37)."""
+    manifests = tuple(manifests)
+    after = apply(state, manifests)
+    changes = list(_written(state.objects, after.objects, manifests))
+    profile = profile_of(options.olm_version)
+    remaining: Mapping[ObjectKey, Manifest] = after.objects
+    gone: list[tuple[Action, ObjectKey]] = []
+    if options.prune:
+        gone += (("prune", key) for key in pruned(after, manifests))
+    gone += (("delete", key) for text in options.delete for key in named(text, remaining))
+    for action, key in gone:
+        if key not in remaining:
+            continue
+        left = delete(remaining, [key], profile)
+        along = tuple(sorted(other for other in remaining if other not in left and other != key))
+        changes.append(AppliedChange(action, key, along=along))
+        remaining = left
+    return tuple(changes)
+
+
+def _written(
+    before: Mapping[ObjectKey, Manifest], after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest]
+) -> Iterator[AppliedChange]:
+    for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
+        if key not in before:
+            yield AppliedChange("create", key)
+            continue
+        differing = tuple(deltas(_compared(before[key].object), _compared(after[key].object)))
+        if differing:
+            yield AppliedChange("change", key, differing)
+
+
+def _compared(obj: KubernetesObject) -> dict[str, Any]:
+    """An object without what an apply writes about itself."""
+    metadata = dict(obj["metadata"])
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
+    metadata |= {"annotations": annotations} if annotations else {}
+    return {**obj, "metadata": metadata}
