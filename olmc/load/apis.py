@@ -11,6 +11,7 @@ from olmc.kube.builtin_kinds import is_native
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import GVK, as_text, mapping, mappings, split_api_version
 from olmc.model.options import APIResource, Options
+from olmc.model.workspace import IMPORTED
 from olmc.yaml import locate, read
 
 _OLD_HEADER = "APIGROUP"
@@ -95,7 +96,8 @@ def _of_table(path: str, text: str, report: Report) -> Iterator[tuple[APIResourc
 
 def _of_documents(path: str, text: str, report: Report) -> Iterator[tuple[APIResource, str]]:
     for document in read(path, text, report):
-        if document.value is not None:
+        # A state file has the objects of the cluster as well.
+        if document.value is not None and (not text.startswith(IMPORTED) or is_api_list(document.value)):
             yield from _of_value(document.value, document.source, report)
 
 

@@ -15,6 +15,7 @@ from commands import olmc
 
 import olmc as package
 from olmc import Report
+from olmc.load.apis import read_apis
 from olmc.load.cluster_state import read_dump, read_served, read_state
 from olmc.load.live_objects import LAST_APPLIED
 from olmc.model.objects import ObjectKey
@@ -201,3 +202,4 @@ def test_the_command_reads_a_cluster(project: Path, tmp_path: Path) -> None:
     assert objects_of(tmp_path / "cluster-state.yaml") == {k: m.object for k, m in whole.state.objects.items()}
     served = read_served(tmp_path / "cluster-state.yaml", Report())
     assert ("tea.example.com", "Cup", "cups", True, ("v1",)) in [tuple(each)[:5] for each in served]
+    assert read_apis("cluster-state.yaml", text, Report()) == served
