@@ -94,8 +94,8 @@ def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions
 
     held = [manifest.object for manifest in state.objects.values()]
     if state.expected:
-        return drift_of(held, (manifest.object for manifest in state.expected.values()), state.applied)
-    if state.applied:
+        return drift_of(held, (manifest.object for manifest in state.expected.values()), state.tracked)
+    if state.tracked:
         return ()
     from olmc.model.objects import object_key
 
