@@ -155,7 +155,7 @@ def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     obj = prune_unsupported(default_csv(step.object), cluster.profile)
     labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
-    return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
+    return cluster._replace(csvs=cluster.csvs.updated({name: Csv(obj, step.source)}))
 
 
 def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -166,7 +166,7 @@ def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Clus
     metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
     metadata["annotations"] = {"olm.generated-by": target.plan}
     subscription = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
-    return cluster._replace(subscriptions={**cluster.subscriptions, name: subscription})
+    return cluster._replace(subscriptions=cluster.subscriptions.updated({name: subscription}))
 
 
 def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:

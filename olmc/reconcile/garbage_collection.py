@@ -49,8 +49,8 @@ def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
 
 
 def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
-    csvs = {key: value for key, value in cluster.csvs.items() if key != name}
-    members = {key: value for key, value in cluster.members.items() if key != name}
+    csvs = cluster.csvs.without(name)
+    members = cluster.members.without(name)
     served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
     objects: dict[ObjectKey, Rendered] = {}
     for key, rendered in cluster.objects.items():

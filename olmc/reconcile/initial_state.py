@@ -9,6 +9,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
 from olmc.load.manifests import refusal
 from olmc.load.scopes import in_default_namespace
+from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
@@ -128,19 +129,20 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), namespaced_name(pair[0])))
-    csvs = {namespaced_name(csv): csv for csv, _ in arrived}
+    csvs = ByNamespace({namespaced_name(csv): csv for csv, _ in arrived})
+    plans = [plan_of(manifest.object) for manifest in by_kind.get("InstallPlan", ())]
     subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
     cluster = Cluster(
         profile=profile,
         namespaces=namespaces,
-        groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
+        groups=ByNamespace({namespaced_name(group): group for group in sorted(groups, key=namespaced_name)}),
         objects=objects,
         csvs=csvs,
-        subscriptions=subscriptions,
+        subscriptions=ByNamespace(subscriptions),
         catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
-        plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
+        plans=ByNamespace({namespaced_name(plan): plan for plan in plans}),
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
-        members={namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived},
+        members=ByNamespace({namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived}),
         copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
         approvals=workspace.approvals,
     )
@@ -150,15 +152,16 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the plans that are approved, but whose steps the workspace does not have, noted down: they are
     made again (R-CAT-607)."""
-    waiting = [plan for plan in cluster.plans if plan.phase in ("", WAITING) and not plan.steps]
+    waiting = [plan for plan in cluster.plans.values() if plan.phase in ("", WAITING) and not plan.steps]
     approved = tuple(plan for plan in waiting if is_approved(plan, options) and not _is_installed(plan, cluster))
-    subscriptions = dict(cluster.subscriptions)
+    subscriptions = cluster.subscriptions
     for plan in approved:
-        for name, s in subscriptions.items():
-            if (name.namespace, s.plan) == (plan.namespace, plan.name):
+        for name, s in subscriptions.within(plan.namespace).items():
+            if s.plan == plan.name:
                 # While it waits for the plan nothing is resolved (R-CAT-506). Taken back by one generation it is, and
                 # what comes of it has the number of the plan that was approved (R-CAT-602).
-                subscriptions[name] = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
+                again = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
+                subscriptions = subscriptions.updated({name: again})
     return cluster._replace(subscriptions=subscriptions, approved=approved)
 
 
@@ -166,10 +169,10 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
     return bool(plan.csvs) and all(NamespacedName(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
 
 
-def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozenset[GVK] | None:
+def _seeded(group: OperatorGroup, csvs: ByNamespace[Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
-    return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
+    return prune_provided_apis(group, given, csvs.within(group.namespace).values())
 
 
 def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGroup:

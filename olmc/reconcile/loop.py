@@ -142,13 +142,13 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
     rounds: dict[str, ResolutionRound] = {}
     beginning = cluster
     history: list[ResolutionRound] = []
-    namespaces = sorted({name.namespace for name in cluster.subscriptions})
+    namespaces = sorted(cluster.subscriptions.namespaces)
     for _ in range(MAX_ROUNDS):
         planned = False
         for namespace in namespaces:
             round_ = resolve_namespace(workspace, cluster, namespace, options)
             # Also a round without a plan writes: why nothing could be resolved stands in the Subscriptions (R-CAT-653).
-            cluster = cluster._replace(subscriptions={**cluster.subscriptions, **round_.subscriptions})
+            cluster = cluster._replace(subscriptions=cluster.subscriptions.updated(round_.subscriptions))
             # Explanations need the first round, which saw what the user has; all others saw what olmc made of it.
             first.setdefault(namespace, round_)
             rounds[namespace] = round_
@@ -188,7 +188,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
         if csv is None:
             continue
         target = StepTarget(name.namespace, subscription.plan, options)
-        stuck = next((plan for plan in cluster.plans if _is_stuck(plan, name)), None)
+        stuck = next((plan for plan in cluster.plans.within(name.namespace).values() if _is_stuck(plan, name)), None)
         written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             was_written = written is None or (step.kind, step.name) in written
@@ -204,8 +204,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
 
 def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
     """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
-    is_its_plan = plan.namespace == csv.namespace and csv.name in plan.csvs
-    return is_its_plan and plan.phase in (INSTALLING, "Failed")
+    return csv.name in plan.csvs and plan.phase in (INSTALLING, "Failed")
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:

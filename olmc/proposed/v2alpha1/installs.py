@@ -209,7 +209,7 @@ def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
     catalog = outcome.operator.catalog
     return Setting(
         objects=cluster.objects,
-        groups=[group.object for group in cluster.groups],
+        groups=[group.object for group in cluster.groups.values()],
         known=known,
         options=scene.options,
         labels={component_key(outcome.operator.name, scene.options): ""},

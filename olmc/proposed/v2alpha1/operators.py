@@ -13,6 +13,7 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, subject_of, with_groups
 from olmc.load.v2alpha1 import V2ALPHA1
+from olmc.model.by_namespace import ByNamespace
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
@@ -321,16 +322,16 @@ def operator_object(name: str, updates: CatalogUpdates, approval: str) -> Kubern
 def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cluster:
     """The cluster without those Subscriptions, and without the InstallPlans that belonged to them alone."""
     left = {name: s for name, s in cluster.subscriptions.items() if name not in subscriptions}
-    plans = tuple(
-        plan
-        for plan in cluster.plans
+    plans = {
+        name: plan
+        for name, plan in cluster.plans.items()
         if plan.given is not None
         or not plan.owners
         or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
-    )
+    }
     gone = frozenset(_keys(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
-    return cluster._replace(subscriptions=left, plans=plans, adopted=adopted)
+    return cluster._replace(subscriptions=ByNamespace(left), plans=ByNamespace(plans), adopted=adopted)
 
 
 def _keys(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Iterator[str]:
