@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.diagnostics import Cause, Source
+from olmc.model.indexed import ByKind, ByNamespace, by_namespace
 from olmc.model.objects import (
     GVK,
     CatalogKey,
     KubernetesObject,
     ObjectKey,
-    Rendered,
     as_text,
     labels_of,
     name_of,
@@ -265,14 +264,14 @@ class Cluster(NamedTuple):
     profile: Profile
     namespaces: Mapping[str, Mapping[str, str]]
     groups: ByNamespace[OperatorGroup]
-    objects: Mapping[ObjectKey, Rendered]
+    objects: ByKind
     csvs: ByNamespace[Csv]
     subscriptions: ByNamespace[Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
-    plans: ByNamespace[InstallPlan] = ByNamespace()
+    plans: ByNamespace[InstallPlan] = by_namespace({})
     seeded: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
     approved: tuple[InstallPlan, ...] = ()
-    members: ByNamespace[CsvState] = ByNamespace()
+    members: ByNamespace[CsvState] = by_namespace({})
     provided: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
     adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})

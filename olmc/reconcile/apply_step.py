@@ -18,6 +18,7 @@ from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (
+    APIEXTENSIONS,
     CRD_KIND,
     KubernetesObject,
     Origin,
@@ -137,7 +138,7 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:
     place = Place(step.source) if step.source else None
     rendered = Rendered(obj, Provenance(place, "install_plan", rule, origin))
-    return cluster._replace(objects={**cluster.objects, object_key(obj): rendered})
+    return cluster._replace(objects=cluster.objects.updated({object_key(obj): rendered}))
 
 
 def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -184,7 +185,8 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
     """What the cluster knows about kinds."""
-    return rest_mapper((rendered.object for rendered in cluster.objects.values()), options.api_resources)
+    crds = cluster.objects.within((APIEXTENSIONS, CRD_KIND)).values()
+    return rest_mapper((rendered.object for rendered in crds), options.api_resources)
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:

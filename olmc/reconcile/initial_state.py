@@ -9,7 +9,6 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
 from olmc.load.manifests import refusal
 from olmc.load.scopes import in_default_namespace
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import (
     CatalogSource,
     Cluster,
@@ -21,6 +20,7 @@ from olmc.model.cluster import (
     namespaced_name,
 )
 from olmc.model.diagnostics import Place, Report
+from olmc.model.indexed import ByNamespace, by_kind, by_namespace
 from olmc.model.objects import (
     CRD_KIND,
     GVK,
@@ -110,40 +110,40 @@ _UNREACHABLE = (
 def initial_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
     """The cluster before any controller did anything."""
     profile = profile_of(options.olm_version)
-    by_kind: dict[str, list[Manifest]] = {}
+    kinds: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Rendered] = {}
     manifests = in_default_namespace(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
         if gvk_of(obj).group == OLM_GROUP and kind in _DECODED_KINDS:
-            by_kind.setdefault(kind, []).append(manifest)
+            kinds.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
             provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
             objects[object_key(obj)] = Rendered(obj, provenance)
     namespaces = _namespaces(manifests, objects, options, report)
     # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
     # R-OG-8).
-    groups = [with_targets(_group(m, profile, report), namespaces, objects) for m in by_kind.get("OperatorGroup", ())]
-    arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
+    groups = [with_targets(_group(m, profile, report), namespaces, objects) for m in kinds.get("OperatorGroup", ())]
+    arrived = [(c, m.object) for m in kinds.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), namespaced_name(pair[0])))
-    csvs = ByNamespace({namespaced_name(csv): csv for csv, _ in arrived})
-    plans = [plan_of(manifest.object) for manifest in by_kind.get("InstallPlan", ())]
-    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
+    csvs = by_namespace({namespaced_name(csv): csv for csv, _ in arrived})
+    plans = [plan_of(manifest.object) for manifest in kinds.get("InstallPlan", ())]
+    subscriptions = {s.name: s for m in kinds.get("Subscription", ()) if (s := _subscription(m, profile, report))}
     cluster = Cluster(
         profile=profile,
         namespaces=namespaces,
-        groups=ByNamespace({namespaced_name(group): group for group in sorted(groups, key=namespaced_name)}),
-        objects=objects,
+        groups=by_namespace({namespaced_name(group): group for group in sorted(groups, key=namespaced_name)}),
+        objects=by_kind(objects),
         csvs=csvs,
-        subscriptions=ByNamespace(subscriptions),
-        catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
-        plans=ByNamespace({namespaced_name(plan): plan for plan in plans}),
+        subscriptions=by_namespace(subscriptions),
+        catalogs=_catalogs(workspace, kinds.get("CatalogSource", ()), subscriptions, options),
+        plans=by_namespace({namespaced_name(plan): plan for plan in plans}),
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
-        members=ByNamespace({namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived}),
-        copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
+        members=by_namespace({namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived}),
+        copies=dict(_copies(kinds.get("ClusterServiceVersion", ()))),
         approvals=workspace.approvals,
     )
     return _with_approvals(with_steps(workspace, cluster), options)

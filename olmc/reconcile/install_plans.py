@@ -9,9 +9,9 @@ from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN, RestMapping
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import Cluster, InstallPlan, Step, namespaced_name
 from olmc.model.diagnostics import Cause, PlanFault
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,
@@ -242,7 +242,7 @@ def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
 def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
     """The cluster in which the given plans that are not finished have their steps, where their content can be found."""
     plans = {name: _with_steps(plan, workspace, cluster) for name, plan in cluster.plans.items()}
-    return cluster._replace(plans=ByNamespace(plans))
+    return cluster._replace(plans=by_namespace(plans))
 
 
 def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> InstallPlan:

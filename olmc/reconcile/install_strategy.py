@@ -10,8 +10,8 @@ from olmc.kube.api_validation.field import invalid_text
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.kube.restmapper import Crd
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
+from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (
     ACCOUNT,
     KubernetesObject,

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.diagnostics import Report
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
@@ -66,7 +66,7 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     added = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
     groups = {**cluster.groups, **{namespaced_name(group): group for group in added}}
     seeded = {**cluster.seeded, **dict.fromkeys(map(namespaced_name, added))}
-    return cluster._replace(groups=ByNamespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
+    return cluster._replace(groups=by_namespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
 
 
 def _global_group(namespace: str) -> KubernetesObject:

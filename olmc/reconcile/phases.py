@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
+from olmc.model.indexed import ByNamespace, by_namespace
 from olmc.model.objects import GVK, ObjectKey, apiservice_key, labels_of, mappings, spec_of
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
@@ -47,7 +47,7 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     # A group is synced again when namespaces or accounts come; in a settled cluster it has seen all of them (D1).
     groups = {n: with_targets(group, cluster.namespaces, cluster.objects) for n, group in cluster.groups.items()}
-    cluster = cluster._replace(groups=ByNamespace(groups))
+    cluster = cluster._replace(groups=by_namespace(groups))
     permissions = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start
     # with those of the phases before, until both agree.
@@ -57,7 +57,7 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
         again = _apiservices(members)
         if again == served:
             listed = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
-            return cluster._replace(members=ByNamespace(listed), provided=provided)
+            return cluster._replace(members=by_namespace(listed), provided=provided)
         served = again
 
 
@@ -106,7 +106,7 @@ def _judge_all(
         frozenset(options.apis),
         options.api_resources,
     )
-    members: ByNamespace[CsvState] = ByNamespace()
+    members: ByNamespace[CsvState] = by_namespace({})
     neighbours = groups_by_target(cluster.groups)
     # First come, first served: the group whose annotation gets an API first keeps it, and later CSVs conflict
     # (R-CSV-13).

@@ -15,8 +15,8 @@ from olmc.gojson import encode
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import Crd, rest_mapper
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_name
+from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,

@@ -13,10 +13,10 @@ from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, subject_of, with_groups
 from olmc.load.v2alpha1 import V2ALPHA1
-from olmc.model.by_namespace import ByNamespace
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import CatalogKey, KubernetesObject, Request, labels_of
 from olmc.model.operators import OLM_GROUP, CatalogUpdates, Operator
 from olmc.model.options import Options
@@ -331,7 +331,7 @@ def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cl
     }
     gone = frozenset(_keys(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
-    return cluster._replace(subscriptions=ByNamespace(left), plans=ByNamespace(plans), adopted=adopted)
+    return cluster._replace(subscriptions=by_namespace(left), plans=by_namespace(plans), adopted=adopted)
 
 
 def _keys(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Iterator[str]:
