@@ -114,7 +114,7 @@ def plan(
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [after.settled.cluster])
         difference = compare(before, _side(paths, after))
-        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans):
+        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans.values()):
             approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)

@@ -63,7 +63,7 @@ def _side(index: int, done: Compilation) -> Side:
 
 def _waiting(cluster: Cluster) -> str:
     """The first InstallPlan that waits for approval, as `--approve` takes it; "" for none."""
-    plans = (plan for plan in cluster.plans if plan.phase == "RequiresApproval" and plan.csvs)
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
     return next((f"{plan.namespace}/{plan.csvs[0]}" for plan in plans), "")
 
 

@@ -105,7 +105,7 @@ def plan_of(
 def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedInstall]:
     known = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "InstallPlan"}
     there = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "ClusterServiceVersion"}
-    for plan in settled.cluster.plans:
+    for plan in settled.cluster.plans.values():
         if NamespacedName(plan.namespace, plan.name) in known and not plan.resumed:
             continue
         yield _install(plan, there)

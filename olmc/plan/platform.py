@@ -196,8 +196,8 @@ def _is_false(condition: Mapping[str, object]) -> bool:
 
 def installed_facts(csv: Csv, cluster: Cluster) -> OperatorFacts:
     """The facts about a CSV in the cluster, with what its InstallPlans have written beside it (R-OCP-3)."""
-    steps = (step for plan in cluster.plans for step in plan.steps if step.resolving == csv.name and not step.derived)
-    shipped = [step.object for step in steps]
+    steps = (step for plan in cluster.plans.values() for step in plan.steps)
+    shipped = [step.object for step in steps if step.resolving == csv.name and not step.derived]
     return facts_of(csv, shipped, maximum_of_annotations(csv.annotations))
 
 
