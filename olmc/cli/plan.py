@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
     show_default=True,
     help="Exit 1 if a change is this grave, or graver.",
 )
+@click.option("--allow-empty", is_flag=True, help="A PATH that the commit, or the work tree, does not have is empty.")
 @click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
 @click.pass_context
 def plan(
@@ -53,6 +55,7 @@ def plan(
     approve: tuple[str, ...],
     olm_version: str,
     fail_on: str,
+    allow_empty: bool,
     verbose: bool,
     **proposed: Any,
 ) -> None:
@@ -71,12 +74,12 @@ def plan(
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, paths, entries)
+    inputs = inputs_of(ctx, tuple(map(_existing, paths)) if allow_empty else paths, entries)
     if len(inputs) > 1:
         raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, may_be_absent=allow_empty)
 
     from olmc.diff.compare import Difference, compare, with_approval
     from olmc.diff.sides import Side
@@ -109,6 +112,13 @@ def plan(
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
     some = fail_on == "any" and not found.is_empty
     ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def _existing(path: Path) -> Path:
+    """A path, or an empty folder for one that does not exist."""
+    if path.exists() or path.is_symlink():
+        return path
+    return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

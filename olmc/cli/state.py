@@ -24,13 +24,16 @@ from olmc.transition.state import state_of, with_aggregated_rules
 from olmc.yaml import read
 
 
-def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> ClusterState:
+def state_from(
+    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool = False
+) -> ClusterState:
     """The state that `names` mean, for a compilation of the path `beside` with these options.
 
     Of two, one is a workspace, which says what was applied, and one says what the cluster holds. Ends the command,
-    with the reason on stderr, where there is no such state.
+    with the reason on stderr, where there is no such state; with `may_be_absent` a path that a revision does not have
+    is an empty workspace.
     """
-    states = [_state(name, beside, options, given) for name in names]
+    states = [_state(name, beside, options, given, may_be_absent) for name in names]
     held, applied = states[0], states[-1]
     if len(states) > 1:
         held, applied = (applied, held) if held.applied and not applied.applied else (held, applied)
@@ -40,11 +43,11 @@ def state_from(names: Sequence[str], beside: str, options: Options, given: froze
     return ClusterState(held.objects, applied.applied)
 
 
-def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> ClusterState:
+def _state(name: str, beside: str, options: Options, given: frozenset[str], may_be_absent: bool) -> ClusterState:
     report = Report()
     state: ClusterState | None = None
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
-        path = _place(name, beside, Path(folder), report)
+        path = _place(name, beside, Path(folder), report, may_be_absent)
         if path is not None:
             state = _state_at(path, options, given, report)
     tell(tuple(report), least=Severity.FAILURE)
@@ -53,7 +56,7 @@ def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> C
     return state
 
 
-def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
+def _place(name: str, beside: str, folder: Path, report: Report, may_be_absent: bool) -> Path | None:
     """Where the state is on this machine; None, with the reason in `report`, if nowhere."""
     revision = as_revision(name)
     if revision is None:
@@ -62,7 +65,7 @@ def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
             report.add(rules.NO_SUCH_SIDE.finding(None, side=name))
         return path if path.exists() else None
     try:
-        return write_tree(with_path(revision, beside), folder, report)
+        return write_tree(with_path(revision, beside), folder, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
