@@ -30,8 +30,8 @@ from olmc.output.unicode import clean, json_text
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
 
-LIMIT = 65_536
-"""How many characters GitHub and GitLab take for a comment."""
+LIMIT = 64_000
+"""How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
 
 _RUN_OF_TICKS = re.compile(r"`+")
 _RESERVED_FOR_CUT = 600
