@@ -307,8 +307,8 @@ def with_proposed(options: Options, given: dict[str, Any], *, may_be_absent: boo
     known = frozenset(name for name in Options._fields if _is_given(ctx, name))
     beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
     beside = beside[0] if isinstance(beside, tuple) else beside
-    state = state_from(given["from_"], os.fspath(beside), options, known, may_be_absent=may_be_absent)
-    return options._replace(state=state)
+    found = state_from(given["from_"], os.fspath(beside), options, known, may_be_absent=may_be_absent)
+    return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:

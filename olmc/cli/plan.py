@@ -59,7 +59,7 @@ def plan(
     verbose: bool,
     **proposed: Any,
 ) -> None:
-    """Say what a change of the repository does to the cluster that has what FROM left in it.
+    """Say what a change will do to your cluster, step by step.
 
     PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
     order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
@@ -67,10 +67,10 @@ def plan(
 
     \b
     Examples:
-      olmc plan                                    what these changes do to a cluster that has the last commit
-      olmc plan clusters/prod --from git:main      what this branch does, once it is merged
-      olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
-      olmc plan --from git:v1 -o markdown          a comment for a pull request
+      olmc plan                                 what is not committed, on top of what is
+      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from git:v1 -o markdown       a comment for a pull request
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
