@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint conformance bench clean
+.PHONY: help venv demo test lint conformance bench pins clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -51,6 +51,18 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/growth.py --olmc $(OLMC)
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
+
+pins: $(INSTALLED_DEV)  ## fetch olmc's dependencies and write their hashes to templates/requirements.txt
+	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+		> "$$wheels/needs.txt"; \
+	for machine in x86_64 aarch64; do \
+		$(BIN)/python -m pip download --quiet --only-binary :all: --python-version 3.13 --implementation cp \
+			--abi cp313 --abi abi3 --abi none --platform "manylinux_2_28_$$machine" --platform "manylinux_2_24_$$machine" \
+			--platform "manylinux2014_$$machine" --platform any --dest "$$wheels" --requirement "$$wheels/needs.txt"; \
+	done; \
+	$(BIN)/python -m olmc.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
+	mv "$$wheels/requirements.txt" templates/requirements.txt
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info

@@ -291,11 +291,11 @@ def compile_options(function: F) -> F:
     return approve_option(state_options(kube_version_option(olm_version_option(proposed_options(function)))))
 
 
-def with_proposed(options: Options, given: dict[str, Any]) -> Options:
+def with_proposed(options: Options, given: dict[str, Any], *, may_be_absent: bool = False) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
     As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
-    `from_` names.
+    `from_` names, which with `may_be_absent` a revision need not have.
     """
     values = {name: value for name, value in given.items() if name != "from_"}
     options = options._replace(**values)
@@ -307,7 +307,7 @@ def with_proposed(options: Options, given: dict[str, Any]) -> Options:
     known = frozenset(name for name in Options._fields if _is_given(ctx, name))
     beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
     beside = beside[0] if isinstance(beside, tuple) else beside
-    found = state_from(given["from_"], os.fspath(beside), options, known)
+    found = state_from(given["from_"], os.fspath(beside), options, known, may_be_absent=may_be_absent)
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 

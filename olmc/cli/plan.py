@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
     show_default=True,
     help="Exit 1 if a change is this grave, or graver.",
 )
+@click.option("--allow-empty", is_flag=True, help="A PATH that the commit, or the work tree, does not have is empty.")
 @click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
 @click.option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time.")
 @click.option("--at", type=click.IntRange(0), metavar="INDEX", help="Of these the one with this number, from 0.")
@@ -58,6 +60,7 @@ def plan(
     approve: tuple[str, ...],
     olm_version: str,
     fail_on: str,
+    allow_empty: bool,
     verbose: bool,
     walk: bool,
     at: int | None,
@@ -82,7 +85,7 @@ def plan(
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, paths, entries)
+    inputs = inputs_of(ctx, tuple(map(_existing, paths)) if allow_empty else paths, entries)
     if len(inputs) > 1:
         raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
     move = checked_move(to, to_kube, to_catalogs)
@@ -90,7 +93,7 @@ def plan(
     if move.is_asked:
         ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, may_be_absent=allow_empty)
 
     from olmc.diff.compare import Difference, compare, with_approval
     from olmc.diff.sides import Side
@@ -155,6 +158,13 @@ def _moved(
         formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
         click.echo(formats[output](planned), nl=False)
     return DONE if planned.is_clean else FINDINGS
+
+
+def _existing(path: Path) -> Path:
+    """A path, or an empty folder for one that does not exist."""
+    if path.exists() or path.is_symlink():
+        return path
+    return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

@@ -30,13 +30,20 @@ class NamedState(NamedTuple):
     served: tuple[APIResource, ...] = ()
 
 
-def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> NamedState:
+_NOTHING = NamedState(ClusterState({}))
+"""What a workspace leaves that is not there."""
+
+
+def state_from(
+    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool = False
+) -> NamedState:
     """The state that `names` mean, for a compilation of the path `beside` with these options.
 
     Of two, one is a workspace, which says what was applied, and one says what the cluster holds. Ends the command,
-    with the reason on stderr, where there is no such state.
+    with the reason on stderr, where there is no such state; with `may_be_absent` a path that a revision does not have
+    is an empty workspace.
     """
-    states = [_state(name, beside, options, given) for name in names]
+    states = [_state(name, beside, options, given, may_be_absent) for name in names]
     held = next((found for found in states if not found.state.tracked), states[0])
     git = next((found for found in states if found.state.tracked), held)
     if len(states) > 2 or (len(states) == 2 and held is git):
@@ -47,20 +54,21 @@ def state_from(names: Sequence[str], beside: str, options: Options, given: froze
     return NamedState(ClusterState(held.state.objects, applied, git.state.tracked, expected), held.served)
 
 
-def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> NamedState:
+def _state(name: str, beside: str, options: Options, given: frozenset[str], may_be_absent: bool) -> NamedState:
     report = Report()
     found: NamedState | None = None
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
-        path = _place(name, beside, Path(folder), report)
+        path = _place(name, beside, Path(folder), report, may_be_absent)
         if path is not None:
-            found = _state_at(path, options, given, report)
+            absent = may_be_absent and path.is_dir() and not any(path.iterdir())
+            found = _NOTHING if absent else _state_at(path, options, given, report)
     tell(tuple(report), least=Severity.FAILURE)
     if found is None:
         raise click.exceptions.Exit(BAD_INPUT)
     return found
 
 
-def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
+def _place(name: str, beside: str, folder: Path, report: Report, may_be_absent: bool) -> Path | None:
     """Where the state is on this machine; None, with the reason in `report`, if nowhere."""
     revision = as_revision(name)
     if revision is None:
@@ -69,7 +77,7 @@ def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
             report.add(rules.NO_SUCH_SIDE.finding(None, side=name))
         return path if path.exists() else None
     try:
-        return write_tree(with_path(revision, beside), folder, report)
+        return write_tree(with_path(revision, beside), folder, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from olmc.diff.change import (
@@ -22,19 +23,22 @@ from olmc.diff.compare import Difference
 from olmc.diff.lines import ChangeLine, LineGroup, line_groups, review_sections
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
+from olmc.output.budget import shares
 from olmc.output.messages import Paint, in_black, in_color
 from olmc.output.unicode import clean, json_text
 
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/diff.schema.json`."""
 
-LIMIT = 65_536
-"""How many characters GitHub and GitLab take for a comment."""
+LIMIT = 64_000
+"""How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
 
 _RUN_OF_TICKS = re.compile(r"`+")
 _RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
 _NAMED = 5
+_WEIGHTS = {"breaking": 12, "risk": 8}
+"""What part of a comment that is too short for all a section gets; those of the rest have one each."""
 _UNDERSCORE = re.compile(r"_([a-z])")
 
 
@@ -115,29 +119,39 @@ class _TextSection(NamedTuple):
     total: int
     groups: tuple[LineGroup, ...]
     folded: bool
+    weight: int
 
 
 def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
     """The changes as lists: what breaks, what is a risk, then the rest by group, in at most `limit` characters.
 
-    What does not fit is left out from the end, and the last lines say how much that is.
+    Where not all fits, each section has its share, the graver the larger, and says how much of it is left out; the last
+    lines say how much that is in all.
     """
     text = "\n".join((*_head(difference), ""))
     sections = _sections(difference)
-    full = text + "".join(_section_text(section, section.groups) for section in sections)
-    if len(full) <= limit:
-        return full
+    full = [_section_text(section, section.groups) for section in sections]
+    if len(text) + sum(map(len, full)) <= limit:
+        return text + "".join(full)
+    space = limit - len(text) - _RESERVED_FOR_CUT
+    given = shares([len(part) for part in full], [section.weight for section in sections], space)
     left: Counter[str] = Counter()
-    for section in sections:
-        space = limit - _RESERVED_FOR_CUT - len(text)
-        # Once something is cut, all that comes after it goes: the reader need not guess what is missing.
-        kept = _fit(section, space) if not left else ()
-        if kept:
-            text += _section_text(section, kept)
-        missing = section.total - sum(line.total for group in kept for line in group.lines)
-        if missing:
+    unused = 0
+    for section, part, most in zip(sections, full, given, strict=True):
+        kept = section.groups if most >= len(part) else _fit(section, most + unused)
+        shown_text = _section_text(section, kept)
+        if shown_text and len(shown_text) <= most + unused:
+            text += shown_text
+            unused += most - len(shown_text)
+        else:
+            kept = ()
+        if missing := section.total - _counted(kept):
             left[section.heading] += missing
     return text + _cut(left)
+
+
+def _counted(groups: Iterable[LineGroup]) -> int:
+    return sum(line.total for group in groups for line in group.lines)
 
 
 def _head(difference: Difference) -> Iterator[str]:
@@ -162,13 +176,19 @@ def _sections(difference: Difference) -> list[_TextSection]:
             len(section.changes),
             tuple(line_groups(section.changes)),
             section.name.removeprefix("later-") not in marks and len(section.changes) > _OPEN_UP_TO,
+            _WEIGHTS.get(section.name.removeprefix("later-"), 1),
         )
         for section in review_sections(difference.changes)
     ]
 
 
 def _section_text(section: _TextSection, groups: Sequence[LineGroup]) -> str:
+    """A section with some of its lines, and how many are left out; "" without a line."""
+    if not groups:
+        return ""
     lines = [f"- {code(heading(group.objects))}\n{''.join(map(_item, group.lines))}" for group in groups]
+    left = section.total - _counted(groups)
+    lines += [f"- … and {left} more, left out\n"] if left else []
     title = f"{section.heading} ({section.total})"
     if section.folded:
         return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
@@ -181,33 +201,51 @@ def _item(line: ChangeLine) -> str:
 
 
 def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
-    """As many of the first lines of a section as there is space for."""
-    low, high = 0, sum(len(group.lines) for group in section.groups)
+    """As many lines of a section as there is space for: the first of each kind of object before the second of one.
+
+    If not even the first has the space, the shortest line has to do.
+    """
+    order = _by_turns(section.groups)
+    low, high = 0, len(order)
     while low < high:
         middle = (low + high + 1) // 2
-        if len(_section_text(section, _first(section.groups, middle))) <= space:
+        if len(_section_text(section, _chosen(section.groups, order[:middle]))) <= space:
             low = middle
         else:
             high = middle - 1
-    return _first(section.groups, low)
+    if low:
+        return _chosen(section.groups, order[:low])
+    shortest = min(order, key=lambda at: len(_section_text(section, _chosen(section.groups, [at]))))
+    return _chosen(section.groups, [shortest])
 
 
-def _first(groups: Sequence[LineGroup], count: int) -> tuple[LineGroup, ...]:
-    """Groups with no more than a number of lines."""
-    kept: list[LineGroup] = []
-    for group in groups:
-        if count <= 0:
-            break
-        kept.append(group._replace(lines=group.lines[:count]))
-        count -= len(group.lines)
-    return tuple(kept)
+def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
+    """Group and line of all lines: of each kind of object one after the other, so that many of one hide no other."""
+    of_kind: dict[str, list[tuple[int, int]]] = {}
+    for number, group in enumerate(groups):
+        places = of_kind.setdefault(group.objects[0].kind, [])
+        places += ((number, line) for line in range(len(group.lines)))
+    return [place for turn in zip_longest(*of_kind.values()) for place in turn if place is not None]
+
+
+def _chosen(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
+    """The groups with those of their lines that are at some places."""
+    lines: dict[int, list[int]] = {}
+    for number, line in sorted(places):
+        lines.setdefault(number, []).append(line)
+    return tuple(
+        groups[number]._replace(lines=tuple(groups[number].lines[line] for line in kept))
+        for number, kept in lines.items()
+    )
 
 
 def _cut(left: Counter[str]) -> str:
+    if not left:
+        return ""
     what = ", ".join(f"{count} in {heading}" for heading, count in left.items())
     return (
         f"\n> **{sum(left.values())} changes do not fit into a comment** ({what}). "
-        "`olmc diff` with the same sides prints them all; `-o html` makes a page of them.\n"
+        "The same command with `-o json` has them all.\n"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -32,11 +33,14 @@ class State(StrEnum):
     DIFFERENT = "differs"
 
 
+_REQUIREMENTS = "requirements.txt"
+
 SCAFFOLDS: Mapping[str, Scaffold] = {
     "argocd": Scaffold(
         {
             "plugin.yaml": "argocd/plugin.yaml.j2",
             "Containerfile": "argocd/Containerfile.j2",
+            "requirements.txt": _REQUIREMENTS,
             "repo-server-patch.yaml": "argocd/repo-server-patch.yaml.j2",
         },
         "Build and push the image:\n"
@@ -49,6 +53,7 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "flux-github": Scaffold(
         {
             ".github/workflows/olmc-flux.yml": "flux/github-job.yaml.j2",
+            ".github/olmc-requirements.txt": _REQUIREMENTS,
             "flux/ocirepository.yaml": "flux/ocirepository.yaml.j2",
             "flux/sync.yaml": "flux/sync.yaml.j2",
         },
@@ -58,6 +63,7 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "flux-gitlab": Scaffold(
         {
             ".gitlab/olmc-flux.yml": "flux/gitlab-job.yaml.j2",
+            ".gitlab/olmc-requirements.txt": _REQUIREMENTS,
             "flux/ocirepository.yaml": "flux/ocirepository.yaml.j2",
             "flux/sync.yaml": "flux/sync.yaml.j2",
         },
@@ -70,17 +76,23 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
     "github": Scaffold(
         {
             ".github/actions/olmc/action.yml": "github/action.yml.j2",
+            ".github/actions/olmc/requirements.txt": _REQUIREMENTS,
             ".github/workflows/olmc.yml": "github/workflow.yml.j2",
         },
-        "Commit the files; pull requests then get a comment with what they would change in the cluster.",
+        "Commit the files; pull requests then get a comment with what merging them does to the cluster.",
     ),
     "gitlab": Scaffold(
-        {".gitlab/olmc.yml": "gitlab/olmc.yml.j2"},
+        {
+            ".gitlab/olmc.yml": "gitlab/olmc.yml.j2",
+            ".gitlab/olmc-comment.py": "gitlab/olmc-comment.py",
+            ".gitlab/olmc-requirements.txt": _REQUIREMENTS,
+        },
         "Add to .gitlab-ci.yml:\n"
         "  include:\n"
         "  - local: .gitlab/olmc.yml\n"
-        "and set the masked CI/CD variable OLMC_TOKEN to a project access token with the scope api. Merge requests\n"
-        "then get a note with what they would change in the cluster.",
+        "Merge requests then link to what merging them does to the cluster. To have it as a note, set the CI/CD\n"
+        "variable OLMC_TOKEN (masked, hidden, protected) to a project access token with the scope api and the role\n"
+        "Reporter, and schedule a pipeline of the default branch with the variable OLMC_COMMENT set to true.",
     ),
 }
 
@@ -101,7 +113,8 @@ def files_of(name: str, values: Values) -> dict[str, str]:
     )
     environment.filters["tojson"] = _quoted
     parameters = dump_one(announcements()).rstrip("\n")
-    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, **values}
+    pins = json.loads(template_text("pins.json"))
+    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
     return {
         file: environment.from_string(template_text(template)).render(known)
         for file, template in SCAFFOLDS[name].files.items()

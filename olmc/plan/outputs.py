@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmc.diff.change import shown
 from olmc.diff.deltas import Delta, path_text
+from olmc.diff.outputs import LIMIT, code, summary
 from olmc.diff.outputs import as_data as difference_data
 from olmc.diff.outputs import as_markdown as difference_markdown
 from olmc.diff.outputs import as_text as difference_text
-from olmc.diff.outputs import code, summary
 from olmc.model.objects import ObjectKey
+from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
 from olmc.output.unicode import clean, json_text
@@ -28,6 +29,11 @@ _HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What 
 _DRIFT = "Drift: where the cluster is not what is expected before anything happens"
 _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
+_ENDLESS = 1 << 62
+_REVIEW_WEIGHT = 8
+_APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
+_OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
+"""What goes first where a comment is too short: the highest rank."""
 
 
 def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
@@ -140,29 +146,98 @@ def _task_lines(plan: Plan) -> Iterator[str]:
             yield f"    $ {clean(task.command)}"
 
 
-def as_markdown(plan: Plan) -> str:
-    """The plan as a comment for a pull request: what is applied, what OLM does, the review, and what is left to do."""
-    lines = [f"### {clean(headline(plan))}", ""]
-    for name, section in ((_HEADINGS[0], _applied_lines(plan.applied)), (_HEADINGS[1], _olm_lines(plan))):
-        items = [f"- {code(line.strip())}" for line in section]
-        if items:
-            lines += [f"**{name}**", "", *items, ""]
+class _CommentPart(NamedTuple):
+    """A part of a comment: what stands before and after its items, and the items, each with its rank (0 stays longest)
+    and its text."""
+
+    head: str
+    items: tuple[tuple[int, str], ...]
+    end: str
+    more: str
+    weight: int
+
+    @property
+    def text(self) -> str:
+        return self.head + "".join(text for _, text in self.items) + self.end if self.items else ""
+
+
+def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
+    """The plan as a comment for a pull request: what is applied, what OLM does, the review, and what is left to do.
+
+    It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
+    """
+    head = f"### {clean(headline(plan))}\n\n"
+    parts = _parts(plan)
+    review = difference_markdown(plan.difference, limit=_ENDLESS) if plan.difference.changes else ""
+    texts = [part.text for part in parts]
+    space = limit - len(head)
+    needs = [*map(len, texts), len(review)]
+    if sum(needs) > space:
+        given = shares(needs, [*(part.weight for part in parts), _REVIEW_WEIGHT], space)
+        texts = [
+            text if len(text) <= most else _shortened(part, most)
+            for part, text, most in zip(parts, texts, given, strict=False)
+        ]
+        review = difference_markdown(plan.difference, limit=space - sum(map(len, texts))) if review else ""
+    return head + "".join(texts) + review
+
+
+def _parts(plan: Plan) -> list[_CommentPart]:
+    """What stands before the review; of each part the items that matter most are left out last."""
+    applied = [
+        (_APPLIED_RANKS[change.action], line)
+        for change, line in zip(plan.applied, _applied_lines(plan.applied), strict=True)
+    ]
+    installs = len(plan.installs)
+    # A problem stays before an InstallPlan that waits or failed, and that before one that is done.
+    ranks = [1 if install.phase != "Complete" else 2 for install in plan.installs]
+    olm = [(ranks[at] if at < installs else 0, line) for at, line in enumerate(_olm_lines(plan))]
     rows = [row for row in plan.operators if row.outcome != "unchanged"]
-    if rows:
-        lines += ["| Namespace | Operator | From | To | Phase | Outcome |", "|---|---|---|---|---|---|"]
-        lines += ["| " + " | ".join(code(cell) if cell != "-" else "-" for cell in _row(row)) + " |" for row in rows]
-        lines.append("")
-    if plan.tasks:
-        lines += [f"**{_HEADINGS[3]}**", ""]
-        for task in plan.tasks:
-            lines.append(f"- {code(task.text)}")
-            if task.command:
-                lines += ["", f"  {code(task.command)}", ""]
-        lines.append("")
-    if plan.drift:
-        lines += [f"**{_DRIFT}**", "", *(f"- {code(line)}" for line in drift_lines(plan.drift)), ""]
-    text = "\n".join(lines) + "\n"
-    return text + (difference_markdown(plan.difference) if plan.difference.changes else "")
+    cells = [(_OUTCOME_RANKS.get(row.outcome, 1), " | ".join(_cell(cell) for cell in _row(row))) for row in rows]
+    tasks = [
+        f"- {code(task.text)}\n" + (f"\n  {code(task.command)}\n\n" if task.command else "") for task in plan.tasks
+    ]
+    lists = zip(_HEADINGS, (applied, olm), (1, 2), strict=False)
+    return [
+        *(
+            _CommentPart(
+                f"**{name}**\n\n",
+                tuple((rank, f"- {code(line.strip())}\n") for rank, line in items),
+                "\n", "- … and {} more\n", weight,
+            )
+            for name, items, weight in lists
+        ),
+        _CommentPart(
+            "| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
+            tuple((rank, f"| {line} |\n") for rank, line in cells), "\n", "| … | {} more | | | | |\n", 3,
+        ),
+        _CommentPart(f"**{_HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
+        _CommentPart(
+            f"**{_DRIFT}**\n\n",
+            tuple((0, f"- {code(line)}\n") for line in drift_lines(plan.drift)) if plan.drift else (),
+            "\n", "- … and {} more\n", 2,
+        ),
+    ]  # fmt: skip
+
+
+def _cell(text: str) -> str:
+    """A cell of a table, in which a bar ends even inline code."""
+    return text if text == "-" else code(text).replace("|", "\\|")
+
+
+def _shortened(part: _CommentPart, space: int) -> str:
+    """A part with as many of its items as there is space for, those of the lowest rank, and how many more there are."""
+    more = part.more.format(len(part.items))
+    left = space - len(part.head) - len(part.end) - len(more)
+    kept = set()
+    for at in sorted(range(len(part.items)), key=lambda at: (part.items[at][0], at)):
+        left -= len(part.items[at][1])
+        if left < 0:
+            break
+        kept.add(at)
+    items = "".join(text for at, (_, text) in enumerate(part.items) if at in kept)
+    text = part.head + items + part.more.format(len(part.items) - len(kept)) + part.end
+    return text if len(text) <= space else ""
 
 
 def as_json(plan: Plan) -> str:

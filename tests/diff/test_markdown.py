@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit import compared
 
+from olmc.diff.lines import review_sections
 from olmc.diff.outputs import LIMIT, as_markdown, as_text, code
 
 HOSTILE = "x` <script>alert(1)</script> ``[a](javascript:b)``` @team #1 | **b** \n# heading\n- \x1b[31m\u202e"
@@ -77,3 +78,86 @@ def test_a_tiny_limit_still_names_the_cut() -> None:
     text = as_markdown(compared(many(50, "v"), many(50, "w")), 1000)
     assert len(text) <= 1000
     assert "do not fit" in text
+
+
+def crd_versions(count: int, versions: int) -> dict[str, Any]:
+    """A CRD that serves some versions; one less is breaking."""
+    names = {"kind": f"K{count}", "plural": f"k{count}s", "singular": f"k{count}", "listKind": f"K{count}List"}
+    spec = {
+        "group": "a.example.com", "names": names, "scope": "Namespaced",
+        "versions": [
+            {"name": f"v{number}", "served": True, "storage": number == 1,
+             "schema": {"openAPIV3Schema": {"type": "object"}}}
+            for number in range(1, versions + 1)
+        ],
+    }  # fmt: skip
+    name = f"k{count}s.a.example.com"
+    kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return {**kind, "metadata": {"name": name}, "spec": spec}
+
+
+def binding(number: int, width: int) -> dict[str, Any]:
+    """A binding of cluster-admin: a risk."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"b{number}".ljust(width, "x")},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "name": f"a{number}".ljust(width, "y"), "namespace": f"n{number}"}],
+    }  # fmt: skip
+
+
+ROLE = {
+    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "cluster-admin"},
+    "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+}  # fmt: skip
+LEFT = re.compile(r"^- … and (\d+) more, left out$", re.MULTILINE)
+TITLE = re.compile(r"(?:#### |<b>)(?:🛑 |⚠️ )?([A-Z][a-z ]+) \((\d+)\)")
+CUT = re.compile(r"\*\*(\d+) changes do not fit into a comment\*\* \((.*)\)")
+
+
+@given(
+    crds=st.integers(0, 900), bindings=st.integers(0, 60), maps=st.integers(0, 900), width=st.sampled_from([1, 60]),
+    limit=st.integers(6000, LIMIT),
+)  # fmt: skip
+@settings(max_examples=15)
+def test_each_gravity_has_its_share_and_the_counts_add_up(
+    crds: int, bindings: int, maps: int, width: int, limit: int
+) -> None:
+    """900 breaking lines push no risk out, and risks nothing else; what is left out is counted, in all as well."""
+    old = [ROLE, *(crd_versions(number, 2) for number in range(crds)), *many(maps, "v")]
+    new = [
+        ROLE, *(crd_versions(number, 1) for number in range(crds)), *(binding(at, width) for at in range(bindings)),
+        *many(maps, "w"),
+    ]  # fmt: skip
+    difference = compared(old, new)
+    text = as_markdown(difference, limit)
+    assert len(text) <= limit
+    titles = {title: int(total) for title, total in TITLE.findall(text)}
+    expected = {section.heading: len(section.changes) for section in review_sections(difference.changes)}
+    assert titles == expected
+    for section in re.split(r"\n(?=####|<details>)", text)[1:]:
+        assert "\n  - " in section
+    left = sum(map(int, LEFT.findall(text)))
+    cut = CUT.search(text)
+    assert left == (int(cut[1]) if cut else 0)
+    named = [int(count) for count in re.findall(r"(\d+) in ", cut[2])] if cut else []
+    assert sum(named) == left
+
+
+@pytest.mark.parametrize("limit", [5000, LIMIT])
+def test_many_of_one_kind_hide_no_other(limit: int) -> None:
+    """Of what is breaking each kind of object is there."""
+    old = [*(crd_versions(number, 2) for number in range(900)), *many(900, "v")]
+    gone = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.a.example.com"}}
+    lease = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "zz"}}
+    text = as_markdown(compared([*old, gone, lease], [crd_versions(number, 1) for number in range(900)]), limit)
+    assert "APIService/v1.a.example.com" in text
+    assert "Namespace/zz" in text
+
+
+def test_what_is_shown_and_what_is_left_make_the_whole() -> None:
+    """The shown lines, each with the changes that it stands for, and the rest."""
+    difference = compared(many(3000, "v"), many(3000, "w"))
+    text = as_markdown(difference, 20_000)
+    (left,) = map(int, LEFT.findall(text))
+    assert text.count("  - ✏️ `data.key`: ") + left == len(difference.changes) == 3000

@@ -526,7 +526,14 @@ def test_the_sidecar(tmp_path: Path) -> None:
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     assert mounts["/var/run/argocd"] == "var-files"
     assert mounts["/home/argocd/cmp-server/plugins"] == "plugins"
-    assert mounts["/tmp"] in {volume["name"] for volume in pod["volumes"] if volume.get("emptyDir") == {}}
+    assert mounts["/tmp"] == "olmc-tmp"
+    (container,) = pod["containers"]
+    assert (
+        container["resources"]["limits"].keys()
+        == {"cpu", "memory", "ephemeral-storage"}
+        == (container["resources"]["requests"].keys())
+    )
+    assert pod["volumes"] == [{"name": "olmc-tmp", "emptyDir": {"sizeLimit": "1Gi"}}]
     image = (tmp_path / "argocd/Containerfile").read_text(encoding="utf-8").splitlines()
     assert "WORKDIR /home/argocd/cmp-server/config/" in image
     assert "COPY plugin.yaml ./" in image

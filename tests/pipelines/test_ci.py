@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,7 +15,7 @@ import pytest
 import yaml
 from pipeline_workshop import SCRIPTS, copied, run, tool
 
-from olmc.cli.main import MODULES
+from olmc.diff.outputs import LIMIT
 from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
 
 VALUES = {"path": "operators", "url": "oci://registry.example.com/a", "name": "operators", "image": "a"}
@@ -21,29 +24,38 @@ MARKDOWN = "## What changes\n\n- Deployment harbour/beacon-controller\n"
 # What stands for olmc while only the script is tried: it says what it was asked, and ends as it is told.
 OLMC = """#!/bin/sh
 echo "$*" >> "$LOG"
-[ "$1" = diff ] || exit 9
-printf '%s' "$MARKDOWN"
+case "$*" in
+  plan*json) printf '{}';;
+  plan*) printf '%s' "$MARKDOWN";;
+  diff*) printf 'what differs'; exit "${FRESH:-0}";;
+  *) exit 9;;
+esac
 exit "$STATUS"
 """
-# gh, which knows one comment or none.
-GH = """#!/bin/sh
-echo "gh $*" >> "$LOG"
-for argument in "$@"; do
-  case "$argument" in
-    --jq) printf '%s' "$KNOWN"; exit 0;;
-    body=@*) cat "${argument#body=@}" > "$POSTED"; exit "${GH_STATUS:-0}";;
-  esac
-done
-exit 1
-"""
-CURL = """#!/bin/sh
-echo "curl $*" >> "$LOG"
-for argument in "$@"; do
-  case "$argument" in
-    body@*) cat "${argument#body@}" > "$POSTED"; exit 0;;
-  esac
-done
-printf '%s' "$NOTES"
+# gh, which knows pages of comments, and gives those that the expression asks for.
+GH = """#!{python}
+import json, os, re, sys
+arguments = sys.argv[1:]
+with open(os.environ["LOG"], "a") as log:
+    print("gh", *(" ".join(each.split()) for each in arguments), file=log)
+fields = dict(each.split("=", 1) for each in arguments if "=" in each)
+if "--jq" in arguments:
+    if os.environ.get("GH_READS") == "1":
+        sys.exit("gh: Resource not accessible by integration")
+    assert arguments[:2] == ["api", "graphql"] and "$endCursor" in fields["query"]
+    assert (fields["owner"], fields["name"], fields["number"]) == ("harbour", "operators", "3")
+    wanted = arguments[arguments.index("--jq") + 1]
+    mark = re.search(r'startswith[(]"(.*)"[)]', wanted)[1]
+    pages = json.loads(os.environ["COMMENTS"])
+    for page in pages if "--paginate" in arguments else pages[:1]:
+        for comment in page:
+            mine = comment["viewerDidAuthor"] or "select(.viewerDidAuthor and " not in wanted
+            if mine and comment["body"].startswith(mark):
+                print(comment["id"])
+    sys.exit()
+with open(fields["body"].removeprefix("@")) as body, open(os.environ["POSTED"], "w") as posted:
+    posted.write(body.read())
+sys.exit(int(os.environ.get("GH_STATUS", "0")))
 """
 
 
@@ -103,15 +115,43 @@ def test_the_workflow() -> None:
     workflow = documents("github")[".github/workflows/olmc.yml"]
     assert "pull_request" in on(workflow)
     assert "pull_request_target" not in on(workflow)
-    assert workflow["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert workflow["permissions"] == {}
     (job,) = workflow["jobs"].values()
+    assert job["permissions"] == {"contents": "read", "pull-requests": "write"}
     assert [step["uses"].partition("@")[0] for step in job["steps"]] == ["actions/checkout", "./.github/actions/olmc"]
+    assert job["steps"][0]["with"] == {"fetch-depth": 2, "persist-credentials": False}
+    assert "pull_request.number" in workflow["concurrency"]["group"]
+
+
+def test_a_token_is_for_the_step_that_writes_alone() -> None:
+    """What renders a stranger's files has none in its environment."""
+    action = documents("github")[".github/actions/olmc/action.yml"]
+    holders = [step.get("name") for step in action["runs"]["steps"] if "inputs.token" in yaml.safe_dump(step)]
+    assert holders == ["Comment"]
+
+
+PIN = re.compile(r"(?:uses: |image: |FROM )(\S+)")
+
+
+@pytest.mark.parametrize("name", SCAFFOLDS)
+def test_actions_and_images_are_pinned(name: str) -> None:
+    """By digest; Flux' own, whose digests are in no list of ours, by version; libraries by their hashes."""
+    for file, text in files_of(name, VALUES).items():
+        for used in PIN.findall(text):
+            if used not in ("./.github/actions/olmc", "a"):
+                is_flux = used in ("fluxcd/flux2/action@v2.6.4", "ghcr.io/fluxcd/flux-cli:v2.6.4")
+                assert is_flux or re.search(r"@([0-9a-f]{40}|sha256:[0-9a-f]{64})$", used), (file, used)
+        for line in re.findall(r"pip install .*", text):
+            assert "--no-deps" in line
+            assert "--only-binary :all:" in line
+            assert ("--require-hashes" in line) == ("requirements.txt" in line), line
 
 
 def test_the_jobs_for_flux() -> None:
     github = documents("flux-github")[".github/workflows/olmc-flux.yml"]
     assert on(github) == {"push": {"branches": ["main"]}}
-    assert github["permissions"] == {"contents": "read", "packages": "write"}
+    assert github["permissions"] == {}
+    assert github["jobs"]["push"]["permissions"] == {"contents": "read", "packages": "write"}
     gitlab = documents("flux-gitlab")[".gitlab/olmc-flux.yml"]
     assert gitlab["olmc-flux"]["needs"] == ["olmc-render"]
     for name in ("flux-github", "flux-gitlab"):
@@ -121,12 +161,18 @@ def test_the_jobs_for_flux() -> None:
 
 
 def test_the_gitlab_template() -> None:
-    """Keywords of a job, and only for merge requests."""
-    (job,) = documents("gitlab")[".gitlab/olmc.yml"].values()
-    assert job.keys() <= {"stage", "image", "rules", "variables", "before_script", "script", "artifacts"}
-    assert job["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
-    assert job["variables"]["OLMC_PATH"] == "operators"
-    assert all(isinstance(value, str) for value in job["variables"].values())
+    """Keywords of a job; what runs for merge requests knows no token, what knows it runs for the default branch."""
+    jobs = documents("gitlab")[".gitlab/olmc.yml"]
+    known = {
+        "stage", "image", "rules", "variables", "before_script", "script", "artifacts", "timeout", "resource_group",
+    }  # fmt: skip
+    assert all(job.keys() <= known for job in jobs.values())
+    assert jobs["olmc-plan"]["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
+    assert jobs["olmc-plan"]["variables"]["OLMC_PATH"] == "operators"
+    assert "TOKEN" not in yaml.safe_dump(jobs["olmc-plan"])
+    assert re.fullmatch(r"[\w -]+", jobs["olmc-plan"]["artifacts"]["expose_as"])
+    (rule,) = jobs["olmc-comment"]["rules"]
+    assert '$CI_PIPELINE_SOURCE == "schedule" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH' in rule["if"]
 
 
 class Repository(NamedTuple):
@@ -151,6 +197,7 @@ class Repository(NamedTuple):
             "GITHUB_REPOSITORY": "harbour/operators", "WORKSPACE": "operators", "BASE": self.base,
             "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.base, "OLMC_PATH": "operators", "CI_PROJECT_ID": "7",
             "CI_MERGE_REQUEST_IID": "3", "CI_API_V4_URL": "https://git.example.com/api/v4", "NUMBER": "3", "RUN": "run",
+            "GITHUB_SHA": "0" * 40, "KEY": KEY, "ARTIFACT": "artifact", "COMMIT": "c0ffee", "COMMENTS": "[[]]",
         }  # fmt: skip
         environment = {key: str(value) for key, value in known.items()} | variables
         done = run(command, self.folder, extra={**environment, "PATH": f"{self.bin}:{SCRIPTS}:/usr/bin:/bin"})
@@ -186,7 +233,7 @@ def repository(tmp_path: Path) -> Repository:
     folder = tmp_path / "bin"
     folder.mkdir()
     python = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
-    for name, text in (("olmc", OLMC), ("gh", GH), ("curl", CURL), ("python", python)):
+    for name, text in (("olmc", OLMC), ("gh", GH.replace("{python}", sys.executable)), ("python", python)):
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o755)
     return Repository(clone, base, tmp_path / "log", tmp_path / "posted", folder)
@@ -199,131 +246,157 @@ def step(name: str) -> str:
 
 
 def gitlab_script() -> str:
-    (found,) = (text for title, text in scripts("gitlab") if title.endswith(".script"))
+    (found,) = (text for title, text in scripts("gitlab") if title.endswith("olmc-plan.script"))
     return found
 
 
+KEY = hashlib.sha256(b"operators").hexdigest()[:16]
+MARK = f"<!-- olmc plan {KEY} -->"
+END = "\n<sub>Of c0ffee, by [this run](run). [The artifact](artifact) has all of it, as JSON.</sub>\n"
+
+
 @pytest.mark.parametrize(("status", "changed"), [("0", "false"), ("1", "true")])
-def test_the_action_compares(status: str, changed: str, repository: Repository) -> None:
-    """Both sides: the commit that the pull request starts from, which it fetches, and what is checked out."""
-    code, out = repository.runs(step("Compare"), STATUS=status)
+def test_the_action_plans(status: str, changed: str, repository: Repository) -> None:
+    """From the commit that the pull request starts from, which it fetches, to what is checked out."""
+    code, out = repository.runs(step("Plan"), STATUS=status)
     assert code == 0, out
-    asked = f"diff git:{repository.base}:operators operators -o markdown --allow-empty"
-    assert repository.log.read_text(encoding="utf-8").splitlines() == [asked]
-    assert repository.output("output") == f"changed={changed}\n"
-    assert repository.output("summary") == MARKDOWN
+    asked = f"plan operators --from git:{repository.base} --allow-empty -o "
+    fresh = f"diff git:{repository.base}:operators operators --allow-empty -o markdown"
+    assert repository.log.read_text(encoding="utf-8").splitlines() == [f"{asked}markdown", f"{asked}json", fresh]
+    assert repository.output("output") == f"changed={changed}\nkey={KEY}\n"
+    assert repository.output("summary") == repository.output("olmc/plan.md") == MARKDOWN
+    assert repository.output("olmc/plan.json") == "{}"
 
 
-def test_a_comparison_that_failed_fails_the_job(repository: Repository) -> None:
-    code, _ = repository.runs(step("Compare"), STATUS="3")
+def test_what_olm_does_not_touch_is_no_secret(repository: Repository) -> None:
+    """A bundle that changed behind its version: OLM does nothing, and a cluster that begins with it gets it."""
+    code, out = repository.runs(step("Plan"), STATUS="0", FRESH="1")
+    assert (code, repository.output("output")) == (0, f"changed=true\nkey={KEY}\n"), out
+    assert repository.runs(step("Comment"), CHANGED="true")[0] == 0
+    text = repository.posted.read_text(encoding="utf-8")
+    assert text.startswith(f"{MARK}\n{MARKDOWN}\nOLM leaves what is installed as it is. ")
+    assert text.endswith(f"\n\nwhat differs{END}")
+
+
+def test_a_merged_pull_request_is_compared_with_the_base_that_it_is_merged_into(repository: Repository) -> None:
+    """Which may be ahead of the commit that the event names: what came to it since is no change of the pull request."""
+    git = tool("git")
+
+    def do(*arguments: str) -> str:
+        author = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+        done = run([git, *author, *arguments], repository.folder)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    ahead = do("rev-parse", "HEAD")
+    do("checkout", "--quiet", "-b", "topic")
+    do("commit", "--quiet", "--allow-empty", "-m", "three")
+    do("checkout", "--quiet", ahead)
+    do("merge", "--quiet", "--no-ff", "-m", "merged", "topic")
+    code, out = repository.runs(step("Plan"), STATUS="1", GITHUB_SHA=do("rev-parse", "HEAD"))
+    assert code == 0, out
+    assert f"--from git:{ahead} " in repository.log.read_text(encoding="utf-8")
+
+
+def test_a_plan_that_failed_fails_the_job(repository: Repository) -> None:
+    code, _ = repository.runs(step("Plan"), STATUS="3")
     assert code == 3
     assert repository.output("output") == repository.output("summary") == ""
 
 
+def comment(number: str, body: str, *, mine: bool = True) -> dict[str, Any]:
+    return {"id": number, "body": body, "viewerDidAuthor": mine}
+
+
+OTHERS = [
+    comment("IC_1", "hello"),
+    comment("IC_2", f"{MARK}\nnothing happens, merge it", mine=False),
+    comment("IC_3", "<!-- olmc plan 0123456789abcdef -->\nof another workspace"),
+    comment("IC_4", f"> {MARK}"),
+]
+
+
 @pytest.mark.parametrize(
-    ("known", "method", "target"),
-    [("", "POST", "repos/harbour/operators/issues/3/comments"),
-     ("41", "PATCH", "repos/harbour/operators/issues/comments/41"),
-     ("41\n42", "PATCH", "repos/harbour/operators/issues/comments/41")],
+    ("pages", "known"),
+    [([OTHERS], None), ([OTHERS, [comment("IC_5", f"{MARK}\nold")]], "IC_5"),
+     ([[comment("IC_6", MARK), comment("IC_7", MARK)], OTHERS], "IC_6")],
 )  # fmt: skip
-def test_the_action_keeps_one_comment(known: str, method: str, target: str, repository: Repository) -> None:
-    repository.runs(step("Compare"), STATUS="1")
-    code, out = repository.runs(step("Comment"), KNOWN=known, CHANGED="true")
+def test_the_action_keeps_one_comment(pages: list[Any], known: str | None, repository: Repository) -> None:
+    """Its own, on whatever page, and of this workspace: a stranger's with the same mark is left alone."""
+    repository.runs(step("Plan"), STATUS="1")
+    code, out = repository.runs(step("Comment"), COMMENTS=json.dumps(pages), CHANGED="true")
     assert code == 0, out
-    assert repository.posted.read_text(encoding="utf-8") == f"<!-- olmc review -->\n{MARKDOWN}"
+    assert repository.posted.read_text(encoding="utf-8") == f"{MARK}\n{MARKDOWN}{END}"
     posted = repository.log.read_text(encoding="utf-8").splitlines()[-1]
-    assert f"--method {method} {target} " in posted
+    if known is None:
+        assert "--method POST repos/harbour/operators/issues/3/comments " in posted
+    else:
+        assert "updateIssueComment" in posted
+        assert f" id={known} " in posted
 
 
 def test_nothing_is_said_where_nothing_changes(repository: Repository) -> None:
     """Unless an earlier comment says something else by now."""
-    repository.runs(step("Compare"), STATUS="0")
-    assert repository.runs(step("Comment"), KNOWN="", CHANGED="false")[0] == 0
+    repository.runs(step("Plan"), STATUS="0")
+    assert repository.runs(step("Comment"), CHANGED="false")[0] == 0
     assert not repository.posted.exists()
-    assert repository.runs(step("Comment"), KNOWN="41", CHANGED="false")[0] == 0
+    assert repository.runs(step("Comment"), COMMENTS=json.dumps([[comment("IC_1", MARK)]]), CHANGED="false")[0] == 0
     assert repository.posted.exists()
 
 
-def test_a_long_comment_is_cut_where_github_would_refuse_it(repository: Repository) -> None:
-    long = "ä" * 40_000
-    repository.runs(step("Compare"), STATUS="1", MARKDOWN=long)
-    code, out = repository.runs(step("Comment"), KNOWN="", CHANGED="true")
-    assert code == 0, out
-    posted = repository.posted.read_text(encoding="utf-8")
-    assert len(posted) < 65_536
-    assert "[the summary of the run](run) has all of it" in posted
-    assert repository.output("summary") == long
+def test_a_comment_fits_with_all_that_the_pipeline_adds() -> None:
+    """GitHub refuses what is longer: the longest plan, the mark and the links."""
+    address = "https://github.example.com/" + "x" * 80
+    nothing = len("### git:: nothing happens") + 40 + 60 + len("OLM leaves what is installed as it is.") + 70
+    assert LIMIT + nothing + len(MARK) + 1 + len(END) + 2 * len(address) <= 65_536
 
 
-CUTS = [
-    pytest.param(*cut, id=f"{title}, {cut[1]}")
-    for name in ("github", "gitlab")
-    for title, text in scripts(name)
-    for cut in re.findall(r"(head -c (\d+) [^;}\n]*?\|\| true)", text)
-]
-
-
-@pytest.mark.parametrize(("command", "size"), CUTS)
-def test_a_text_is_cut_between_characters(command: str, size: str, tmp_path: Path) -> None:
-    """Half a character would be refused, and is no failure: a comment, GitHub's summary of 1 MiB, GitLab's note."""
-    (tmp_path / "olmc.md").write_text("a" + "ä" * int(size), encoding="utf-8")
-    shell = ["bash", "-eo", "pipefail", "-c", f"{{ {command}; }} > out; echo after"]
-    done = run(shell, tmp_path, extra={"RUNNER_TEMP": "."})
-    assert (done.returncode, done.stdout, done.stderr) == (0, "after\n", "")
-    assert len((tmp_path / "out").read_text(encoding="utf-8").encode()) == int(size) - 1
-
-
-def test_each_place_for_a_text_has_a_limit() -> None:
-    assert [int(str(cut.values[1])) for cut in CUTS] == [1_000_000, 60_000, 900_000]
-
-
-def test_a_token_without_rights_is_no_failure(repository: Repository) -> None:
-    """A pull request from a fork; the summary has it all the same."""
-    repository.runs(step("Compare"), STATUS="1")
-    code, out = repository.runs(step("Comment"), KNOWN="", CHANGED="true", GH_STATUS="1")
+@pytest.mark.parametrize("setting", ["GH_STATUS", "GH_READS"])
+def test_a_token_without_rights_is_no_failure(setting: str, repository: Repository) -> None:
+    """A pull request from a fork; the summary has it all the same, and nothing is posted twice."""
+    repository.runs(step("Plan"), STATUS="1")
+    code, out = repository.runs(step("Comment"), CHANGED="true", **{setting: "1"})
     assert (code, "::warning title=olmc::" in out) == (0, True)
+    assert repository.posted.exists() == (setting == "GH_STATUS")
 
 
-NOTES = '[{"id": 5, "body": "hello"}, {"id": 6, "body": "<!-- olmc review -->\\nold"}]'
-
-
-@pytest.mark.parametrize(("notes", "request_line"), [("[]", "--request POST"), (NOTES, "--request PUT")])
-def test_the_gitlab_job_keeps_one_note(notes: str, request_line: str, repository: Repository) -> None:
-    code, out = repository.runs(gitlab_script(), STATUS="1", OLMC_TOKEN="t", NOTES=notes)
-    assert code == 0, out
-    posted = repository.log.read_text(encoding="utf-8").splitlines()[-1]
-    assert request_line in posted
-    assert posted.endswith("merge_requests/3/notes/6" if notes == NOTES else "merge_requests/3/notes")
-    assert repository.posted.read_text(encoding="utf-8") == f"<!-- olmc review -->\n{MARKDOWN}"
-
-
-def test_the_gitlab_job_without_a_token_or_a_change(repository: Repository) -> None:
+def test_the_gitlab_job_leaves_files(repository: Repository) -> None:
+    """No token, no note: what it found is its artifact."""
     code, out = repository.runs(gitlab_script(), STATUS="1")
-    assert (code, "OLMC_TOKEN is not set" in out) == (0, True)
-    assert repository.runs(gitlab_script(), STATUS="0", OLMC_TOKEN="t", NOTES="[]")[0] == 0
-    assert not repository.posted.exists()
-    assert repository.runs(gitlab_script(), STATUS="3", OLMC_TOKEN="t", NOTES="[]")[0] == 3
+    assert code == 0, out
+    folder = repository.folder / "olmc-plan"
+    files = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    differs = {"diff.md": "what differs"}
+    assert files == {"plan.md": MARKDOWN, "plan.json": "{}", "status": "10\n", "note.md": MARKDOWN, **differs}
+    assert repository.runs(gitlab_script(), STATUS="0", FRESH="1")[0] == 0
+    assert (folder / "status").read_text(encoding="utf-8") == "01\n"
+    assert (folder / "note.md").read_text(encoding="utf-8").endswith("what differs")
+    assert repository.runs(gitlab_script(), STATUS="3")[0] == 3
+    assert repository.runs(gitlab_script(), STATUS="0", FRESH="3")[0] == 3
 
 
-@pytest.mark.skipif("diff" not in MODULES, reason="needs olmc diff, which this olmc does not have")
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
 def test_with_the_real_olmc(ci: str, repository: Repository) -> None:
-    """Both sides are rendered, and the difference is posted."""
+    """From what the base left to what is checked out, and it is posted."""
     (repository.bin / "olmc").write_text(f'#!/bin/sh\nexec {sys.executable} -m olmc "$@"\n', encoding="utf-8")
     if ci == "github":
-        code, out = repository.runs(step("Compare"))
-        assert (code, repository.output("output")) == (0, "changed=true\n"), out
-        code, out = repository.runs(step("Comment"), KNOWN="", CHANGED="true")
+        code, out = repository.runs(step("Plan"))
+        assert (code, repository.output("output")) == (0, f"changed=true\nkey={KEY}\n"), out
+        code, out = repository.runs(step("Comment"), CHANGED="true")
+        text = repository.posted.read_text(encoding="utf-8")
     else:
-        code, out = repository.runs(gitlab_script(), OLMC_TOKEN="t", NOTES="[]")
+        code, out = repository.runs(gitlab_script())
+        text = (repository.folder / "olmc-plan/note.md").read_text(encoding="utf-8")
     assert code == 0, out
-    assert "beacon-controller" in repository.posted.read_text(encoding="utf-8")
+    assert "beacon-controller" in text
 
 
-@pytest.mark.skipif("diff" not in MODULES, reason="needs olmc diff, which this olmc does not have")
-def test_the_pull_request_that_brings_the_workspace(repository: Repository) -> None:
-    """Its base does not have it."""
+@pytest.mark.parametrize("workspace", ["new", "operators"])
+def test_the_pull_request_that_brings_or_removes_the_workspace(workspace: str, repository: Repository) -> None:
+    """One of both sides does not have it."""
     (repository.bin / "olmc").write_text(f'#!/bin/sh\nexec {sys.executable} -m olmc "$@"\n', encoding="utf-8")
     copied("single-namespace", repository.folder / "new")
-    code, out = repository.runs(step("Compare"), WORKSPACE="new")
-    assert (code, repository.output("output")) == (0, "changed=true\n"), out
+    shutil.rmtree(repository.folder / "operators")
+    code, out = repository.runs(step("Plan"), WORKSPACE=workspace)
+    assert code == 0, out
+    assert repository.output("output").startswith("changed=true\n")

@@ -93,7 +93,7 @@ def test_the_hooks_have_what_pre_commit_asks_for(tmp_path: Path) -> None:
     done = run([sys.executable, "-m", "pre_commit", "validate-manifest", path], tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     hooks = {hook["id"]: hook for hook in yaml.safe_load(path.read_text(encoding="utf-8"))}
-    assert hooks.keys() == {"olmc-check", "olmc-render"}
+    assert hooks.keys() == {"olmc-check", "olmc-plan", "olmc-render"}
     for hook in hooks.values():
         assert (hook["language"], hook["pass_filenames"]) == ("python", False)
 

@@ -1,0 +1,35 @@
+"""The libraries that olmc needs, with the hashes of their wheels: what scaffolds give to `pip --require-hashes`.
+
+`python -m olmc.pipelines.requirements FOLDER… > templates/requirements.txt` writes it from wheels; `make pins` fetches
+these before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+_HEAD = """\
+# What olmc needs, for CPython 3.13 on Linux (x86_64, aarch64). To pin olmc itself, add its line:
+#     olmc==VERSION --hash=sha256:…    (pip download --no-deps olmc==VERSION, then pip hash on the file)
+"""
+
+
+def requirements(wheels: Iterable[Path]) -> str:
+    """The lines of a requirements file for wheels: each library with its version and the hashes of all its files."""
+    hashes: dict[str, set[str]] = {}
+    for wheel in wheels:
+        name, version, *_ = wheel.name.split("-")
+        library = f"{name.lower().replace('_', '-')}=={version}"
+        hashes.setdefault(library, set()).add(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    lines = (
+        " \\\n    ".join((library, *(f"--hash=sha256:{digest}" for digest in sorted(digests))))
+        for library, digests in sorted(hashes.items())
+    )
+    return _HEAD + "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(requirements(wheel for folder in sys.argv[1:] for wheel in Path(folder).glob("*.whl")))

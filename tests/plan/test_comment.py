@@ -1,0 +1,124 @@
+"""A plan as a comment on a pull request: its limit, and paths that one of the sides does not have."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmc.cli.main import main
+from olmc.diff.compare import Difference, compare
+from olmc.diff.outputs import LIMIT
+from olmc.diff.sides import Side
+from olmc.model.objects import ObjectKey
+from olmc.output.budget import shares
+from olmc.plan.applied import Action, AppliedChange
+from olmc.plan.outputs import as_markdown
+from olmc.plan.plan import OperatorOutcome, Plan, PlannedInstall, Task
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(1, 9)), max_size=8), st.integers(0, 20_000))
+def test_shares(parts: list[tuple[int, int]], space: int) -> None:
+    """Nobody gets more than it needs, all get what there is, and a part's share is never less than its weight's."""
+    needs, weights = [need for need, _ in parts], [weight for _, weight in parts]
+    given_to = shares(needs, weights, space)
+    assert all(0 <= share <= need for share, need in zip(given_to, needs, strict=True))
+    assert sum(given_to) <= space
+    assert min(sum(needs), space) - sum(given_to) < max(1, len(parts))
+    for share, need, weight in zip(given_to, needs, weights, strict=True):
+        assert share >= min(need, space * weight // sum(weights))
+
+
+def difference(maps: int) -> Difference:
+    def side(name: str, value: str) -> Side:
+        kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+        objects = ({**kind, "metadata": {"name": f"m{at:05}", "namespace": "n"}, "data": {"a": f"{value}{at}"}}
+                   for at in range(maps))  # fmt: skip
+        return Side(name, tuple(objects))
+
+    return compare(side("old", "v"), side("new", "w"))
+
+
+def applied(action: Action, number: int) -> AppliedChange:
+    return AppliedChange(action, ObjectKey("", "ConfigMap", "n", f"{action}-{number}"))
+
+
+@given(
+    created=st.integers(0, 2000), pruned=st.integers(0, 10), operators=st.integers(0, 800), tasks=st.integers(0, 300),
+    maps=st.integers(0, 1200),
+)  # fmt: skip
+@settings(max_examples=15)
+def test_each_part_has_its_share(created: int, pruned: int, operators: int, tasks: int, maps: int) -> None:
+    """However long one is, all others are there; what is pruned and what fails before what is new; counts add up."""
+    rows = [
+        OperatorOutcome("n", f"p{at}", "", "", f"p{at}.v1", "1", "Succeeded", "installed") for at in range(operators)
+    ]
+    rows += [OperatorOutcome("n", "broken", "", "", "broken.v1", "1", "Failed", "failing", "it fails")]
+    plan = Plan(
+        (*(applied("create", at) for at in range(created)), *(applied("prune", at) for at in range(pruned))),
+        tuple(PlannedInstall("n", f"i{at}", (("", f"p{at}.v1"),), "Automatic", "Complete", "", 3, 3)
+              for at in range(operators)),
+        tuple(rows), (), difference(maps), tuple(Task(f"Approve {at}.", f"kubectl {at}") for at in range(tasks)),
+    )  # fmt: skip
+    text = as_markdown(plan)
+    assert len(text) <= LIMIT
+    assert "`broken`" in text
+    assert all(f"ConfigMap/n/prune-{at}: " in text for at in range(pruned))
+    assert ("**What is left to do**" in text) == (tasks > 0)
+    assert ("`data.a`: " in text) == (maps > 0)
+    for shown, total, heading in (
+        (r"^- `[+-] ConfigMap", created + pruned, "What is applied"), (r"^- `InstallPlan ", operators, "What OLM does"),
+        (r"^- `Approve ", tasks, "What is left"),
+    ):  # fmt: skip
+        part = re.search(rf"\*\*{heading}[^*]*\*\*\n\n((?:.|\n)*?)(?=\n\*\*|\n\||\n###|\Z)", text)
+        more = re.search(r"^- … and (\d+) more$", part[1], re.MULTILINE) if part else None
+        assert len(re.findall(shown, text, re.MULTILINE)) + (int(more[1]) if more else 0) == total
+    table = re.search(r"^\| … \| (\d+) more", text, re.MULTILINE)
+    assert len(re.findall(r"^\| `n` ", text, re.MULTILINE)) + (int(table[1]) if table else 0) == operators + 1
+
+
+def test_a_bar_ends_no_cell() -> None:
+    row = OperatorOutcome("n", "p", "", "", "p.v1", "1", "Failed", "failing", "a | b")
+    text = as_markdown(Plan((), (), (row,), (), difference(0), ()))
+    assert r"`failing: a \| b`" in text
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose commit has the workspace `old`, and whose work tree has `new` instead."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
+    (tmp_path / "old").mkdir()
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: quay, namespace: harbour}\n"
+    (tmp_path / "old/a.yaml").write_text(f"{namespace}---\n{group}", encoding="utf-8")
+    for arguments in (["init", "--quiet"], ["add", "-A"], ["commit", "--quiet", "-m", "one"]):
+        subprocess.run([*git, *arguments], cwd=tmp_path, check=True)
+    (tmp_path / "old").rename(tmp_path / "new")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, ["plan", *arguments, "--from", "git:HEAD"])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(("path", "says"), [("new", "+ Namespace/harbour: created"), ("old", "- Namespace/harbour: ")])
+def test_a_side_that_lacks_the_path_is_empty(path: str, says: str) -> None:
+    """A pull request that brings a workspace, and one that removes it."""
+    result = run(path, "--allow-empty", "-o", "markdown")
+    assert (result.exit_code, says in result.stdout) == (1, True), result.output
+
+
+@pytest.mark.usefixtures("repository")
+def test_without_the_option_it_is_a_mistake() -> None:
+    result = run("new")
+    assert (result.exit_code, "HEAD has no new" in result.stderr) == (3, True)
+    assert run("old").exit_code == 3
