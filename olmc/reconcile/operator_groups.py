@@ -3,7 +3,7 @@ R-OG-9, R-CSV-4 … R-CSV-13)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
@@ -69,8 +69,22 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     return cluster._replace(groups=groups, seeded=seeded)
 
 
+def platform_groups(
+    declared: Iterable[OperatorGroup], used: Container[str], options: Options
+) -> Iterator[OperatorGroup]:
+    """The groups that the cluster has already, for namespaces that are `used`; those that the workspace declares under
+    the same name go first, and a recorded cluster has the groups that it has."""
+    own = {(group.namespace, group.name) for group in declared}
+    for group in options.global_groups if options.state is None else ():
+        if group.namespace in used and group not in own:
+            yield OperatorGroup(_group_for_all({"name": group.name, "namespace": group.namespace}), None, ())
+
+
 def _global_group(namespace: str) -> KubernetesObject:
-    metadata = {"name": f"{namespace}-global", "namespace": namespace, "labels": managed_labels(True)}
+    return _group_for_all({"name": f"{namespace}-global", "namespace": namespace, "labels": managed_labels(True)})
+
+
+def _group_for_all(metadata: Mapping[str, Any]) -> KubernetesObject:
     return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": {}}
 
 
