@@ -194,16 +194,16 @@ def check(
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
       olmc check charts/operators               a Helm chart, with its own values
-      olmc check --entry prod-operators         what this Application, Kustomization or HelmRelease applies
+      olmc check --entry prod-operators         what this Application, Kustomization or so applies
       kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
 
     Compiles PATH (a workspace, a bundle, a file, or - for stdin; without PATH the current directory) and shows what
     every stage has to say, what the validators of opm and operator-sdk find in every bundle, and what else looks wrong.
-    In text and json, paths of files are relative to PATH, or begin with it if there are several; in the other formats
-    they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which stops the compilation, is shown
-    whatever is selected.
+    In text, paths of files are relative to the current directory; in json to PATH, or they begin with it if there are
+    several; in the other formats they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which
+    stops the compilation, is shown whatever is selected.
 
     A bundle by itself, or a folder with nothing but bundles of one package, is its author's. Of others' bundles what
     the validators warn of is a remark. Of a folder of bundles the newest version of each package is looked at.
@@ -254,7 +254,7 @@ def check(
             compilations.clear()
         for one in inputs:
             found = findings_of(one, may_be_empty=allow_empty)
-            done.append(found._replace(shown_as=shown_as(one.root, output, len(inputs))))
+            done.append(found._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs))))
         if before is not None:
             fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
             done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]

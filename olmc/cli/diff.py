@@ -285,9 +285,9 @@ def graph(
     report = Report()
     catalogs = catalogs_at(path, report)
     kept = apply_suppressions(path, report, read_config(path, Report())).kept
-    tell(kept, least=Severity.FAILURE)
+    tell(kept, path, least=Severity.FAILURE)
     # Of what only could be better, a graph is about the versions that it does not have.
-    tell(each for each in kept if is_about_dropped(each, package))
+    tell((each for each in kept if is_about_dropped(each, package)), path)
     if report.failed:
         ctx.exit(BAD_INPUT)
     if not catalogs:

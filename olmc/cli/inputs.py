@@ -69,7 +69,7 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
             raise click.BadParameter(f"{paths[0]} has no entry {name}. {near}", param_hint="--entry")
         changed_entries(meant, report)
         inputs.update(dict.fromkeys(Input(paths[0] / entry.path, release=entry.release) for entry in meant))
-    tell(tuple(report))
+    tell(tuple(report), paths[0])
     return list(inputs)
 
 

@@ -56,15 +56,15 @@ def plan(
     verbose: bool,
     **proposed: Any,
 ) -> None:
-    """Say what a change of the repository does to the cluster that has what FROM left in it.
+    """Say what a change does to the cluster.
 
-    PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
+    It is a cluster that has what FROM left in it. PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
     order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
     what gets stuck; what becomes of operators, permissions and CRDs, what breaks first; and what a person has to do.
 
     \b
     Examples:
-      olmc plan                                    what these changes do to a cluster that has the last commit
+      olmc plan                                    what these changes do to the cluster of HEAD
       olmc plan clusters/prod --from git:main      what this branch does, once it is merged
       olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
       olmc plan --from git:v1 -o markdown          a comment for a pull request
@@ -90,7 +90,11 @@ def plan(
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
-        tell(after.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
+        tell(
+            after.diagnostics,
+            None if inputs[0].is_staged else inputs[0].root,
+            least=Severity.WARNING if verbose else Severity.ERROR,
+        )
         tell_idle(ctx, given_of([after]), PROPOSED)
         if after.failed or after.settled is None or after.workspace is None:
             ctx.exit(BAD_INPUT)
