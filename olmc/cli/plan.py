@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
 from olmc.cli.options import (
     PROPOSED,
     GivenPath,
@@ -25,6 +25,7 @@ from olmc.cli.options import (
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
+from olmc.output.places import seen_from
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
@@ -58,9 +59,10 @@ def plan(
 ) -> None:
     """Say what a change does to the cluster.
 
-    It is a cluster that has what FROM left in it. PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
-    order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
-    what gets stuck; what becomes of operators, permissions and CRDs, what breaks first; and what a person has to do.
+    It is a cluster that has what FROM left in it. PATH is a workspace, FROM the state that its cluster is in: by
+    default git:HEAD, the last commit of PATH. In the order in which it happens: what the GitOps tool applies, prunes
+    and deletes; which InstallPlans OLM makes of it, and what gets stuck; what becomes of operators, permissions and
+    CRDs, what breaks first; and what a person has to do.
 
     \b
     Examples:
@@ -90,11 +92,8 @@ def plan(
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
-        tell(
-            after.diagnostics,
-            None if inputs[0].is_staged else inputs[0].root,
-            least=Severity.WARNING if verbose else Severity.ERROR,
-        )
+        root = None if inputs[0].is_staged else inputs[0].root
+        tell(after.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([after]), PROPOSED)
         if after.failed or after.settled is None or after.workspace is None:
             ctx.exit(BAD_INPUT)
@@ -105,7 +104,10 @@ def plan(
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)
         applied = applied_changes(options.state, after.workspace.manifests, after.options)
-        found = plan_of(options.state, applied, after.settled, difference, after.diagnostics)
+        diagnostics = after.diagnostics
+        if output == "text":
+            diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
+        found = plan_of(options.state, applied, after.settled, difference, diagnostics)
     if output == "text":
         click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
     else:

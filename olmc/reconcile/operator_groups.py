@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Report, Source
 from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import managed_labels
+from olmc.olm.profiles.data import profile_of
 from olmc.yaml import locate
 
 
@@ -77,7 +78,9 @@ def platform_groups(
     own = {(group.namespace, group.name) for group in declared}
     for group in options.global_groups if options.state is None else ():
         if group.namespace in used and group not in own:
-            yield OperatorGroup(_group_for_all({"name": group.name, "namespace": group.namespace}), None, ())
+            obj = _group_for_all({"name": group.name, "namespace": group.namespace})
+            stored = stored_group(Manifest(obj, Source("", "")), profile_of(options.olm_version), Report())
+            yield OperatorGroup(stored, None, ())
 
 
 def _global_group(namespace: str) -> KubernetesObject:
