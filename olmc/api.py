@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,15 @@ from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Works
 from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
 from olmc.reconcile.diagnose import diagnose
 from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
+from olmc.render.components import refused_objects
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.render.context import Pass
+    from olmc.render.passes import Rewrite
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()
@@ -227,16 +230,19 @@ def _compilation(
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
-    changes: tuple[Any, ...] = ()
+    further: Sequence[Pass] = ()
+    rewrite: Rewrite | None = None
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, installs = stage.settled, stage.operators, stage.installs
-        changes = (stage.further, stage.rewrite)
+        further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     diagnose(settled, bundles, options, report)
-    objects = () if report.failed else render(settled.cluster, options, report, *changes)
+    if options.purpose == "review" and workspace is not None:
+        further = (*further, refused_objects(workspace.inputs))
+    objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
     if report.failed:  # in the objects themselves
         objects = ()
     lacking: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
 from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
-from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions
+from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions, publishing
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -63,6 +63,12 @@ LINTS: tuple[Lint, ...] = (
     objects.lost_keys,
     objects.missing_accounts,
     permissions.dangerous,
+    publishing.openshift_releases,
+    publishing.names,
+    publishing.pruned_graphs,
+    publishing.served_versions,
+    publishing.workloads,
+    publishing.token_secrets,
     objects.sizes,
     objects.waves,
     objects.not_installable,
@@ -142,7 +148,7 @@ def check_directory(
     is_author = is_of_author(workspace) if scope.author is None else scope.author
     graphs = Report()  # of all versions
     check_update_graphs(root, workspace, indexing, graphs)
-    workspace = without_bundles(workspace, older)
+    whole, workspace = workspace, without_bundles(workspace, older)
     of_compiler = (*compiled.diagnostics, *compiled.suppressed)
     report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
     apart = {bundle.directory for bundle in older}
@@ -151,7 +157,7 @@ def check_directory(
         check_content(catalog, report)
     report.found.extend(graphs.found)
     effective = options_from(config, options, given)
-    lint(LintSubject(workspace, compiled.settled, effective), report)
+    lint(LintSubject(workspace, compiled.settled, effective, whole), report)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])

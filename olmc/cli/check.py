@@ -194,7 +194,7 @@ def check(
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
       olmc check charts/operators               a Helm chart, with its own values
-      olmc check --entry prod-operators         what this Application, Kustomization or so applies
+      olmc check --entry prod-operators         what an Application, Kustomization or HelmRelease has
       kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25

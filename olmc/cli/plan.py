@@ -57,19 +57,18 @@ def plan(
     verbose: bool,
     **proposed: Any,
 ) -> None:
-    """Say what a change does to the cluster.
+    """Say what a change will do to your cluster, step by step.
 
-    It is a cluster that has what FROM left in it. PATH is a workspace, FROM the state that its cluster is in: by
-    default git:HEAD, the last commit of PATH. In the order in which it happens: what the GitOps tool applies, prunes
-    and deletes; which InstallPlans OLM makes of it, and what gets stuck; what becomes of operators, permissions and
-    CRDs, what breaks first; and what a person has to do.
+    PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
+    order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
+    what gets stuck; what becomes of operators, permissions and CRDs, what breaks first; and what a person has to do.
 
     \b
     Examples:
-      olmc plan                                    what these changes do to the cluster of HEAD
-      olmc plan clusters/prod --from git:main      what this branch does, once it is merged
-      olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
-      olmc plan --from git:v1 -o markdown          a comment for a pull request
+      olmc plan                                 what is not committed, on top of what is
+      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from git:v1 -o markdown       a comment for a pull request
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """

@@ -172,7 +172,7 @@ def _picture(subscription: Subscribed) -> str:
     if channel not in subscription.package.channels:
         return ""
     graph = upgrade_graph(subscription.package, [channel])
-    svg = as_svg(graph, channel_rows(graph), subscription.catalog)
+    svg = as_svg(graph, channel_rows(graph), subscription.catalog, is_narrow=True)
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -184,7 +184,14 @@ def _matrices(difference: Difference) -> Iterator[Matrix]:
 
 def _readable(matrix: Matrix) -> dict[str, Any]:
     where = {EVERYWHERE: "in the whole cluster", WHERE_BOUND: "where the role is bound"}
-    rows = [{"resource": clean(row.resource), "name": clean(row.name), "cells": row.cells} for row in matrix.rows]
+    rows = [
+        {
+            "resource": clean(row.resource),
+            "name": clean(row.name),
+            "cells": list(zip(row.cells, row.levels, strict=True)),
+        }
+        for row in matrix.rows
+    ]
     return {
         "subject": clean(str(matrix.subject)),
         "scope": where.get(matrix.scope, f"in namespace {clean(matrix.scope)}"),

@@ -7,7 +7,7 @@ credentials, no git, no plugins, and for so long only. What it would have to fet
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,10 +17,10 @@ from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.tools import Output, relative_to, run
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of
+from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest
-from olmc.yaml import read
+from olmc.yaml import Document, read
 
 if TYPE_CHECKING:
     from olmc.load.policies import Installed
@@ -34,11 +34,12 @@ _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
 
 class Build(NamedTuple):
     """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
-    it install, which is among the manifests."""
+    it install, which is among the manifests; `refused` are Subscriptions that the API server does not take."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
     installed: Installed | None = None
+    refused: tuple[Manifest, ...] = ()
 
 
 def build(root: Path, kustomization: Path, report: Report) -> Build:
@@ -64,12 +65,23 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
         report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
         return Build((), paths)
     documents = read(shown, output.text, report)
-    manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
-    placed = tuple(_Origins(root, tree).placed(manifests))
+    documents = [document._replace(source=Source(shown, "")) for document in documents]
+    sound = tuple(manifests_in(documents, report))
+    refused = tuple(_refused(documents, sound))
+    placed = tuple(_Origins(root, tree).placed(sound))
     if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
-        return Build(placed, paths)
+        return Build(placed, paths, refused=refused)
     installed = _installed_by_policies(placed, root, tree, report)
-    return Build((*placed, *installed.manifests), paths, installed)
+    return Build((*placed, *installed.manifests), paths, installed, refused)
+
+
+def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterator[Manifest]:
+    """The Subscriptions of a build that are not among the sound ones: a GitOps tool asks for them all the same."""
+    known = {object_key(manifest.object) for manifest in sound}
+    for manifest in manifests_in(documents, Report(), judged=False):
+        key = object_key(manifest.object)
+        if (key.group, key.kind) == (OLM_GROUP, "Subscription") and key not in known:
+            yield manifest
 
 
 def _build_folder(tool: list[str], folder: Path) -> Output:

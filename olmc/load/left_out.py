@@ -21,7 +21,18 @@ from olmc.load.project import compiled_part
 from olmc.load.vendored import is_vendored
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, mapping, object_key
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Inputs, LeftObject, LeftOut, Manifest, Reason, Unseen, Unused
+from olmc.model.workspace import (
+    GENERATED,
+    IMPORTED,
+    SCAFFOLDED,
+    Inputs,
+    LeftObject,
+    LeftOut,
+    Manifest,
+    Reason,
+    Unseen,
+    Unused,
+)
 from olmc.yaml import locate, read
 from olmc.yaml.events import documents_in, head_of, plain_keys
 
@@ -178,13 +189,16 @@ def _with_bundle_reason(left: LeftOut) -> LeftOut:
 def _reason_by_header(text: str) -> Reason:
     if text.startswith(GENERATED):
         return Reason.RENDERED
+    if text.startswith(IMPORTED):
+        return Reason.STATE
     return Reason.SCAFFOLDED if text.startswith(SCAFFOLDED) else Reason.OTHER
 
 
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
     """What is left out of files that are read for something else, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
-    for entry in unused:
+    # What is refused is told as that, and a review shows it.
+    for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
         if entry.manifest.source.path.endswith(SUFFIXES):
             grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)
     for (_, reason), manifests in grouped.items():

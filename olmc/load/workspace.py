@@ -182,6 +182,7 @@ def _build(root: Path, kustomization: Path, reading: FoundFiles, report: Report)
 
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
+    reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
     reading.built.update(dict.fromkeys(built.files))
     reading.policies.extend([built.installed] if built.installed is not None else [])
 

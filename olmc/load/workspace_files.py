@@ -15,7 +15,7 @@ from olmc.load.files import Folder, read_text
 from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.model.diagnostics import Location, Report
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Manifest, Reason, Unused
+from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED, Bundle, Manifest, Reason, Unused
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def add_catalog_files(root: Path, folder: Folder, reading: FoundFiles, report: R
 
 def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
-    if text.startswith((GENERATED, SCAFFOLDED)):
+    if text.startswith((GENERATED, SCAFFOLDED, IMPORTED)):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()

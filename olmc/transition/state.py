@@ -21,9 +21,8 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         stored = cluster.objects.get(key) if (key.group, key.kind) == ("", "Secret") else None
         place = entry.provenance.place
         known[key] = Manifest((stored or entry).object, place.source if place is not None else Source("", ""))
-    return ClusterState(
-        with_aggregated_rules(known), {object_key(manifest.object): manifest.object for manifest in applied}
-    )
+    by_key = {object_key(manifest.object): manifest.object for manifest in applied}
+    return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key))
 
 
 def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:

@@ -264,7 +264,7 @@ def test_mistakes_in_the_list_olmc138(catalog: str, place: str, says: str, tmp_p
 def test_until_then_the_command_is_named(workspace: Path) -> None:
     result = run("check", workspace / "base")
     assert result.exit_code == 1
-    assert "nothing here says what catalog redhat-operators in openshift-marketplace is: what these Su" in result.output
-    assert "Run `olmc init workspace --openshift RELEASE`, which notes in olmc.yaml that the cluster has it; then " in (
-        result.output
-    )
+    assert "nothing here says what catalog redhat-operators in openshift-marketplace is" in result.output
+    way_out = f"`olmc init workspace --openshift RELEASE {workspace / 'base'}`, which notes in olmc.yaml that the cluster"
+    assert way_out in result.output
+

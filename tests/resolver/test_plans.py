@@ -21,7 +21,8 @@ KEYS = {
     "id", "why", "catalog", "catalogs", "subs", "installed", "groups", "more", "manifests", "options", "expect",
 }  # fmt: skip
 EXPECTATIONS = {
-    "plans", "settled", "states", "reason", "message", "steps", "alongside", "failed", "codes", "says", "objects", "absent",
+    "plans", "settled", "states", "reason", "message", "steps", "alongside", "failed", "codes", "says", "objects",
+    "absent",
 }  # fmt: skip
 ALONGSIDE = "operatorframework.io/installed-alongside-"
 
