@@ -47,6 +47,8 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/render.py --olmc $(OLMC)
 	@$(BIN)/python bench/diff.py --olmc $(OLMC)
 	@$(BIN)/python bench/graph.py --olmc $(OLMC)
+	@$(BIN)/python bench/plan.py --olmc $(OLMC)
+	@$(BIN)/python bench/growth.py --olmc $(OLMC)
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
 

@@ -22,7 +22,9 @@ from olmc.cli.options import (
     tell_idle,
     with_proposed,
 )
+from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
+from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
 from olmc.output.places import seen_from
@@ -44,6 +46,9 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
     help="Exit 1 if a change is this grave, or graver.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
+@click.option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time.")
+@click.option("--at", type=click.IntRange(0), metavar="INDEX", help="Of these the one with this number, from 0.")
+@move_options
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -55,6 +60,11 @@ def plan(
     olm_version: str,
     fail_on: str,
     verbose: bool,
+    walk: bool,
+    at: int | None,
+    to: str,
+    to_kube: str,
+    to_catalogs: tuple[str, ...],
     **proposed: Any,
 ) -> None:
     """Say what a change will do to your cluster, step by step.
@@ -69,13 +79,17 @@ def plan(
       olmc plan clusters/prod --from git:main   what this branch does once it is merged
       olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
       olmc plan --from git:v1 -o markdown       a comment for a pull request
+      olmc plan --to ocp-4.19                   what an upgrade of the cluster itself breaks
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
     inputs = inputs_of(ctx, paths, entries)
     if len(inputs) > 1:
         raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
+    move = checked_move(to, to_kube, to_catalogs)
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    if move.is_asked:
+        ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
 
@@ -88,6 +102,10 @@ def plan(
     assert options.state is not None
     names = " and ".join(proposed["from_"])
     before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+
+    def compile_once(changed: Options) -> Compilation:
+        return _compiled(inputs[0], changed, given | {"approve", "delete"} if changed is not options else given)
+
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
@@ -98,7 +116,7 @@ def plan(
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [after.settled.cluster])
         difference = compare(before, _side(paths, after))
-        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans):
+        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans.values()):
             approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)
@@ -107,13 +125,41 @@ def plan(
         if output == "text":
             diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
         found = plan_of(options.state, applied, after.settled, difference, diagnostics)
-    if output == "text":
+        found = found._replace(drift=drift_in(options.state, options, compile_once))
+        hops = list(walk_hops(found, after, options, compile_once)) if walk or at is not None else []
+    if hops:
+        print_hops(hops, at, output, verbose=verbose)
+    elif output == "text":
         click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
     else:
         click.echo({"markdown": outputs.as_markdown, "json": outputs.as_json}[output](found), nl=False)
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
-    some = fail_on == "any" and not found.is_empty
+    some = fail_on == "any" and not (found.is_empty and not found.drift)
     ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def _moved(
+    ctx: click.Context, one: Input, move: PlatformTarget, output: str, verbose: bool, proposed: dict[str, Any],
+    given: frozenset[str], approve: tuple[str, ...], olm_version: str,
+) -> int:  # fmt: skip
+    """Print the plan for the cluster's own move, and give the exit code."""
+    from olmc.plan import platform_outputs
+
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    with progress() as doing:
+        doing(f"compiling {one.root}")
+        done = _compiled(one, before_the_move(options, move, given, one.root), given)
+        tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
+        tell_idle(ctx, given_of([done]), PROPOSED)
+        if done.failed or done.settled is None or done.workspace is None:
+            ctx.exit(BAD_INPUT)
+        planned = plan_move(done, move)
+    if output == "text":
+        click.echo(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False)
+    else:
+        formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
+        click.echo(formats[output](planned), nl=False)
+    return DONE if planned.is_clean else FINDINGS
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

@@ -77,7 +77,7 @@ def review(
     return Review(
         done,
         (*done.objects, *asked.objects),
-        settled.cluster._replace(csvs={**settled.cluster.csvs, **more}),
+        settled.cluster._replace(csvs=settled.cluster.csvs.updated(more)),
         tuple(assumed),
         {name: each.why for name, each in csvs.items()},
         (*wanted.unknown, *(f"permissions of {text}" for text in asked.unreadable)),

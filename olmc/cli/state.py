@@ -43,7 +43,8 @@ def state_from(names: Sequence[str], beside: str, options: Options, given: froze
         text = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
         raise click.BadParameter(text, param_hint="--from")
     applied = {**git.state.applied, **held.state.applied}
-    return NamedState(ClusterState(held.state.objects, applied, git.state.tracked), held.served)
+    expected = git.state.objects if git is not held else held.state.expected
+    return NamedState(ClusterState(held.state.objects, applied, git.state.tracked, expected), held.served)
 
 
 def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> NamedState:

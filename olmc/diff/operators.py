@@ -83,7 +83,7 @@ def operators(objects: Iterable[KubernetesObject]) -> dict[NamespacedName, DiffO
     """The CSVs among objects that are no copies, by namespace and name."""
     by_name = {}
     for obj in objects:
-        if object_key(obj)[:2] == (OLM_GROUP, CSV) and not is_copy(obj):
+        if obj.get("kind") == CSV and object_key(obj).group == OLM_GROUP and not is_copy(obj):
             namespace = text(metadata_of(obj).get("namespace"))
             operator = DiffOperator(namespace, _package_of(obj), obj)
             by_name[NamespacedName(namespace, operator.name)] = operator

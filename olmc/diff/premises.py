@@ -124,7 +124,7 @@ def _waits(compilation: SettledCompilation) -> bool:
     assert compilation.settled is not None
     cluster = compilation.settled.cluster
     return any(member.phase != "Succeeded" for member in cluster.members.values()) or any(
-        plan.phase == "Failed" for plan in cluster.plans
+        plan.phase == "Failed" for plan in cluster.plans.values()
     )
 
 
@@ -132,7 +132,9 @@ def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[
     """The kinds that operators require or bring objects of, and that nothing serves."""
     assert compilation.settled is not None
     cluster, options = compilation.settled.cluster, compilation.options
-    steps = [(step.gvk, step.object) for plan in cluster.plans for step in plan.steps if plan.phase == "Failed"]
+    steps = [
+        (step.gvk, step.object) for plan in cluster.plans.values() for step in plan.steps if plan.phase == "Failed"
+    ]
     if bundle is not None:
         steps += [(gvk_of(obj), obj) for obj in bundle.objects]
     brought = [obj for api, obj in steps if api.kind == CRD_KIND]

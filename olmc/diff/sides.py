@@ -70,7 +70,7 @@ class Side(NamedTuple):
         """The namespace that a bundle by itself is installed in, "" for anything else."""
         settled, bundle = self.settled, self.bundle
         groups = settled.cluster.groups if settled is not None and bundle is not None else ()
-        return groups[0].namespace if groups else ""
+        return next((name.namespace for name in groups), "")
 
     @property
     def kube_version(self) -> str:
@@ -140,7 +140,7 @@ def read_sides(
 
 def _waits(side: Side) -> bool:
     """Whether a plan of a side waits for somebody."""
-    return side.settled is not None and any(plan.phase == APPROVAL for plan in side.settled.cluster.plans)
+    return side.settled is not None and any(plan.phase == APPROVAL for plan in side.settled.cluster.plans.values())
 
 
 def _approved(source: _Source, side: Side, compile_folder: CompileUnder, shared: _Shared) -> Side:

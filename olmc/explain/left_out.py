@@ -96,7 +96,7 @@ def _csvs(cluster: Cluster) -> Iterator[str]:
 
 def _subscriptions(cluster: Cluster) -> Iterator[str]:
     """The Subscriptions that have installed nothing, and why, if it is that nobody has approved it."""
-    plans = (plan for plan in cluster.plans if plan.phase == "RequiresApproval" and plan.csvs)
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
     waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
     for name, subscription in sorted(cluster.subscriptions.items()):
         if any(
@@ -245,7 +245,7 @@ def uninstalled(workspace: Workspace, settled: SettledCluster) -> Iterator[Unuse
     if not workspace.manifests or any(each.object["apiVersion"] == _V2ALPHA1 for each in workspace.manifests):
         return
     cluster = settled.cluster
-    arrived = {csv for plan in cluster.plans for csv in plan.csvs} | {each.name for each in cluster.retired}
+    arrived = {csv for plan in cluster.plans.values() for csv in plan.csvs} | {each.name for each in cluster.retired}
     arrived |= {each.name for each in (*settled.beginning.csvs, *cluster.csvs)}
     written, implied = (_listed(each) for each in _catalogs(workspace))
     wanted = {bundle.package for name, bundle in workspace.bundles.items() if name in arrived}

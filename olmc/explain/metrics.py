@@ -82,7 +82,7 @@ def _subscription_labels(subscription: Subscription, *, legacy: bool) -> Labels:
 
 def _kept_plans(cluster: Cluster) -> int:
     """R-CAT-606."""
-    return sum(len(cluster.kept_plans(namespace)) for namespace in {plan.namespace for plan in cluster.plans})
+    return sum(len(cluster.kept_plans(namespace)) for namespace in {plan.namespace for plan in cluster.plans.values()})
 
 
 def _changes(name: NamespacedName, settled: SettledCluster) -> int:

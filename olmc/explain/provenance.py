@@ -44,7 +44,7 @@ def deeper(lines: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:
 def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:
     """The InstallPlan that a Subscription refers to."""
     key = (subscription.name.namespace, subscription.plan)
-    return next((plan for plan in cluster.plans if (plan.namespace, plan.name) == key), None)
+    return next((plan for plan in cluster.plans.values() if (plan.namespace, plan.name) == key), None)
 
 
 def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
@@ -221,7 +221,7 @@ def asked_for(
     for old in cluster.retired:
         if (old.namespace, old.name) == (namespace, csv.replaces):
             yield ExplanationLine(0, f"it replaced {old.name}")
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         if plan.namespace == namespace and csv.name in plan.csvs and plan.executed:
             yield ExplanationLine(0, f"InstallPlan {plan.name} ({plan.approval}) installed it")
     for reason in _reasons(csv, settled):
@@ -294,7 +294,7 @@ def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> NamespacedName | 
     place = found.provenance.place
     if place is None or found.provenance.origin is not Origin.OPERATOR_GROUP:
         return None
-    return next((namespaced_name(group) for group in cluster.groups if group.source == place.source), None)
+    return next((namespaced_name(group) for group in cluster.groups.values() if group.source == place.source), None)
 
 
 def _place_of_group(name: NamespacedName, cluster: Cluster) -> Location | None:
@@ -303,7 +303,7 @@ def _place_of_group(name: NamespacedName, cluster: Cluster) -> Location | None:
 
 def _behind_plan(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
     cluster = settled.cluster
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         if (plan.namespace, plan.name) == name:
             yield ExplanationLine(0, f"it installs {', '.join(plan.csvs)} ({plan.approval}, {plan.phase})")
             for owner in plan.owners:
@@ -324,7 +324,7 @@ def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Itera
         yield from of_held_upgrade(held)
     if subscription.generated_by:
         made_by = NamespacedName(name.namespace, subscription.generated_by)
-        plan = next((each for each in cluster.plans if (each.namespace, each.name) == made_by), None)
+        plan = next((each for each in cluster.plans.values() if (each.namespace, each.name) == made_by), None)
         yield ExplanationLine(
             0, f"InstallPlan {subscription.generated_by} made it, for an operator that needs the package"
         )

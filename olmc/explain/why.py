@@ -108,7 +108,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
     if key.kind == CSV_KIND and name in cluster.members:
         yield from of_csv(cluster.members[name], cluster)
         yield from of_stop(name, settled)
-        for plan in cluster.plans if not cluster.members[name].succeeded else ():
+        for plan in cluster.plans.values() if not cluster.members[name].succeeded else ():
             if plan.phase == "Failed" and plan.namespace == name.namespace and name.name in plan.csvs:
                 yield from of_plan(plan)
     elif key.kind == "Subscription" and name in cluster.subscriptions:
@@ -121,7 +121,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
             )
             yield from deeper(of_csv(installed, cluster))
     elif key.kind == "InstallPlan":
-        for plan in cluster.plans:
+        for plan in cluster.plans.values():
             if (plan.namespace, plan.name) == name and plan.given is None:
                 yield from of_plan(plan)
     elif key.kind == "OperatorGroup":
@@ -132,7 +132,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
 
 def _waits(key: ObjectKey, cluster: Cluster) -> bool:
     """Whether all that an object lacks is that somebody approves."""
-    plans = [plan for plan in cluster.plans if plan.namespace == key.namespace]
+    plans = [plan for plan in cluster.plans.values() if plan.namespace == key.namespace]
     if key.kind == "Subscription":
         subscription = cluster.subscriptions.get(NamespacedName(key.namespace, key.name))
         plans = [plan for plan in plans if subscription is not None and plan.name == subscription.plan]

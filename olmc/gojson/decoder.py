@@ -249,10 +249,14 @@ def _overlay(earlier: Any, later: Any, go_type: str) -> Any:
     return later
 
 
-def unmarshal(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError for a text that is none, which one nested too deep to be read counts as."""
+def unmarshal(text: str | bytes, *, exact: bool = False) -> Any:
+    """The value of a JSON text; ValueError for a text that is none, which one nested too deep to be read counts as.
+
+    With `exact` numbers are the texts that stand there, as json.RawMessage keeps them: 4.10 is not 4.1.
+    """
+    kept = str if exact else None
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=kept, parse_int=kept)
     except RecursionError:
         raise ValueError("exceeded max depth") from None
 

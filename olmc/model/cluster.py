@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.diagnostics import Cause, Source
+from olmc.model.indexed import ByKind, ByNamespace, by_namespace
 from olmc.model.objects import (
     GVK,
     CatalogKey,
     KubernetesObject,
     ObjectKey,
-    Rendered,
     as_text,
     labels_of,
     name_of,
@@ -263,15 +263,15 @@ class Cluster(NamedTuple):
 
     profile: Profile
     namespaces: Mapping[str, Mapping[str, str]]
-    groups: tuple[OperatorGroup, ...]
-    objects: Mapping[ObjectKey, Rendered]
-    csvs: Mapping[NamespacedName, Csv]
-    subscriptions: Mapping[NamespacedName, Subscription]
+    groups: ByNamespace[OperatorGroup]
+    objects: ByKind
+    csvs: ByNamespace[Csv]
+    subscriptions: ByNamespace[Subscription]
     catalogs: Mapping[CatalogKey, CatalogSource]
-    plans: tuple[InstallPlan, ...] = ()
+    plans: ByNamespace[InstallPlan] = by_namespace({})
     seeded: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
     approved: tuple[InstallPlan, ...] = ()
-    members: Mapping[NamespacedName, CsvState] = MappingProxyType({})
+    members: ByNamespace[CsvState] = by_namespace({})
     provided: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
     adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
     served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
@@ -282,21 +282,20 @@ class Cluster(NamedTuple):
 
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""
-        return tuple(group for group in self.groups if group.namespace == namespace)
+        return tuple(self.groups.within(namespace).values())
 
     def csvs_in(self, namespace: str) -> tuple[Csv, ...]:
         """The real CSVs of a namespace, by name: not those that count as copies (R-COPY-1, R-CAT-503)."""
-        here = (csv for name, csv in sorted(self.csvs.items()) if name.namespace == namespace)
+        here = (csv for _, csv in sorted(self.csvs.within(namespace).items()))
         return tuple(csv for csv in here if not csv.counts_as_copy)
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
         # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from
         # theirs.
-        plans = [plan for plan in self.plans if plan.namespace == namespace]
-        return sorted(plans, key=lambda plan: plan.generation)[-MAX_PLANS:]
+        return sorted(self.plans.within(namespace).values(), key=lambda plan: plan.generation)[-MAX_PLANS:]
 
 
-def namespaced_name(csv: Csv | OperatorGroup) -> NamespacedName:
-    """The namespace and name of a CSV or an OperatorGroup."""
-    return NamespacedName(csv.namespace, csv.name)
+def namespaced_name(it: Csv | OperatorGroup | InstallPlan) -> NamespacedName:
+    """The namespace and name of a CSV, an OperatorGroup or an InstallPlan."""
+    return NamespacedName(it.namespace, it.name)

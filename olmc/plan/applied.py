@@ -12,7 +12,7 @@ from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 from olmc.olm.profiles.data import profile_of
 from olmc.transition.applying import apply, pruned
-from olmc.transition.deletion import delete
+from olmc.transition.deletion import cascade, deletion_index
 from olmc.transition.succeed import named
 
 Action = Literal["create", "change", "prune", "delete"]
@@ -38,18 +38,19 @@ def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options:
     after = apply(state, manifests)
     changes = list(_written(state.objects, after.objects, manifests))
     profile = profile_of(options.olm_version)
-    remaining: Mapping[ObjectKey, Manifest] = after.objects
-    gone: list[tuple[Action, ObjectKey]] = []
+    actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
-        gone += (("prune", key) for key in pruned(after, manifests))
-    gone += (("delete", key) for text in options.delete for key in named(text, remaining))
-    for action, key in gone:
-        if key not in remaining:
+        actions += (("prune", key) for key in pruned(after, manifests))
+    actions += (("delete", key) for text in options.delete for key in named(text, after.objects))
+    if not actions:
+        return tuple(changes)
+    index, gone = deletion_index(after.objects), dict[ObjectKey, None]()
+    for action, key in actions:
+        if key in gone:
             continue
-        left = delete(remaining, [key], profile)
-        along = tuple(sorted(other for other in remaining if other not in left and other != key))
-        changes.append(AppliedChange(action, key, along=along))
-        remaining = left
+        lost = cascade(index, [key], gone, profile)
+        changes.append(AppliedChange(action, key, along=tuple(sorted(other for other in lost if other != key))))
+        gone |= lost
     return tuple(changes)
 
 

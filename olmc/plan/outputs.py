@@ -16,6 +16,7 @@ from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
 from olmc.output.unicode import clean, json_text
 from olmc.plan.applied import Action, AppliedChange
+from olmc.plan.drift_outputs import drift_data, drift_lines
 from olmc.plan.plan import OperatorOutcome, Plan, PlannedInstall
 
 FORMAT_VERSION = 1
@@ -24,6 +25,7 @@ FORMAT_VERSION = 1
 _SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
 _WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
 _HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What is left to do")
+_DRIFT = "Drift: where the cluster is not what is expected before anything happens"
 _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
 
@@ -40,6 +42,9 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
         if body:
             most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
             lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body, most)]
+    if plan.drift:
+        body = [f"  {line}" for line in drift_lines(plan.drift, verbose=verbose)]
+        lines += ["", paint(_DRIFT, "bold"), *_cut(body, len(body) if verbose else _LINES[0])]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -154,6 +159,8 @@ def as_markdown(plan: Plan) -> str:
             if task.command:
                 lines += ["", f"  {code(task.command)}", ""]
         lines.append("")
+    if plan.drift:
+        lines += [f"**{_DRIFT}**", "", *(f"- {code(line)}" for line in drift_lines(plan.drift)), ""]
     text = "\n".join(lines) + "\n"
     return text + (difference_markdown(plan.difference) if plan.difference.changes else "")
 
@@ -188,6 +195,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "problems": [{"code": problem.code, "text": problem.message} for problem in plan.problems],
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
+        **({"drift": drift_data(plan.drift)} if plan.drift else {}),
     }
 
 

@@ -16,6 +16,7 @@ from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.objects import name_of, spec_of, text
 from olmc.model.state import ClusterState
 from olmc.plan.applied import AppliedChange
+from olmc.plan.drift import DriftedObject
 from olmc.reconcile.loop import SettledCluster
 
 STAYS = "stays"
@@ -71,7 +72,10 @@ class Task(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do."""
+    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do.
+
+    `drift`: where the cluster that it begins with is not what is expected of it.
+    """
 
     applied: tuple[AppliedChange, ...]
     installs: tuple[PlannedInstall, ...]
@@ -79,6 +83,7 @@ class Plan(NamedTuple):
     problems: tuple[Diagnostic, ...]
     difference: Difference
     tasks: tuple[Task, ...]
+    drift: tuple[DriftedObject, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -100,7 +105,7 @@ def plan_of(
 def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedInstall]:
     known = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "InstallPlan"}
     there = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "ClusterServiceVersion"}
-    for plan in settled.cluster.plans:
+    for plan in settled.cluster.plans.values():
         if NamespacedName(plan.namespace, plan.name) in known and not plan.resumed:
             continue
         yield _install(plan, there)

@@ -18,6 +18,7 @@ from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (
+    APIEXTENSIONS,
     CRD_KIND,
     KubernetesObject,
     Origin,
@@ -137,7 +138,7 @@ def apply_step(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin: Origin) -> Cluster:
     place = Place(step.source) if step.source else None
     rendered = Rendered(obj, Provenance(place, "install_plan", rule, origin))
-    return cluster._replace(objects={**cluster.objects, object_key(obj): rendered})
+    return cluster._replace(objects=cluster.objects.updated({object_key(obj): rendered}))
 
 
 def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -155,7 +156,7 @@ def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     obj = prune_unsupported(default_csv(step.object), cluster.profile)
     labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
-    return cluster._replace(csvs={**cluster.csvs, name: Csv(obj, step.source)})
+    return cluster._replace(csvs=cluster.csvs.updated({name: Csv(obj, step.source)}))
 
 
 def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -166,7 +167,7 @@ def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Clus
     metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
     metadata["annotations"] = {"olm.generated-by": target.plan}
     subscription = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
-    return cluster._replace(subscriptions={**cluster.subscriptions, name: subscription})
+    return cluster._replace(subscriptions=cluster.subscriptions.updated({name: subscription}))
 
 
 def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
@@ -184,7 +185,8 @@ def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
     """What the cluster knows about kinds."""
-    return rest_mapper((rendered.object for rendered in cluster.objects.values()), options.api_resources)
+    crds = cluster.objects.within((APIEXTENSIONS, CRD_KIND)).values()
+    return rest_mapper((rendered.object for rendered in crds), options.api_resources)
 
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:

@@ -170,7 +170,7 @@ def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Itera
     if new.conversion.get("strategy") == "Webhook":
         return
     group, kind = new.group, new.kind
-    objects = [rendered.object for key, rendered in sorted(cluster.objects.items()) if key[:2] == (group, kind)]
+    objects = [rendered.object for _, rendered in sorted(cluster.objects.within((group, kind)).items())]
     if not objects:
         return
     from olmc.kube.api_validation.schema_values import violations  # few CRDs have instances

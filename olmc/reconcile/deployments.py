@@ -132,7 +132,7 @@ def _subscription(cluster: Cluster, csv: Csv, replaced: bool) -> Subscription | 
     names = [csv.name]
     if replaced:
         names += [newer.name for newer in cluster.csvs_in(home) if csv.name in predecessors(newer, cluster.csvs)]
-    subscriptions = [s for s in cluster.subscriptions.values() if s.name.namespace == home]
+    subscriptions = cluster.subscriptions.within(home).values()
     installed = next((s for s in subscriptions if s.installed in names), None)
     # While phases are worked out, the status that names the CSV as installed is still to be written (R-CAT-505).
     return installed or next((s for s in subscriptions if s.current == csv.name), None)
@@ -335,11 +335,12 @@ def _hash_beside(
 def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[CsvState]) -> KubernetesObject | None:
     """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
 
-    `members` are those others, and what became of them. Of theirs only what stays as it was is told (observed-49).
+    `members` are the CSVs of the namespace, and what became of them. Of theirs only what stays as it was is told
+    (observed-49).
     """
     for member in members:
         installation = member.installation
-        if member.csv.namespace == csv.namespace and member.csv.name != csv.name and installation is not None:
+        if member.csv.name != csv.name and installation is not None:
             # Enough to judge an update by: of a Deployment that exists only the selector can't change (observed-49).
             for deployment in member.csv.deployments[: installation.deployments]:
                 if deployment.name == name:

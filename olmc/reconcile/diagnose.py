@@ -76,7 +76,7 @@ def _version(cluster: Cluster) -> Iterator[Diagnostic]:
 
 def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
     by_namespace: dict[str, list[OperatorGroup]] = {}
-    for group in cluster.groups:
+    for group in cluster.groups.values():
         by_namespace.setdefault(group.namespace, []).append(group)
         if group.problem:
             hint = (
@@ -97,7 +97,7 @@ def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
                 else:
                     yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
     for namespace, groups in by_namespace.items():
-        if len(groups) == 1 and any(name.namespace == namespace for name in cluster.subscriptions):
+        if len(groups) == 1 and cluster.subscriptions.within(namespace):
             yield from _bad_duration(groups[0])
         if len(groups) > 1:
             places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
@@ -228,7 +228,7 @@ def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Itera
 
 
 def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         # A plan that OLM does not go on with is as the user knows it from the cluster.
         if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
             continue
@@ -319,7 +319,7 @@ def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ..
         return ()
     apis = {api.key for api in member.csv.owned_apis}
     places = []
-    for group in cluster.groups:
+    for group in cluster.groups.values():
         shared = apis & (cluster.provided.get(namespaced_name(group)) or frozenset())
         place = at(group.source)
         if group != member.group and shared and place is not None and intersects(member.group, group):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from olmc.model.cluster import Cluster, NamespacedName, namespaced_name
+from olmc.model.indexed import by_kind
 from olmc.model.objects import ObjectKey, Rendered, labels_of, owner_references
 from olmc.model.operators import Csv
 from olmc.model.options import Profile
@@ -49,8 +50,8 @@ def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
 
 
 def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
-    csvs = {key: value for key, value in cluster.csvs.items() if key != name}
-    members = {key: value for key, value in cluster.members.items() if key != name}
+    csvs = cluster.csvs.without(name)
+    members = cluster.members.without(name)
     served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
     objects: dict[ObjectKey, Rendered] = {}
     for key, rendered in cluster.objects.items():
@@ -62,7 +63,7 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
             objects[key] = kept
     gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
     objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
-    return cluster._replace(csvs=csvs, members=members, objects=objects, retired=(*cluster.retired, csv))
+    return cluster._replace(csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv))
 
 
 def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:

@@ -20,6 +20,7 @@ from olmc.model.cluster import (
     namespaced_name,
 )
 from olmc.model.diagnostics import Place, Report
+from olmc.model.indexed import ByNamespace, by_kind, by_namespace
 from olmc.model.objects import (
     CRD_KIND,
     GVK,
@@ -109,41 +110,42 @@ _UNREACHABLE = (
 def initial_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
     """The cluster before any controller did anything."""
     profile = profile_of(options.olm_version)
-    by_kind: dict[str, list[Manifest]] = {}
+    kinds: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Rendered] = {}
     manifests = in_default_namespace(workspace.manifests, options, report)
     for manifest in manifests:
         obj = manifest.object
         kind = obj["kind"]
         if gvk_of(obj).group == OLM_GROUP and kind in _DECODED_KINDS:
-            by_kind.setdefault(kind, []).append(manifest)
+            kinds.setdefault(kind, []).append(manifest)
         elif not is_refused_crd(manifest, report):
             provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
             objects[object_key(obj)] = Rendered(obj, provenance)
     namespaces = _namespaces(manifests, objects, options, report)
     # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
     # R-OG-8).
-    declared = [_group(m, profile, report) for m in by_kind.get("OperatorGroup", ())]
-    used = {namespace_of(manifest.object) for several in by_kind.values() for manifest in several}
+    declared = [_group(m, profile, report) for m in kinds.get("OperatorGroup", ())]
+    used = {namespace_of(manifest.object) for several in kinds.values() for manifest in several}
     groups = [with_targets(g, namespaces, objects) for g in (*declared, *platform_groups(declared, used, options))]
-    arrived = [(c, m.object) for m in by_kind.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
+    arrived = [(c, m.object) for m in kinds.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
     arrived.sort(key=lambda pair: (str(pair[1]["metadata"].get("creationTimestamp") or "~"), namespaced_name(pair[0])))
-    csvs = {namespaced_name(csv): csv for csv, _ in arrived}
-    subscriptions = {s.name: s for m in by_kind.get("Subscription", ()) if (s := _subscription(m, profile, report))}
+    csvs = by_namespace({namespaced_name(csv): csv for csv, _ in arrived})
+    plans = [plan_of(manifest.object) for manifest in kinds.get("InstallPlan", ())]
+    subscriptions = {s.name: s for m in kinds.get("Subscription", ()) if (s := _subscription(m, profile, report))}
     cluster = Cluster(
         profile=profile,
         namespaces=namespaces,
-        groups=tuple(sorted(groups, key=lambda g: (g.namespace, g.name))),
-        objects=objects,
+        groups=by_namespace({namespaced_name(group): group for group in sorted(groups, key=namespaced_name)}),
+        objects=by_kind(objects),
         csvs=csvs,
-        subscriptions=subscriptions,
-        catalogs=_catalogs(workspace, by_kind.get("CatalogSource", ()), subscriptions, options),
-        plans=tuple(plan_of(m.object) for m in by_kind.get("InstallPlan", ())),
+        subscriptions=by_namespace(subscriptions),
+        catalogs=_catalogs(workspace, kinds.get("CatalogSource", ()), subscriptions, options),
+        plans=by_namespace({namespaced_name(plan): plan for plan in plans}),
         seeded={namespaced_name(group): _seeded(group, csvs) for group in groups},
-        members={namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived},
-        copies=dict(_copies(by_kind.get("ClusterServiceVersion", ()))),
+        members=by_namespace({namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived}),
+        copies=dict(_copies(kinds.get("ClusterServiceVersion", ()))),
         approvals=workspace.approvals,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
@@ -152,15 +154,16 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the plans that are approved, but whose steps the workspace does not have, noted down: they are
     made again (R-CAT-607)."""
-    waiting = [plan for plan in cluster.plans if plan.phase in ("", WAITING) and not plan.steps]
+    waiting = [plan for plan in cluster.plans.values() if plan.phase in ("", WAITING) and not plan.steps]
     approved = tuple(plan for plan in waiting if is_approved(plan, options) and not _is_installed(plan, cluster))
-    subscriptions = dict(cluster.subscriptions)
+    subscriptions = cluster.subscriptions
     for plan in approved:
-        for name, s in subscriptions.items():
-            if (name.namespace, s.plan) == (plan.namespace, plan.name):
+        for name, s in subscriptions.within(plan.namespace).items():
+            if s.plan == plan.name:
                 # While it waits for the plan nothing is resolved (R-CAT-506). Taken back by one generation it is, and
                 # what comes of it has the number of the plan that was approved (R-CAT-602).
-                subscriptions[name] = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
+                again = s._replace(current=s.installed, plan="", state="", generation=plan.generation - 1)
+                subscriptions = subscriptions.updated({name: again})
     return cluster._replace(subscriptions=subscriptions, approved=approved)
 
 
@@ -168,10 +171,10 @@ def _is_installed(plan: InstallPlan, cluster: Cluster) -> bool:
     return bool(plan.csvs) and all(NamespacedName(plan.namespace, csv) in cluster.csvs for csv in plan.csvs)
 
 
-def _seeded(group: OperatorGroup, csvs: Mapping[NamespacedName, Csv]) -> frozenset[GVK] | None:
+def _seeded(group: OperatorGroup, csvs: ByNamespace[Csv]) -> frozenset[GVK] | None:
     """What the group's first sync leaves of its annotation: it prunes what no CSV provides by then (R-OG-14)."""
     given = None if group.given_apis is None else parse_apis(group.given_apis)
-    return prune_provided_apis(group, given, (csv for name, csv in csvs.items() if name.namespace == group.namespace))
+    return prune_provided_apis(group, given, csvs.within(group.namespace).values())
 
 
 def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGroup:

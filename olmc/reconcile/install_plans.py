@@ -9,8 +9,9 @@ from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN, RestMapping
-from olmc.model.cluster import Cluster, InstallPlan, Step
+from olmc.model.cluster import Cluster, InstallPlan, Step, namespaced_name
 from olmc.model.diagnostics import Cause, PlanFault
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,
@@ -89,20 +90,21 @@ def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[Ins
     """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
     ready = [
         plan
-        for plan in sorted(cluster.plans, key=lambda plan: (plan.namespace, plan.generation))
+        for plan in sorted(cluster.plans.values(), key=lambda plan: (plan.namespace, plan.generation))
         if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
     ]
     for plan in ready:
         begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
         cluster = with_plan(cluster, begun, options)
     # Running replaced them in the cluster, where they are as far as they got.
-    names = {(plan.namespace, plan.name) for plan in ready}
-    return cluster, tuple(plan for plan in cluster.plans if (plan.namespace, plan.name) in names)
+    names = {namespaced_name(plan) for plan in ready}
+    return cluster, tuple(plan for name, plan in cluster.plans.items() if name in names)
 
 
 def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
-    others = tuple(p for p in cluster.plans if (p.namespace, p.name) != (plan.namespace, plan.name))
-    return cluster._replace(plans=(*others, plan))
+    name = namespaced_name(plan)
+    others = cluster.plans.without(name) if name in cluster.plans else cluster.plans
+    return cluster._replace(plans=others.updated({name: plan}))
 
 
 def _managing_group(cluster: Cluster, namespace: str, options: Options) -> OperatorGroup | None:
@@ -239,8 +241,8 @@ def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
 
 def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
     """The cluster in which the given plans that are not finished have their steps, where their content can be found."""
-    plans = tuple(_with_steps(plan, workspace, cluster) for plan in cluster.plans)
-    return cluster._replace(plans=plans)
+    plans = {name: _with_steps(plan, workspace, cluster) for name, plan in cluster.plans.items()}
+    return cluster._replace(plans=by_namespace(plans))
 
 
 def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> InstallPlan:

@@ -11,6 +11,7 @@ from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
+from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (
     ACCOUNT,
     KubernetesObject,
@@ -136,21 +137,21 @@ def _webhook_rule_problem(rule: Mapping[str, Any]) -> str:
     return ""
 
 
-def owner_conflict(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> Failure | None:
+def owner_conflict(csv: Csv, csvs: ByNamespace[Csv]) -> Failure | None:
     """R-CSV-15f: another CSV of the namespace, outside of the replacement chain, owns one of the CRDs."""
     chain = _chain(csv, csvs)
     owned = {item.name for item in csv.owned_crds}
-    others = (other for name, other in csvs.items() if name.namespace == csv.namespace and other.name not in chain)
+    others = (other for other in csvs.within(csv.namespace).values() if other.name not in chain)
     if any(owned & {item.name for item in other.owned_crds} for other in others):
         return "OwnerConflict", "conflicting CRD owner in namespace"
     return None
 
 
-def _chain(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> set[str]:
+def _chain(csv: Csv, csvs: ByNamespace[Csv]) -> set[str]:
     """The CSVs that this one replaces and that replace it, itself included (R-CSV-26)."""
     chain = {csv.name, *predecessors(csv, csvs)}
     current = csv.name
-    local = [other for name, other in sorted(csvs.items()) if name.namespace == csv.namespace]
+    local = [other for _, other in sorted(csvs.within(csv.namespace).items())]
     while True:
         current = next((other.name for other in local if other.replaces == current), "")
         if not current or current in chain:
@@ -169,8 +170,8 @@ def install(
 ) -> InstallOutcome:
     """Carry out the install strategy of a CSV whose requirements are met.
 
-    `members` are the CSVs that were there before; `foreign` the names of API services that exist and belong to somebody
-    else.
+    `members` are the CSVs of its namespace that were there before; `foreign` the names of API services that exist and
+    belong to somebody else.
     """
     # Services and certificates come before the first Deployment: when they fail, nothing of the strategy is written.
     problem = next(_service_problems(csv, cluster.profile), "")

@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Location, Report
+from olmc.model.indexed import by_kind
 from olmc.model.objects import CatalogKey, ObjectKey, crd_key, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
-from olmc.reconcile.apply_step import StepTarget, apply_step, way_out
+from olmc.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
 from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
@@ -142,13 +142,13 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
     rounds: dict[str, ResolutionRound] = {}
     beginning = cluster
     history: list[ResolutionRound] = []
-    namespaces = sorted({name.namespace for name in cluster.subscriptions})
+    namespaces = sorted(cluster.subscriptions.parts)
     for _ in range(MAX_ROUNDS):
         planned = False
         for namespace in namespaces:
             round_ = resolve_namespace(workspace, cluster, namespace, options)
             # Also a round without a plan writes: why nothing could be resolved stands in the Subscriptions (R-CAT-653).
-            cluster = cluster._replace(subscriptions={**cluster.subscriptions, **round_.subscriptions})
+            cluster = cluster._replace(subscriptions=cluster.subscriptions.updated(round_.subscriptions))
             # Explanations need the first round, which saw what the user has; all others saw what olmc made of it.
             first.setdefault(namespace, round_)
             rounds[namespace] = round_
@@ -188,7 +188,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
         if csv is None:
             continue
         target = StepTarget(name.namespace, subscription.plan, options)
-        stuck = next((plan for plan in cluster.plans if _is_stuck(plan, name)), None)
+        stuck = next((plan for plan in cluster.plans.within(name.namespace).values() if _is_stuck(plan, name)), None)
         written = frozenset(written_steps(stuck)) if stuck else None
         for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
             was_written = written is None or (step.kind, step.name) in written
@@ -204,8 +204,7 @@ def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) ->
 
 def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
     """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
-    is_its_plan = plan.namespace == csv.namespace and csv.name in plan.csvs
-    return is_its_plan and plan.phase in (INSTALLING, "Failed")
+    return csv.name in plan.csvs and plan.phase in (INSTALLING, "Failed")
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
@@ -277,9 +276,9 @@ def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
 def in_scope_of_crds(cluster: Cluster, options: Options) -> Cluster:
     """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator, or
     the cluster that has their kind."""
-    mapper = rest_mapper((rendered.object for rendered in cluster.objects.values()), options.api_resources)
+    mapper = mapper_of(cluster, options)
     if all(kind.namespaced for kind in mapper.custom.values()):
         return cluster
     # Loading does the same for the kinds that it can know; these CRDs came with a bundle out of a catalog.
     stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.objects.values())
-    return cluster._replace(objects={rendered.identity: rendered for rendered in stored})
+    return cluster._replace(objects=by_kind({rendered.identity: rendered for rendered in stored}))

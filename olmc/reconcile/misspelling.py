@@ -361,7 +361,7 @@ def possible_objects(cluster: Cluster, workspace: Workspace | None) -> Iterator[
 
 def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
     """Those of `approve`, each `namespace/csv`, that no InstallPlan is for, with the name that is like it, or ""."""
-    known = [f"{plan.namespace}/{csv}" for cluster in clusters for plan in cluster.plans for csv in plan.csvs]
+    known = [f"{plan.namespace}/{csv}" for cluster in clusters for plan in cluster.plans.values() for csv in plan.csvs]
     for name in approve:
         if name != "all" and name not in known:
             yield name, closest(name, known, _ALIKE)

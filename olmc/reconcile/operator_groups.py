@@ -10,6 +10,7 @@ from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.diagnostics import Report, Source
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
@@ -59,15 +60,14 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     if not options.descoped:
         return cluster
     # Such an operator watches everything by definition, so nobody is asked to say so in a group (R-DESCOPE-2).
-    with_group = {group.namespace for group in cluster.groups}
-    alone = [csv for csv in cluster.csvs.values() if csv.scope == "global" and csv.namespace not in with_group]
+    alone = [csv for csv in cluster.csvs.values() if csv.scope == "global" and not cluster.groups_in(csv.namespace)]
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
         return cluster
     added = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
-    groups = tuple(sorted((*cluster.groups, *added), key=lambda group: (group.namespace, group.name)))
+    groups = {**cluster.groups, **{namespaced_name(group): group for group in added}}
     seeded = {**cluster.seeded, **dict.fromkeys(map(namespaced_name, added))}
-    return cluster._replace(groups=groups, seeded=seeded)
+    return cluster._replace(groups=by_namespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
 
 
 def platform_groups(
@@ -197,6 +197,31 @@ def intersects(group: OperatorGroup, other: OperatorGroup) -> bool:
     return bool(first if second is None else first & second)
 
 
+class GroupsByTarget(NamedTuple):
+    """All groups; of those that do not target all namespaces, the names by the namespaces that count (R-CSV-10)."""
+
+    groups: Mapping[NamespacedName, OperatorGroup]
+    for_all: frozenset[NamespacedName]
+    by_target: Mapping[str, frozenset[NamespacedName]]
+
+    def intersecting(self, group: OperatorGroup) -> Iterator[tuple[NamespacedName, OperatorGroup]]:
+        """The groups that share a namespace with one of them, that one as well (R-CSV-11)."""
+        own = target_set(group)
+        targets = self.by_target if own is None else own
+        names = self.for_all.union(*(self.by_target[target] for target in targets)) if own != frozenset() else ()
+        return ((name, self.groups[name]) for name in names)
+
+
+def groups_by_target(groups: Mapping[NamespacedName, OperatorGroup]) -> GroupsByTarget:
+    """Groups, to be asked which of them intersect."""
+    for_all = frozenset(name for name, group in groups.items() if group.is_global)
+    by_target: dict[str, set[NamespacedName]] = {}
+    for name, group in groups.items():
+        for target in target_set(group) or ():
+            by_target.setdefault(target, set()).add(name)
+    return GroupsByTarget(groups, for_all, {target: frozenset(names) for target, names in by_target.items()})
+
+
 def format_apis(apis: Iterable[GVK]) -> str:
     """The text of `olm.providedAPIs` (R-OG-11)."""
     return ",".join(sorted((api.dotted for api in apis), key=_bytes))
@@ -279,21 +304,22 @@ class Verdict(NamedTuple):
 def api_verdict(
     csv: Csv,
     group: OperatorGroup,
-    groups: Sequence[OperatorGroup],
+    neighbours: GroupsByTarget,
     provided: Mapping[NamespacedName, frozenset[GVK] | None],
     profile: Profile,
 ) -> Verdict:
     """Hold the APIs of a CSV against those of all intersecting groups (R-CSV-10 … R-CSV-13, R-OG-13).
 
+    `neighbours` are all groups.
     `provided` are the APIs of each group's annotation as they stand before this CSV is looked at.
     """
     own = provided[namespaced_name(group)]
     have = own or frozenset()
     add = frozenset(api.key for api in csv.owned_apis)
     others: set[GVK] = set()
-    for other in groups:
-        if _counts_as_other(group, other, profile) and intersects(group, other):
-            others |= provided[namespaced_name(other)] or frozenset()
+    for name, other in neighbours.intersecting(group) if add else ():
+        if _counts_as_other(group, other, profile):
+            others |= provided[name] or frozenset()
     # What is listed already asks for nothing, unless another group lists it, too: then OLM takes it back (R-CSV-12).
     inside, clash = add <= have, bool(add & others)
     if not add or (inside and not clash):

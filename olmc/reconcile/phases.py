@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
+from olmc.model.indexed import ByNamespace, by_namespace
 from olmc.model.objects import GVK, ObjectKey, apiservice_key, labels_of, mappings, spec_of
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
@@ -23,7 +24,9 @@ from olmc.reconcile.install_strategy import (
 )
 from olmc.reconcile.operator_groups import (
     Failure,
+    GroupsByTarget,
     api_verdict,
+    groups_by_target,
     install_mode_failure,
     needs_no_group,
     no_group,
@@ -43,8 +46,8 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     # A group is synced again when namespaces or accounts come; in a settled cluster it has seen all of them (D1).
-    groups = tuple(with_targets(group, cluster.namespaces, cluster.objects) for group in cluster.groups)
-    cluster = cluster._replace(groups=groups)
+    groups = {n: with_targets(group, cluster.namespaces, cluster.objects) for n, group in cluster.groups.items()}
+    cluster = cluster._replace(groups=by_namespace(groups))
     permissions = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start
     # with those of the phases before, until both agree.
@@ -53,8 +56,8 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
         members, provided = _judge_all(cluster, options, permissions, served)
         again = _apiservices(members)
         if again == served:
-            members = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
-            return cluster._replace(members=members, provided=provided)
+            listed = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
+            return cluster._replace(members=by_namespace(listed), provided=provided)
         served = again
 
 
@@ -87,11 +90,11 @@ def _apiservices(members: Mapping[NamespacedName, CsvState]) -> dict[str, Served
 
 def _judge_all(
     cluster: Cluster, options: Options, permissions: Access, served: Mapping[str, ServedAPI]
-) -> tuple[dict[NamespacedName, CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
+) -> tuple[ByNamespace[CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
     # Each time from what the first sync left: APIs of CSVs that failed or went since must not stay (R-OG-14, R-OG-15).
-    names = {namespaced_name(group): group for group in cluster.groups}
     provided = {
-        n: prune_provided_apis(g, cluster.seeded.get(n), cluster.csvs_in(g.namespace)) for n, g in names.items()
+        n: prune_provided_apis(g, cluster.seeded.get(n), cluster.csvs_in(n.namespace))
+        for n, g in cluster.groups.items()
     }
     context = RequirementContext(
         cluster.profile,
@@ -103,25 +106,26 @@ def _judge_all(
         frozenset(options.apis),
         options.api_resources,
     )
-    members: dict[NamespacedName, CsvState] = {}
+    members: ByNamespace[CsvState] = by_namespace({})
+    neighbours = groups_by_target(cluster.groups)
     # First come, first served: the group whose annotation gets an API first keeps it, and later CSVs conflict
     # (R-CSV-13).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2168-L2225
     for name in _arrival_order(cluster):
         csv = cluster.csvs[name]
-        member = _judge(csv, cluster, options, context, provided, served, members)
-        members[name] = member
+        member = _judge(csv, cluster, options, context, provided, served, members, neighbours)
+        members = members.updated({name: member})
         before = NamespacedName(name.namespace, csv.replaces)
         # A CSV that works is being replaced as soon as one exists that names it, whatever becomes of that (R-CSV-19);
         # one that OLM leaves untouched does not count.
         if before in members and before != name and members[before].succeeded and member.phase:
-            members[before] = _mark_replaced(members[before], csv.name)
+            members = members.updated({before: _mark_replaced(members[before], csv.name)})
     return members, provided
 
 
 def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
     """The CSVs as they arrived, which is their order in the cluster; but none before the one that it replaces."""
-    order: list[NamespacedName] = []
+    order: dict[NamespacedName, None] = {}
 
     def place(name: NamespacedName, above: frozenset[NamespacedName]) -> None:
         if name in order or name in above:
@@ -131,11 +135,11 @@ def _arrival_order(cluster: Cluster) -> list[NamespacedName]:
         before = NamespacedName(name.namespace, cluster.csvs[name].replaces)
         if before in cluster.csvs:
             place(before, above | {name})
-        order.append(name)
+        order[name] = None
 
     for name in cluster.csvs:
         place(name, frozenset())
-    return order
+    return [*order]
 
 
 def _judge(
@@ -145,7 +149,8 @@ def _judge(
     context: RequirementContext,
     provided: dict[NamespacedName, frozenset[GVK] | None],
     served: Mapping[str, ServedAPI],
-    members: Mapping[NamespacedName, CsvState],
+    members: ByNamespace[CsvState],
+    neighbours: GroupsByTarget,
 ) -> CsvState:
     # OLM asks in this order, and each check that fails ends the sync (R-CSV-3).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2081-L2225
@@ -168,7 +173,7 @@ def _judge(
     failure = None if group_is_optional else install_mode_failure(csv, group)
     if failure:
         return _fail(csv, group, failure)
-    verdict = api_verdict(csv, group, cluster.groups, provided, cluster.profile)
+    verdict = api_verdict(csv, group, neighbours, provided, cluster.profile)
     provided[namespaced_name(group)] = verdict.apis
     if verdict.failure:
         return _fail(csv, group, verdict.failure)
@@ -183,7 +188,7 @@ def _through_phases(
     options: Options,
     context: RequirementContext,
     served: Mapping[str, ServedAPI],
-    members: Mapping[NamespacedName, CsvState],
+    members: ByNamespace[CsvState],
 ) -> CsvState:
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     name = namespaced_name(csv)
@@ -205,7 +210,7 @@ def _through_phases(
     met, statuses = requirements(csv, context)
     if not met:
         # The list shows the moment at which the phase changed, so it may lack what has come since (observed-17).
-        seen = initial_requirement_status(csv, cluster.objects, cluster.plans)
+        seen = initial_requirement_status(csv, cluster.objects, cluster.plans.within(csv.namespace).values())
         _, shown = requirements(csv, context._replace(objects=seen, access=access(seen)))
         history = _history(("Pending", *_NOT_MET))
         return CsvState(csv, group, "Pending", *_NOT_MET, shown, history=history, lacking=statuses)
@@ -223,15 +228,16 @@ def _through_phases(
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
     if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
         return CsvState(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
-    adoptable_owners = _adoptable_owners(csv, members)
     # Whatever serves an API that is not ours to take ends the installation, required ones included (R-API-3, R-API-4).
-    foreign = frozenset(name for name, api in served.items() if adoptable_owners.isdisjoint(api.owners))
+    foreign = frozenset(n for n, api in served.items() if not any(_may_take_from(o, csv, members) for o in api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)
     foreign |= {f"{version}.{group}" for group, version in extra}
     if missing_token(group, cluster.objects, options.kube_version, cluster.profile):
         outcome = without_client(csv, runs=runs)
     else:
-        others = {name: member for name, member in {**cluster.members, **members}.items() if name in cluster.csvs}
+        home = csv.namespace
+        there = {**cluster.members.within(home), **members.within(home)}
+        others = {name: member for name, member in there.items() if name in cluster.csvs}
         outcome = install(csv, group, cluster, options, context.access, others, foreign)
     if outcome.failure:
         return _stop(csv, group, outcome, statuses)
@@ -287,6 +293,8 @@ def _not_upgradeable(message: object) -> str:
 
 def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedName, CsvState]) -> Failure | None:
     """R-CSV-15g, R-API-3: an owned API service that exists and belongs to somebody else."""
+    if not csv.owned_apiservices:
+        return None
     adoptable_owners = _adoptable_owners(csv, members)
     owners = [owner_labels(cluster.profile, owner.name, owner.namespace) for owner in adoptable_owners]
     rivals = [member for name, member in members.items() if name not in adoptable_owners]
@@ -305,9 +313,17 @@ def _serves(member: CsvState, name: str) -> bool:
 
 
 def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:
-    """The CSVs whose API services are this one's to take: itself, the one it replaces, any being replaced (R-API-3)."""
-    leaving = (name for name, member in members.items() if member.phase == "Replacing")
+    """The CSVs whose API services are this one's to take (R-API-3)."""
+    leaving = (name for name in members if _may_take_from(name, csv, members))
     return frozenset((namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces), *leaving))
+
+
+def _may_take_from(owner: NamespacedName, csv: Csv, members: Mapping[NamespacedName, CsvState]) -> bool:
+    """Whether the API services of a CSV are this one's to take: its own, those of the one it replaces, and those of any
+    that is being replaced (R-API-3)."""
+    if owner in (namespaced_name(csv), NamespacedName(csv.namespace, csv.replaces)):
+        return True
+    return owner in members and members[owner].phase == "Replacing"
 
 
 def _fail(csv: Csv, group: OperatorGroup | None, failure: Failure, *, flapping: bool = False) -> CsvState:

@@ -8,7 +8,7 @@ behind: of what that plan makes, it finds the CRDs that come directly behind the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.gojson import encode
@@ -16,6 +16,7 @@ from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import Crd, rest_mapper
 from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_name
+from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,
@@ -40,18 +41,17 @@ _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
 
 def initial_requirement_status(
-    csv: Csv, objects: Mapping[ObjectKey, Rendered], plans: Iterable[InstallPlan]
+    csv: Csv, objects: Mapping[ObjectKey, Rendered], plans: Collection[InstallPlan]
 ) -> Mapping[ObjectKey, Rendered]:
     """The objects without the CRDs, ServiceAccounts and RBAC that the CSV's own plan made after the first check, and
     without those of its accounts that only a later plan made."""
-    local = [plan for plan in plans if plan.namespace == csv.namespace]
-    late = {(step.kind, step.name) for plan in local for step in _later_steps(csv, plan)}
-    makers = {csv.name, *_later_csvs(csv, local)}
+    late = {(step.kind, step.name) for plan in plans for step in _later_steps(csv, plan)}
+    makers = {csv.name, *_later_csvs(csv, plans)}
     then = {key: _at_that_time(csv, key, rendered, late, makers) for key, rendered in objects.items()}
     return {key: rendered for key, rendered in then.items() if rendered is not None}
 
 
-def _later_csvs(csv: Csv, plans: Sequence[InstallPlan]) -> Iterator[str]:
+def _later_csvs(csv: Csv, plans: Collection[InstallPlan]) -> Iterator[str]:
     """The CSVs that came with plans after the one that made this CSV."""
     own = next((plan.generation for plan in plans if csv.name in plan.csvs), None)
     for plan in plans:
@@ -156,23 +156,30 @@ def _min_kube_version(csv: Csv, server: str) -> Iterator[tuple[bool, Status]]:
     required = csv.min_kube_version
     if not required:
         return
+    identity = (OLM_GROUP, "v1alpha1", CSV_KIND, csv.name)
+    problem = kube_version_problem(required, server)
+    if problem:
+        yield False, _status(*identity, "PresentNotSatisfied", problem)
+    else:
+        text = f"CSV minKubeVersion ({required}) less than server version ({server})"
+        yield True, _status(*identity, "Present", text)
+
+
+def kube_version_problem(required: str, server: str) -> str:
+    """OLM's text for why a server of this version is none that a CSV with this minKubeVersion runs on, "" if it is
+    (R-REQ-2)."""
     # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
-    identity = (OLM_GROUP, "v1alpha1", CSV_KIND, csv.name)
-    have = _MIN_KUBE_VERSION.match(plain)
-    need = _MIN_KUBE_VERSION.match(required)
+    have, need = _MIN_KUBE_VERSION.match(plain), _MIN_KUBE_VERSION.match(required)
+    if not required:
+        return ""
     if have is None:
-        yield False, _status(*identity, "PresentNotSatisfied", "Server version parsing error")
-    elif need is None:
-        yield False, _status(*identity, "PresentNotSatisfied", "CSV version parsing error")
-    elif [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
-        text = f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
-        yield False, _status(*identity, "PresentNotSatisfied", text)
-    else:
-        yield (
-            True,
-            _status(*identity, "Present", f"CSV minKubeVersion ({required}) less than server version ({server})"),
-        )
+        return "Server version parsing error"
+    if need is None:
+        return "CSV version parsing error"
+    if [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
+        return f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
+    return ""
 
 
 def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
@@ -222,9 +229,9 @@ def predecessors(csv: Csv, csvs: Mapping[NamespacedName, Csv]) -> tuple[str, ...
     return tuple(names)
 
 
-def successor(name: NamespacedName, csvs: Mapping[NamespacedName, Csv]) -> Csv | None:
+def successor(name: NamespacedName, csvs: ByNamespace[Csv]) -> Csv | None:
     """The CSV that replaces the one of this name, the first by name if there are several."""
-    local = (csv for other, csv in sorted(csvs.items()) if other.namespace == name.namespace)
+    local = (csv for _, csv in sorted(csvs.within(name.namespace).items()))
     return next((csv for csv in local if csv.replaces == name.name != csv.name), None)
 
 
@@ -255,7 +262,9 @@ def _owned_apiservices(csv: Csv) -> Iterator[tuple[bool, Status]]:
 
 def _native_apis(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:
     """R-REQ-6."""
-    mapper = rest_mapper((r.object for r in context.objects.values() if csv.native_apis), context.api_resources)
+    if not csv.native_apis:
+        return
+    mapper = rest_mapper((rendered.object for rendered in context.objects.values()), context.api_resources)
     for api in csv.native_apis:
         known = mapper.serves_kind(api, context.extra_apis, context.kube_version)
         status = ("Present", "Native API exists") if known else ("NotPresent", "Native API does not exist")

@@ -112,7 +112,7 @@ def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
 
 def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
     """The ServiceAccounts that OperatorGroups name: OLM marks them as its own (R-OG-8)."""
-    named = [(group.namespace, group.account) for group in context.cluster.groups]
+    named = [(group.namespace, group.account) for group in context.cluster.groups.values()]
     return frozenset(ObjectKey("", "ServiceAccount", namespace, name) for namespace, name in named if name)
 
 
@@ -173,7 +173,7 @@ def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Opti
 
 def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place | None]]:
     """The objects of the steps that a plan would still have to carry out."""
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
         for step in plan.steps[plan.executed :] if plan.approved else ():
             if not step.derived:

@@ -14,6 +14,7 @@ from olmc.model.objects import (
     ObjectKey,
     Origin,
     Rendered,
+    labels_of,
     mapping,
     namespace_of,
     object_key,
@@ -72,7 +73,19 @@ def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployme
         labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(context.profile, spec)}
         metadata = {**metadata, "labels": dict(sorted(labels.items()))}
     template = {**spec["template"], "spec": _with_new_account_field(spec["template"]["spec"])}
-    return {**deployment, "metadata": metadata, "spec": {**spec, "template": template}}
+    stored = {**deployment, "metadata": metadata, "spec": {**spec, "template": template}}
+    there = context.cluster.objects.get(object_key(stored))
+    return _left_alone(there.object, stored) if there is not None else stored
+
+
+def _left_alone(there: KubernetesObject, stored: KubernetesObject) -> KubernetesObject:
+    """The Deployment that is there, where its CSV finds nothing to do: somebody may have changed it since.
+
+    OLM holds the label with the hash against the one of what it would write, and looks at nothing else (R-DEP-8).
+    """
+    old, new = labels_of(there), labels_of(stored)
+    same = bool(new.get(SPEC_HASH)) and all(old.get(label) == new.get(label) for label in (SPEC_HASH, "olm.owner"))
+    return {**stored, "spec": there["spec"]} if same and "spec" in there else stored
 
 
 def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:

@@ -177,7 +177,7 @@ def install_plans(context: RenderContext) -> Iterator[Rendered]:
       name: beacon.v1.0.0
       status: Unknown
     """
-    for namespace in sorted({plan.namespace for plan in context.cluster.plans}):
+    for namespace in sorted({plan.namespace for plan in context.cluster.plans.values()}):
         for plan in context.cluster.kept_plans(namespace):
             yield rendered(_plan_object(plan, context.profile), "install_plans", "R-CAT-600", None)
 

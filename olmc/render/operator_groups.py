@@ -41,7 +41,7 @@ def operator_groups(context: RenderContext) -> Iterator[Rendered]:
     ClusterRole/olm.og.og.edit-5RZt9bI4b7MaRoQRfSvU16qlDG9HDDCLxy7jK9
     ClusterRole/olm.og.og.view-8vAKjjAWQgj5N39d65nNyqAFAWxEyQiKvWnQ8J
     """
-    for group in context.cluster.groups:
+    for group in context.cluster.groups.values():
         yield rendered(_group_object(context, group), STAGE, "R-OG-4", group.source)
         # OLM makes the roles late in a sync, so one that ends early makes none; CSVs or targets it does not ask for
         # (R-OG-18).
@@ -149,7 +149,7 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
     """
     cluster, are_labelled = context.cluster, context.options.purpose == "review"
     for name in cluster.namespaces:
-        groups = [group for group in cluster.groups if are_labelled and name in group.targets]
+        groups = [group for group in cluster.groups.values() if are_labelled and name in group.targets]
         added = {key: "" for group in groups for key in group_uid_label(context.profile, group)}
         manifest = cluster.objects.get(ObjectKey("", "Namespace", "", name))
         if manifest is None and not added:

@@ -48,9 +48,7 @@ class ResolutionRound(NamedTuple):
 def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, options: Options) -> ResolutionRound:
     """Resolve one namespace in the cluster's present state and make the next InstallPlan."""
     subscriptions = {
-        name: refresh_status(s, cluster)
-        for name, s in sorted(cluster.subscriptions.items())
-        if name.namespace == namespace
+        name: refresh_status(s, cluster) for name, s in sorted(cluster.subscriptions.within(namespace).items())
     }
     groups = cluster.groups_in(namespace)
     if not subscriptions or len(groups) != 1 or any(unreadable_duration(groups[0])):
@@ -187,7 +185,7 @@ def _next_plan(
 ) -> InstallPlan:
     """The namespace's next InstallPlan, still without what it installs."""
     # An approved plan of the workspace without steps is the plan to come: it gives its generation and name (R-CAT-607).
-    there = [p.generation for p in cluster.plans if p.namespace == namespace and p not in cluster.approved]
+    there = [p.generation for p in cluster.plans.within(namespace).values() if p not in cluster.approved]
     generation = 1 + max([s.generation for s in subscriptions.values()] + there, default=0)
     reused = next((p for p in cluster.approved if (p.namespace, p.generation) == (namespace, generation)), None)
     # The API server takes five characters by chance; ours follow from the generation, so that a name stays the same
@@ -257,7 +255,7 @@ def _is_approved_by_policies(namespace: str, installs: Sequence[Selection], clus
     """R-OCM-9: if each Subscription that something is installed for is one of a policy that allows it; what none asks
     for is what they require."""
     approvals = {approval.name: approval for approval in cluster.approvals if approval.namespace == namespace}
-    by_package = {s.package: s for name, s in cluster.subscriptions.items() if name.namespace == namespace}
+    by_package = {s.package: s for s in cluster.subscriptions.within(namespace).values()}
     asked = [(by_package[pick.candidate.package], pick) for pick in installs if pick.candidate.package in by_package]
     return bool(asked) and all(_allows(approvals.get(s.name.name), s, pick) for s, pick in asked)
 

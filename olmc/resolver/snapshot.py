@@ -49,7 +49,7 @@ def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = F
     """
     if clusterwide:
         return tuple(source for _, source in sorted(cluster.catalogs.items()))
-    namespaces = {name.namespace for name in cluster.subscriptions}
+    namespaces = cluster.subscriptions.parts
     seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
     return tuple(source for _, source in sorted(seen.items()))
 

@@ -303,10 +303,11 @@ def offer(
         return ChannelOffer(absent=absent)
     fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
-    best_first = dict.fromkeys(item.name for item in fitting)
-    candidates = {
-        twin.identifier: twin for name in best_first for twin in selected if twin.name == name and not twin.withheld
-    }
+    twins: dict[str, list[Entry]] = {item.name: [] for item in fitting}
+    for item in selected:
+        if item.name in twins and not item.withheld:
+            twins[item.name].append(item)
+    candidates = {twin.identifier: twin for named in twins.values() for twin in named}
     # OLM's documents have other catalogs step in for upgrades; its code never looks there (D17).
     if installed and not candidates and legacy_precedence:
         return ChannelOffer(tuple(_elsewhere(view, wish, installed)))

@@ -4,7 +4,8 @@ what the controllers of OLM clean up behind CSVs and OperatorGroups."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from olmc.model.objects import (
     CRD_KIND,
@@ -34,33 +35,81 @@ _FINALIZED = frozenset(
 _CLUSTER_SCOPED = _FINALIZED | {CRD_KIND, "Namespace", "Operator"}
 
 
+class DeletionIndex(NamedTuple):
+    """What goes with what among objects, so that nobody has to look at all of them for each that is deleted.
+
+    `owners`: the owners of each object that has some, `dependents`: the other way round. `inside`: by namespace,
+    `kinds`: by group and kind, `labelled`: by each label, as far as controllers delete by labels, `copies`: the CSVs by
+    name.
+    """
+
+    objects: Objects
+    owners: Mapping[ObjectKey, tuple[ObjectKey, ...]]
+    dependents: Mapping[ObjectKey, Sequence[ObjectKey]]
+    inside: Mapping[str, Sequence[ObjectKey]]
+    kinds: Mapping[tuple[str, str], Sequence[ObjectKey]]
+    labelled: Mapping[tuple[str, str], Sequence[ObjectKey]]
+    copies: Mapping[str, Sequence[ObjectKey]]
+
+
+def deletion_index(objects: Objects) -> DeletionIndex:
+    """The index of objects."""
+    owners: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
+    dependents: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
+    inside: dict[str, list[ObjectKey]] = defaultdict(list)
+    kinds: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    labelled: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    copies: dict[str, list[ObjectKey]] = defaultdict(list)
+    for key, manifest in objects.items():
+        named = tuple(_owners(key, manifest.object))
+        if named:
+            owners[key] = named
+        for owner in named:
+            dependents[owner].append(key)
+        inside[key.namespace].append(key)
+        kinds[key.group, key.kind].append(key)
+        if key.kind in _FINALIZED:
+            for label in labels_of(manifest.object).items():
+                labelled[label].append(key)
+        elif key.kind == CSV_KIND:
+            copies[key.name].append(key)
+    return DeletionIndex(objects, owners, dependents, inside, kinds, labelled, copies)
+
+
 def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
     """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59)."""
-    dependents = _dependents(objects)
-    waiting = [key for key in keys if key in objects]
-    gone: dict[ObjectKey, None] = {}
-    while waiting:
-        key = waiting.pop()
-        if key in gone or key not in objects:
-            continue
-        gone[key] = None
-        waiting += _cleaned_up(key, objects, profile)
-        waiting += [
-            other for other in dependents.get(key, ()) if all(o in gone for o in _owners(other, objects[other].object))
-        ]
-    remaining = {key: _without_owners(key, objects[key], gone) for key in objects if key not in gone}
+    keys = list(keys)
+    if not keys:
+        return dict(objects)
+    index = deletion_index(objects)
+    gone = cascade(index, keys, {}, profile)
+    remaining = {
+        key: _without_owners(key, manifest, index, gone) for key, manifest in objects.items() if key not in gone
+    }
     for key in gone:
         if key.kind == CSV_KIND:
             remaining |= _unconverted(key, objects, remaining)
     return remaining
 
 
-def _dependents(objects: Objects) -> dict[ObjectKey, list[ObjectKey]]:
-    dependents: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
-    for key, manifest in objects.items():
-        for owner in _owners(key, manifest.object):
-            dependents[owner].append(key)
-    return dependents
+def cascade(
+    index: DeletionIndex, keys: Iterable[ObjectKey], before: Mapping[ObjectKey, None], profile: Profile
+) -> dict[ObjectKey, None]:
+    """What goes when the objects of `keys` are deleted, themselves included, in order; `before` are gone already."""
+    waiting = [key for key in keys if key in index.objects]
+    gone: dict[ObjectKey, None] = {}
+    while waiting:
+        key = waiting.pop()
+        if key in gone or key in before or key not in index.objects:
+            continue
+        gone[key] = None
+        waiting += _cleaned_up(key, index, profile)
+        waiting += [
+            other
+            for other in index.dependents.get(key, ())
+            if all(owner in gone or owner in before for owner in index.owners[other])
+        ]
+    return gone
 
 
 def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
@@ -71,9 +120,11 @@ def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
         yield ObjectKey(group, kind, "" if kind in _CLUSTER_SCOPED else key.namespace, text(ref.get("name")))
 
 
-def _without_owners(key: ObjectKey, manifest: Manifest, gone: Mapping[ObjectKey, None]) -> Manifest:
+def _without_owners(
+    key: ObjectKey, manifest: Manifest, index: DeletionIndex, gone: Mapping[ObjectKey, None]
+) -> Manifest:
     """An object that stays, without its references to owners that are gone."""
-    owners = list(_owners(key, manifest.object))
+    owners = index.owners.get(key, ())
     if not any(owner in gone for owner in owners):
         return manifest
     references = owner_references(manifest.object)
@@ -82,28 +133,29 @@ def _without_owners(key: ObjectKey, manifest: Manifest, gone: Mapping[ObjectKey,
     return manifest._replace(object={**manifest.object, "metadata": metadata})
 
 
-def _cleaned_up(key: ObjectKey, objects: Objects, profile: Profile) -> Iterator[ObjectKey]:
+def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Iterator[ObjectKey]:
     """What is deleted because an object is, though no reference leads from one to the other."""
-    obj = objects[key].object
+    obj = index.objects[key].object
     if (key.group, key.kind) == ("", "Namespace"):
-        yield from (other for other in objects if other.namespace == key.name)
+        yield from index.inside.get(key.name, ())
     elif key.kind == CRD_KIND:
         spec = spec_of(obj)
-        group, kind = spec.get("group"), mapping(spec.get("names")).get("kind")
-        yield from (other for other in objects if (other.group, other.kind) == (group, kind))
+        yield from index.kinds.get((text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))), ())
     elif key.kind == CSV_KIND and COPIED_FROM not in labels_of(obj):
         yield key._replace(kind="OperatorCondition")
-        yield from _labelled(objects, owner_labels(profile, key.name, key.namespace), _FINALIZED)
-        copies = ((other, labels_of(m.object)) for other, m in objects.items() if other.kind == CSV_KIND)
-        yield from (o for o, labels in copies if o.name == key.name and labels.get(COPIED_FROM) == key.namespace)
+        yield from _labelled(index, owner_labels(profile, key.name, key.namespace), _FINALIZED)
+        for other in index.copies.get(key.name, ()):
+            if labels_of(index.objects[other].object).get(COPIED_FROM) == key.namespace:
+                yield other
     elif key.kind == "OperatorGroup":
         labels = filled(profile.og_clusterrole_labels, og=key.name, og_ns=key.namespace)
-        yield from _labelled(objects, labels, frozenset({"ClusterRole"}))
+        yield from _labelled(index, labels, frozenset({"ClusterRole"}))
 
 
-def _labelled(objects: Objects, labels: Mapping[str, str], kinds: frozenset[str]) -> Iterator[ObjectKey]:
-    for key, manifest in objects.items():
-        if labels and key.kind in kinds and labels.items() <= labels_of(manifest.object).items():
+def _labelled(index: DeletionIndex, labels: Mapping[str, str], kinds: frozenset[str]) -> Iterator[ObjectKey]:
+    having = [index.labelled.get(label, ()) for label in labels.items()]
+    for key in min(having, key=len, default=()):
+        if key.kind in kinds and labels.items() <= labels_of(index.objects[key].object).items():
             yield key
 
 

@@ -17,6 +17,7 @@ from olmc.explain.metrics import as_prometheus
 from olmc.explain.status import as_table, operators
 from olmc.explain.targets import ExplainContext
 from olmc.explain.why import as_text, why
+from olmc.model.indexed import by_namespace
 
 SCENARIOS = yaml.safe_load(Path(__file__).with_name("whys.yaml").read_text(encoding="utf-8"))
 
@@ -71,7 +72,7 @@ def test_metrics_are_sorted_and_escaped(tmp_path: Path) -> None:
     spec = {**subscription.spec, "channel": 'a"b\\c\nd'}
     metadatas = [{"name": "a", "namespace": namespace} for namespace in ("ns", "other")]
     both = [subscription._replace(object={"metadata": metadata, "spec": spec}) for metadata in metadatas]
-    changed = cluster._replace(subscriptions={each.name: each for each in both})
+    changed = cluster._replace(subscriptions=by_namespace({each.name: each for each in both}))
     text = as_prometheus(done.settled._replace(cluster=changed, beginning=changed))
     assert r'{approval="",channel="a\"b\\c\nd",installed="",name="a",package="a"} 2' in text
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# HELP")]

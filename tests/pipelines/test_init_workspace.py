@@ -212,7 +212,7 @@ def test_a_catalog_of_the_cluster_is_resolved_over_and_never_rendered(tmp_path: 
     assert made.settled is not None
     (catalog,) = made.settled.cluster.catalogs.values()
     assert (*catalog.key, catalog.priority, catalog.of_cluster) == ("market", "harbour", -100, True)
-    assert made.settled.cluster.plans == ()
+    assert not made.settled.cluster.plans
     (done,) = made.settled.rounds.values()
     assert [missing.name for missing in done.missing] == ["kettle.v1.0.0"]  # its bundle, which olmc vendor would fetch
     assert "CatalogSource" not in {entry.object["kind"] for entry in made.objects}

@@ -45,8 +45,8 @@ def static_groups(subject: LintSubject) -> Iterator[Diagnostic]:
 
 def plans_without_status(subject: LintSubject) -> Iterator[Diagnostic]:
     """InstallPlans that somebody wrote: OLM goes by the status alone, which only its resolver writes (R-CAT-600)."""
-    plans = subject.settled.cluster.plans if subject.settled else ()
-    resumed = {NamespacedName(plan.namespace, plan.name) for plan in plans if plan.resumed}
+    plans = subject.settled.cluster.plans if subject.settled else {}
+    resumed = {name for name, plan in plans.items() if plan.resumed}
     for manifest in of_kind(subject, "InstallPlan"):
         key, status = object_key(manifest.object), status_of(manifest.object)
         has_steps = status.get("plan") or status.get("bundleLookups")

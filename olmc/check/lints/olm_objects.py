@@ -88,7 +88,10 @@ def several_hops(subject: LintSubject) -> Iterator[Diagnostic]:
     cluster = subject.settled.cluster
     # OLM plans the next version as soon as the CSV of the last one exists, unless somebody has to approve it.
     approved = {
-        NamespacedName(plan.namespace, csv) for plan in cluster.plans if plan.approval == MANUAL for csv in plan.csvs
+        NamespacedName(plan.namespace, csv)
+        for plan in cluster.plans.values()
+        if plan.approval == MANUAL
+        for csv in plan.csvs
     }
     for name, subscription in sorted(cluster.subscriptions.items()):
         first, *between = _replaced(cluster, name.namespace, subscription.installed)

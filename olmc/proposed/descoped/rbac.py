@@ -107,7 +107,7 @@ def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Itera
     if bundle is not None:
         yield from (_Shipped(file.manifest.object, file.manifest.source) for file in bundle.files)
         return
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         if plan.namespace == csv.namespace:
             steps = (step for step in plan.steps if step.resolving == csv.name and not step.derived)
             yield from (_Shipped(step.object, step.source) for step in steps)

@@ -169,7 +169,7 @@ def _some(names: list[str]) -> str:
 def waiting_plans(cluster: Cluster, asked: ObjectQuery) -> Iterator[Diagnostic]:
     """The InstallPlans that wait for approval and bring what would watch the namespace, or any if all are asked for."""
     namespace = asked.namespace
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         watched = {target for group in cluster.groups_in(plan.namespace) for target in group.targets}
         is_near = namespace is None or not watched.isdisjoint({"", namespace}) or plan.namespace == namespace
         if plan.phase == "RequiresApproval" and plan.condition is None and is_near:

@@ -44,7 +44,7 @@ def projected(
         if mine:
             for each in _from_subscription(cluster, subscription):
                 found[each] |= mine
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         labels = labels_of(plan.given) if plan.given is not None else {}
         for each in _from_plan(plan) if keys & set(labels) else ():
             found[each] |= keys & set(labels)
@@ -60,7 +60,7 @@ def _from_subscription(cluster: Cluster, subscription: Subscription) -> Iterator
     yield ObjectKey(OLM_GROUP, "Subscription", home, subscription.name.name)
     if subscription.installed:
         yield ObjectKey(OLM_GROUP, CSV_KIND, home, subscription.installed)
-    for plan in cluster.plans:
+    for plan in cluster.plans.values():
         if (plan.namespace, plan.name) == (home, subscription.plan):
             yield from _from_plan(plan)
             for name, other in cluster.subscriptions.items():

@@ -209,7 +209,7 @@ def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
     catalog = outcome.operator.catalog
     return Setting(
         objects=cluster.objects,
-        groups=[group.object for group in cluster.groups],
+        groups=[group.object for group in cluster.groups.values()],
         known=known,
         options=scene.options,
         labels={component_key(outcome.operator.name, scene.options): ""},
@@ -286,4 +286,4 @@ def with_objects(cluster: Cluster, done: InstallDecision, objects: Sequence[Kube
         return cluster
     spaces = {key.name: {"kubernetes.io/metadata.name": key.name} for key in new if key.kind == "Namespace"}
     namespaces = dict(sorted({**cluster.namespaces, **spaces}.items()))
-    return cluster._replace(objects={**cluster.objects, **new}, namespaces=namespaces)
+    return cluster._replace(objects=cluster.objects.updated(new), namespaces=namespaces)

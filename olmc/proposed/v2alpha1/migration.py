@@ -133,7 +133,7 @@ def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> t
     package = {entry.name for entry in (source.entries if source else ()) if entry.package == subscription.package}
     done = (
         csv
-        for plan in cluster.plans
+        for plan in cluster.plans.values()
         if plan.namespace == subscription.name.namespace and plan.phase == "Complete"
         for csv in plan.csvs
     )

@@ -16,6 +16,7 @@ from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic
+from olmc.model.indexed import by_namespace
 from olmc.model.objects import CatalogKey, KubernetesObject, Request, labels_of
 from olmc.model.operators import OLM_GROUP, CatalogUpdates, Operator
 from olmc.model.options import Options
@@ -321,16 +322,16 @@ def operator_object(name: str, updates: CatalogUpdates, approval: str) -> Kubern
 def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cluster:
     """The cluster without those Subscriptions, and without the InstallPlans that belonged to them alone."""
     left = {name: s for name, s in cluster.subscriptions.items() if name not in subscriptions}
-    plans = tuple(
-        plan
-        for plan in cluster.plans
+    plans = {
+        name: plan
+        for name, plan in cluster.plans.items()
         if plan.given is not None
         or not plan.owners
         or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
-    )
+    }
     gone = frozenset(_keys(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
-    return cluster._replace(subscriptions=left, plans=plans, adopted=adopted)
+    return cluster._replace(subscriptions=by_namespace(left), plans=by_namespace(plans), adopted=adopted)
 
 
 def _keys(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Iterator[str]:

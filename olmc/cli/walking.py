@@ -1,0 +1,116 @@
+"""`olmc plan --walk` and `--at`: the plan hop by hop, where somebody approves one InstallPlan after the other; and the
+drift of the state that a plan begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from olmc.api import Compilation
+from olmc.model.options import Options
+from olmc.model.state import ClusterState
+from olmc.output.unicode import json_text
+
+if TYPE_CHECKING:
+    from olmc.diff.sides import Side
+    from olmc.model.cluster import Cluster
+    from olmc.plan.drift import DriftedObject
+    from olmc.plan.plan import Plan
+
+CompileOptions = Callable[[Options], Compilation]
+_MOST = 100
+
+
+class PlanHop(NamedTuple):
+    """What happens once one more InstallPlan is approved (`approved` is "" for the beginning, which needs none)."""
+
+    number: int
+    approved: str
+    plan: Plan
+
+
+def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: CompileOptions) -> Iterator[PlanHop]:
+    """The hops after `first`, whose compilation is `begun`: each approves the first InstallPlan that waits."""
+    from olmc.diff.compare import compare
+    from olmc.plan.plan import plan_of
+    from olmc.transition.state import state_of
+
+    yield PlanHop(0, "", first)
+    done = begun
+    for index in range(1, _MOST):
+        assert done.settled is not None
+        assert done.workspace is not None
+        waiting = _waiting(done.settled.cluster)
+        if not waiting:
+            return
+        state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+        after = compile_once(options._replace(state=state, approve=(waiting,), delete=()))
+        if after.settled is None or waiting == _waiting(after.settled.cluster):
+            return
+        difference = compare(_side(index - 1, done), _side(index, after))
+        plan = plan_of(state, (), after.settled, difference, after.diagnostics)
+        yield PlanHop(index, waiting, plan)
+        done = after
+
+
+def _side(index: int, done: Compilation) -> Side:
+    from olmc.diff.sides import Side
+
+    return Side(f"hop {index}", tuple(rendered.object for rendered in done.objects), done.settled)
+
+
+def _waiting(cluster: Cluster) -> str:
+    """The first InstallPlan that waits for approval, as `--approve` takes it; "" for none."""
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
+    return next((f"{plan.namespace}/{plan.csvs[0]}" for plan in plans), "")
+
+
+def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
+    """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
+    from olmc.plan import outputs
+
+    chosen = [hop for hop in hops if at in (None, hop.number)]
+    if not chosen:
+        raise click.BadParameter(f"there are the hops 0 to {len(hops) - 1}", param_hint="--at")
+    if output == "json":
+        data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
+        click.echo(json_text({"version": outputs.FORMAT_VERSION, "hops": data}))
+        return
+    for number, hop in enumerate(chosen):
+        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else "what is applied")
+        if output == "markdown":
+            click.echo(f"## {head}\n\n{outputs.as_markdown(hop.plan)}")
+        else:
+            text = outputs.as_text(hop.plan, color=True, verbose=verbose)
+            click.echo(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False)
+
+
+def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
+    """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
+    a workspace is always what is expected of it."""
+    from olmc.plan.drift import drift_of
+
+    held = [manifest.object for manifest in state.objects.values()]
+    if state.expected:
+        return drift_of(held, (manifest.object for manifest in state.expected.values()), state.tracked)
+    if state.tracked:
+        return ()
+    from olmc.model.objects import object_key
+
+    fresh = compile_once(options._replace(state=None, delete=(), approve=(*options.approve, *_approved(state))))
+    if fresh.settled is None or fresh.workspace is None:
+        return ()
+    manifests = [object_key(manifest.object) for manifest in fresh.workspace.manifests]
+    return drift_of(held, (rendered.object for rendered in fresh.objects), manifests)
+
+
+def _approved(state: ClusterState) -> Iterator[str]:
+    """What somebody has approved in a cluster."""
+    from olmc.model.objects import spec_of, texts
+
+    for key, manifest in state.objects.items():
+        spec = spec_of(manifest.object)
+        if key.kind == "InstallPlan" and spec.get("approved") and spec.get("approval") == "Manual":
+            yield from (f"{key.namespace}/{csv}" for csv in texts(spec.get("clusterServiceVersionNames")))

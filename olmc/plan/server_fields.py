@@ -1,0 +1,301 @@
+"""What an API server, another controller or chance has written into an object, and nobody predicts: fields that only
+they own, defaults, random parts of names, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Any
+
+from olmc.diff.change import ABSENT
+from olmc.diff.deltas import Delta
+from olmc.diff.operators import is_copy
+from olmc.model.objects import (
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    labels_of,
+    mapping,
+    mappings,
+    object_key,
+    spec_of,
+    text,
+    texts,
+)
+from olmc.model.operators import CSV_KIND, OLM_GROUP
+
+STATUS_KINDS = frozenset((CSV_KIND, "OperatorGroup", "Subscription", "InstallPlan", "Operator"))
+"""The kinds whose status OLM writes, so that it is predicted."""
+
+_UNPREDICTED = frozenset(
+    "CatalogSource ControllerRevision Endpoints EndpointSlice Event Job Lease Node OLMConfig Pod ReplicaSet".split()
+)
+_UNPACKING = frozenset("ConfigMap Job Role RoleBinding ServiceAccount".split())
+_UNPACKED = re.compile(r"[0-9a-f]{60,64}")
+_OF_CLUSTER = frozenset("default kube-node-lease kube-public kube-system olm operators".split())
+_OWNED = frozenset(
+    """uid resourceVersion generation creationTimestamp managedFields selfLink deletionTimestamp
+    deletionGracePeriodSeconds""".split()
+)
+_TIMES = frozenset(
+    """lastTransitionTime lastUpdateTime lastUpdated certsLastUpdated certsRotateAt createdAt startTime completionTime
+    lastProbeTime lastHeartbeatTime observedGeneration latestImageRegistryPoll latestTimestamp""".split()
+)
+_ANNOTATIONS = frozenset(
+    """kubectl.kubernetes.io/last-applied-configuration deployment.kubernetes.io/revision
+    kubernetes.io/service-account.uid""".split()
+)
+_ADDRESSES = frozenset("clusterIP clusterIPs ipFamilies ipFamilyPolicy internalTrafficPolicy".split())
+_SUFFIX = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
+_GROUP_LABEL = "olm.operatorgroup.uid/"
+_DRAWN = "…"
+
+_ANY = object()
+_POD = "spec.template.spec"
+_BOX = f"{_POD}.*ontainers"
+# By kind and path, list items left out: what an object has where the one that was written says nothing.
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "Deployment": {
+        "spec.progressDeadlineSeconds": 600, "spec.replicas": 1, "spec.strategy.type": "RollingUpdate",
+        "spec.strategy.rollingUpdate.max*": "25%",
+        f"{_POD}.restartPolicy": "Always", f"{_POD}.dnsPolicy": "ClusterFirst",
+        f"{_POD}.terminationGracePeriodSeconds": 30, f"{_POD}.schedulerName": "default-scheduler",
+        f"{_POD}.serviceAccount": _ANY, f"{_POD}.deprecatedServiceAccount": _ANY, f"{_POD}.topologySpread*": _ANY,
+        f"{_POD}.volumes.*.defaultMode": 420, f"{_POD}.volumes.*.fieldRef.apiVersion": "v1",
+        f"{_POD}.volumes.*.expirationSeconds": 3600, f"{_POD}.volumes.hostPath.type": "",
+        f"{_BOX}.terminationMessagePath": "/dev/termination-log", f"{_BOX}.terminationMessagePolicy": "File",
+        f"{_BOX}.imagePullPolicy": _ANY, f"{_BOX}.ports.protocol": "TCP", f"{_BOX}.*Probe.timeoutSeconds": 1,
+        f"{_BOX}.*Probe.periodSeconds": 10, f"{_BOX}.*Probe.successThreshold": 1, f"{_BOX}.*Probe.failureThreshold": 3,
+        f"{_BOX}.*.httpGet.scheme": "HTTP", f"{_BOX}.*.httpGet.path": "/", f"{_BOX}.*Probe.grpc.service": "",
+        f"{_BOX}.env.*.fieldRef.apiVersion": "v1", f"{_BOX}.env.*.divisor": "0", f"{_BOX}.resources.requests.*": _ANY,
+        f"{_BOX}.securityContext.procMount": "Default",
+    },
+    "Service": {
+        "spec.type": "ClusterIP", "spec.sessionAffinity": "None", "spec.ports.protocol": "TCP",
+        "spec.ports.targetPort": _ANY, "spec.ports.nodePort": _ANY, "spec.externalTrafficPolicy": "Cluster",
+        "spec.allocateLoadBalancerNodePorts": True,
+    },
+    "Secret": {"type": "Opaque"},
+    "*WebhookConfiguration": {
+        "webhooks.matchPolicy": "Equivalent", "webhooks.timeoutSeconds": 10, "webhooks.failurePolicy": "Fail",
+        "webhooks.reinvocationPolicy": "Never", "webhooks.rules.scope": "*", "webhooks.clientConfig.service.port": 443,
+    },
+    "CustomResourceDefinition": {
+        "spec.conversion.strategy": "None", "spec.conversion.webhook.clientConfig.service.port": 443,
+        "spec.names.listKind": _ANY, "spec.names.singular": _ANY, "spec.preserveUnknownFields": False,
+        "spec.versions.additionalPrinterColumns.priority": 0,
+        "spec.versions.schema.openAPIV3Schema*.x-kubernetes-list-type": "atomic",
+    },
+    "*RoleBinding": {"subjects.apiGroup": _ANY},
+    "PriorityClass": {"preemptionPolicy": "PreemptLowerPriority", "globalDefault": False},
+    "NetworkPolicy": {"spec.policyTypes": _ANY, "spec.*gress.ports.protocol": "TCP"},
+    "APIService": {"spec.service.port": 443},
+    CSV_KIND: {
+        "spec.install.spec.deployments.spec.template.spec.*ontainers.ports.protocol": "TCP",
+        "spec.webhookdefinitions.containerPort": 443, "spec.cleanup.enabled": False,
+    },
+    "OperatorGroup": {"spec.upgradeStrategy": "Default"},
+}  # fmt: skip
+
+
+def predicted(objects: Iterable[KubernetesObject]) -> dict[ObjectKey, KubernetesObject]:
+    """The objects that can be predicted, without what can't: two sides of one cluster are equal in them.
+
+    An InstallPlan and a webhook configuration, whose names end by chance, are known by what they are for.
+    """
+    listed = [obj for obj in objects if _is_predicted(obj)]
+    plans = _plan_names(listed)
+    shown: dict[ObjectKey, KubernetesObject] = {}
+    for obj in listed:
+        folded = _folded(obj, plans)
+        key = object_key(folded)
+        while key in shown:  # nothing that is there twice may hide behind the other
+            key = key._replace(name=f"{key.name}#")
+        shown[key] = folded
+    return shown
+
+
+def is_default(kind: str, delta: Delta) -> bool:
+    """Whether the new side of a delta has only defaults beyond what the old one says."""
+    path = tuple(step for step in delta.path if isinstance(step, str))
+    return _adds_defaults(kind, ".".join(path), delta.old, delta.new)
+
+
+def _adds_defaults(kind: str, path: str, old: Any, new: Any) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        pairs = ((f"{path}.{key}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in old.keys() | new.keys())
+        return all(_adds_defaults(kind, *pair) for pair in pairs)
+    return old == new or (old in (ABSENT, {}, []) and _is_default(kind, path, new))
+
+
+def _is_default(kind: str, path: str, value: Any) -> bool:
+    if isinstance(value, dict) and value:
+        return all(_is_default(kind, f"{path}.{key}", below) for key, below in value.items())
+    if isinstance(value, list) and value and not all(isinstance(item, str) for item in value):
+        return all(_is_default(kind, path, item) for item in value)
+    if value in ({}, []):
+        return True
+    for pattern, defaults in _DEFAULTS.items():
+        if fnmatchcase(kind, pattern):
+            return any(
+                fnmatchcase(path, glob) and (known is _ANY or known == value) for glob, known in defaults.items()
+            )
+    return False
+
+
+def _is_predicted(obj: KubernetesObject) -> bool:
+    key = object_key(obj)
+    if key.kind in _UNPREDICTED or (key.kind == "Namespace" and key.name in _OF_CLUSTER):
+        return False
+    return not (key.kind in _UNPACKING and _UNPACKED.fullmatch(key.name))
+
+
+def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:
+    """What the InstallPlans are called once the end of their names is that which they install, in their order."""
+    names: dict[tuple[str, str], str] = {}
+    plans = [obj for obj in objects if object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")]
+    for plan in sorted(plans, key=lambda plan: int(spec_of(plan).get("generation") or 0)):
+        key = object_key(plan)
+        csvs = "+".join(sorted(texts(spec_of(plan).get("clusterServiceVersionNames"))))
+        known = f"{_SUFFIX.sub('', key.name)}-<{csvs}>"
+        same = sum(n == key.namespace and k.partition("#")[0] == known for (n, _), k in names.items())
+        names[key.namespace, key.name] = f"{known}#{same + 1}" if same else known
+    return names
+
+
+def _folded(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> KubernetesObject:
+    kind = obj["kind"]
+    folded: dict[str, Any] = {key: _cleaned(value) for key, value in obj.items() if key != "status"}
+    metadata = _metadata(obj, plans)
+    folded["metadata"] = metadata
+    if kind in STATUS_KINDS and obj.get("status"):
+        folded["status"] = _status(obj, plans)
+    if kind == "InstallPlan":
+        metadata["name"] = plans[text(metadata.get("namespace")), text(metadata.get("name"))]
+        csvs = texts(spec_of(folded).get("clusterServiceVersionNames"))
+        folded["spec"] = {**folded.get("spec", {}), "clusterServiceVersionNames": sorted(csvs)}
+    for field in _OTHERS.get(kind, ()):
+        _without(folded, field.split("."))
+    if kind.endswith("WebhookConfiguration"):
+        _fold_webhooks(folded, text(mapping(obj.get("metadata")).get("generateName")))
+    if kind == "ClusterRole" and folded.get("aggregationRule"):
+        folded.pop("rules", None)
+    if kind == "Secret" and folded.get("type") == "kubernetes.io/tls":
+        folded.pop("data", None)
+        folded.pop("stringData", None)
+    template = mapping(mapping(spec_of(folded).get("template")).get("metadata"))
+    if kind == "Deployment" and "olmcahash" in annotations_of({"metadata": template}):
+        # The certificate is new in each cluster, and with it the hash of what mounts it.
+        template["annotations"]["olmcahash"] = _DRAWN
+        metadata.get("labels", {}).pop("olm.deployment-spec-hash", None)
+    return folded
+
+
+_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "Namespace": ("spec",),
+    "Service": tuple(f"spec.{field}" for field in sorted(_ADDRESSES)),
+    "CustomResourceDefinition": ("spec.conversion.webhook.clientConfig.caBundle",),
+    "APIService": ("spec.caBundle",),
+    "ServiceAccount": ("secrets", "imagePullSecrets"),
+    "Secret": ("data.ca\\.crt", "data.token", "data.namespace"),
+})  # fmt: skip
+"""What controllers write into objects of a kind."""
+
+
+def _without(value: dict[str, Any], path: list[str]) -> None:
+    head, rest = path[0], path[1:]
+    if head.endswith("\\"):
+        head, rest = f"{head[:-1]}.{rest[0]}", rest[1:]
+    if rest and isinstance(value.get(head), dict):
+        _without(value[head], rest)
+    elif not rest:
+        value.pop(head, None)
+
+
+def _cleaned(value: Any, *, is_status: bool = False) -> Any:
+    """A value without what says nothing, and below a status without times; a copy."""
+    if isinstance(value, dict):
+        pairs = ((k, _cleaned(v, is_status=is_status)) for k, v in value.items() if not (is_status and k in _TIMES))
+        return {k: v for k, v in pairs if v is not None and v != {} and v != []}
+    return [_cleaned(item, is_status=is_status) for item in value] if isinstance(value, list) else value
+
+
+def _metadata(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    metadata = {k: v for k, v in _cleaned(mapping(obj.get("metadata"))).items() if k not in _OWNED}
+    metadata.pop("generateName", None)
+    references = [
+        {"controller": False, "blockOwnerDeletion": False, **{k: v for k, v in ref.items() if k != "uid"}}
+        for ref in mappings(metadata.get("ownerReferences"))
+    ]
+    metadata["ownerReferences"] = sorted(references, key=lambda ref: (text(ref.get("kind")), text(ref.get("name"))))
+    labels = {_group_label(key): value for key, value in mapping(metadata.get("labels")).items()}
+    labels.pop("kubernetes.io/metadata.name", None)
+    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding") and "olm.owner.kind" not in labels:
+        labels.pop("olm.owner", None)  # of a bundle's own, and only where its plan was carried out twice
+    if obj["kind"] in ("Role", "RoleBinding") and "olm.copiedFrom" in labels:
+        labels = {key: value for key, value in labels.items() if not key.startswith("operators.coreos.com/")}
+    annotations = {key: value for key, value in mapping(metadata.get("annotations")).items() if key not in _ANNOTATIONS}
+    if "olmcahash" in annotations:
+        annotations["olmcahash"] = _DRAWN
+    if "olm.generated-by" in annotations:
+        name = text(annotations["olm.generated-by"])
+        annotations["olm.generated-by"] = plans.get((text(metadata.get("namespace")), name), _SUFFIX.sub("", name))
+    return _cleaned({**metadata, "labels": labels, "annotations": annotations}) or {}
+
+
+def _group_label(key: str) -> str:
+    return f"{_GROUP_LABEL}{_DRAWN}" if key.startswith(_GROUP_LABEL) else key
+
+
+def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
+    prefix = generated or f"{labels_of(obj).get('olm.webhook-description-generate-name', '')}-"
+    name = text(obj["metadata"].get("name"))
+    if len(prefix) > 1 and name.startswith(prefix):
+        obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
+    for hook in obj.get("webhooks") or ():  # copies, by now
+        hook.update(clientConfig=_cleaned({**mapping(hook.get("clientConfig")), "caBundle": None}))
+        selector = dict(mapping(hook.get("namespaceSelector")))
+        expressions = mappings(selector.get("matchExpressions"))
+        selector["matchExpressions"] = [{**e, "key": _group_label(text(e.get("key")))} for e in expressions]
+        chosen = mapping(selector.get("matchLabels"))
+        selector["matchLabels"] = {_group_label(key): value for key, value in chosen.items()}
+        hook.update(namespaceSelector=_cleaned(selector))
+
+
+def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """What OLM settles on: of CSVs no history, of lists that its queues write no order."""
+    namespace = text(mapping(obj.get("metadata")).get("namespace"))
+    status: dict[str, Any] = _with_plan_names(_cleaned(obj["status"], is_status=True), plans, namespace)
+    if obj["kind"] == CSV_KIND:
+        return {key: status[key] for key in ("phase", "reason", "message") if key in status and not is_copy(obj)}
+    if obj["kind"] == "OperatorGroup" and isinstance(status.get("namespaces"), list):
+        status["namespaces"] = sorted(status["namespaces"])
+    if obj["kind"] == "Subscription":
+        conditions = {text(item.get("type")): item for item in mappings(status.get("conditions"))}
+        if status.get("state") == "AtLatestKnown":
+            conditions.pop("InstallPlanPending", None)  # of a generated Subscription OLM forgets to take it away
+        status["conditions"] = conditions or None
+    if obj["kind"] == "InstallPlan":
+        return {key: status[key] for key in ("phase", "message") if key in status}
+    if obj["kind"] == "Operator":
+        return {}  # it only lists what is there
+    return status
+
+
+def _with_plan_names(value: Any, plans: Mapping[tuple[str, str], str], namespace: str) -> Any:
+    if isinstance(value, list):
+        return [_with_plan_names(item, plans, namespace) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {
+        k: _with_plan_names(v, plans, namespace)
+        for k, v in value.items()
+        if k not in ("uid", "uuid", "resourceVersion")
+    }
+    if kept.get("kind") == "InstallPlan" and isinstance(kept.get("name"), str):
+        kept["name"] = plans.get(
+            (text(kept.get("namespace")) or namespace, kept["name"]), _SUFFIX.sub("", kept["name"])
+        )
+    return kept

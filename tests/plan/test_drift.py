@@ -1,0 +1,155 @@
+"""Drift: a recorded cluster is what olmc predicts, what somebody changed in it is found, and who would repair it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from olmc.api import compile
+from olmc.cli.main import main
+from olmc.diff.deltas import path_text
+from olmc.model.objects import object_key
+from olmc.plan.drift import NEVER, TOOL, DriftedObject, drift_of
+
+Object = dict[str, Any]
+
+# What a Job of unpacking says about an image that nobody has is its own.
+OF_A_JOB = "status.conditions.BundleUnpackFailed.message"
+
+
+@pytest.fixture(scope="module")
+def workspace(project: Path) -> Path:
+    return project / "fixtures" / "upgrade"
+
+
+@pytest.fixture
+def held(workspace: Path) -> list[Object]:
+    """What the workspace leaves, as a copy that a test may change."""
+    return [json.loads(json.dumps(rendered.object)) for rendered in compile(workspace).objects]
+
+
+def drift(workspace: Path, held: list[Object]) -> tuple[DriftedObject, ...]:
+    done = compile(workspace)
+    assert done.workspace is not None
+    applied = [object_key(manifest.object) for manifest in done.workspace.manifests]
+    return drift_of(held, (rendered.object for rendered in done.objects), applied)
+
+
+def one(held: list[Object], kind: str, namespace: str = "harbour") -> Object:
+    return next(o for o in held if o["kind"] == kind and o["metadata"].get("namespace", "") == namespace)
+
+
+def test_recorded_states_have_no_drift(shared: Path) -> None:
+    """Each cluster that was recorded is the one that olmc predicts, but for the words of a Job."""
+    drifted = {}
+    for path in sorted((shared / "conformance" / "transitions").glob("*/observed-before.json")):
+        items = json.loads(path.read_text(encoding="utf-8"))["items"]
+        found = drift(path.parent / "before", items)
+        fields = [path_text(delta.path) for item in found for delta in item.deltas]
+        drifted[path.parent.name] = [*fields, *(f"{item.key} {item.kind}" for item in found if not item.deltas)]
+    assert drifted
+    assert {field for fields in drifted.values() for field in fields} <= {OF_A_JOB}
+
+
+def test_what_was_rendered_has_no_drift(workspace: Path, held: list[Object]) -> None:
+    assert drift(workspace, held) == ()
+
+
+def test_what_api_servers_write_is_none(workspace: Path, held: list[Object]) -> None:
+    for number, obj in enumerate(held):
+        obj["metadata"] |= {"uid": f"u{number}", "resourceVersion": "7", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    deployment = one(held, "Deployment")
+    deployment["spec"] |= {"progressDeadlineSeconds": 600, "strategy": {"type": "RollingUpdate"}}
+    deployment["spec"]["template"]["spec"]["containers"][0]["terminationMessagePolicy"] = "File"
+    deployment["status"] = {"readyReplicas": 1}
+    assert drift(workspace, held) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "field", "repair"),
+    [
+        ("Deployment", lambda o: o["spec"].update(replicas=3), "spec.replicas", "nobody: OLM goes by the label"),
+        ("Deployment", lambda o: o["metadata"]["labels"].update({"olm.deployment-spec-hash": "x"}),
+         "metadata.labels[\"olm.deployment-spec-hash\"]", "OLM, at the next sync of its CSV"),
+        ("ServiceAccount", lambda o: o["metadata"].update(labels={"a": "b"}), "metadata.labels",
+         "nobody: OLM writes it once"),
+        ("OperatorGroup", lambda o: o["spec"].update(targetNamespaces=["olm"]), "spec.targetNamespaces", TOOL),
+        ("Subscription", lambda o: o["spec"].update(channel="beta"), "spec.channel", TOOL),
+        ("ClusterServiceVersion", lambda o: o["status"].update(phase="Failed"), "status.phase",
+         "OLM, when what it waits"),
+    ],
+)  # fmt: skip
+def test_what_differs(
+    workspace: Path, held: list[Object], kind: str, change: Callable[[Object], None], field: str, repair: str
+) -> None:
+    """observed-63, R-DEP-8."""
+    change(one(held, kind))
+    (found,) = drift(workspace, held)
+    assert found.kind == "different"
+    assert any(path_text(delta.path).startswith(field) for delta in found.deltas)
+    assert found.repaired_by.startswith(repair)
+
+
+@pytest.mark.parametrize(
+    ("kind", "repair"),
+    [("Deployment", "OLM, at the next sync of its CSV"), ("ServiceAccount", NEVER), ("Subscription", TOOL),
+     ("OperatorCondition", "OLM, at the next sync of its CSV")],
+)  # fmt: skip
+def test_what_is_missing(workspace: Path, held: list[Object], kind: str, repair: str) -> None:
+    """observed-63: what a CSV makes is made again, what a plan has made is not."""
+    held.remove(one(held, kind))
+    (found,) = drift(workspace, held)
+    assert (found.kind, found.repaired_by) == ("missing", repair)
+
+
+def test_what_nobody_expects(workspace: Path, held: list[Object]) -> None:
+    """Only of OLM: the rest of a cluster is its own business."""
+    csv = json.loads(json.dumps(one(held, "ClusterServiceVersion")))
+    csv["metadata"]["name"] = "kettle.v1.0.0"
+    held += [csv, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "harbour"}}]
+    assert [(found.kind, found.key.name) for found in drift(workspace, held)] == [("extra", "kettle.v1.0.0")]
+
+
+def run(*arguments: object) -> Any:
+    result = CliRunner().invoke(main, ["plan", *map(str, arguments), "-o", "json"])
+    assert result.exit_code in (0, 1), result.output
+    return result.exit_code, json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_plan_from_a_state_tells_drift(workspace: Path, held: list[Object], tmp_path: Path, twice: bool) -> None:
+    """With what was applied, and with the state alone, where PATH is what was."""
+    one(held, "Deployment")["spec"]["replicas"] = 3
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": held}), encoding="utf-8")
+    code, plan = run(workspace, "--from", state, *(["--from", workspace] if twice else []))
+    assert code == 1
+    assert [(item["fields"], item["stays"]) for item in plan["drift"]] == [(["spec.replicas"], True)]
+    assert plan["difference"]["changes"] == []  # nor does OLM repair it
+
+
+def test_a_plan_from_a_workspace_has_no_drift(workspace: Path) -> None:
+    code, plan = run(workspace, "--from", workspace)
+    assert code == 0
+    assert "drift" not in plan
+
+
+def test_a_walk_approves_one_plan_after_the_other(project: Path) -> None:
+    folder = project / "tests" / "plan" / "platform-upgrade" / "cluster"
+    _, walk = run(folder, "--from", folder, "--walk")
+    assert [(hop["index"], hop["approved"]) for hop in walk["hops"]] == [(0, ""), (1, "tide/tide.v1.1.0")]
+    (install,) = walk["hops"][1]["plan"]["installPlans"]
+    assert (install["phase"], install["hops"]) == ("Complete", [{"from": "tide.v1.0.0", "to": "tide.v1.1.0"}])
+    _, alone = run(folder, "--from", folder, "--at", "1")
+    assert alone["hops"] == walk["hops"][1:]
+
+
+def test_a_hop_that_there_is_not(workspace: Path) -> None:
+    result = CliRunner().invoke(main, ["plan", str(workspace), "--from", str(workspace), "--at", "7"])
+    assert result.exit_code == 2
+    assert "there are the hops 0 to 0" in result.output

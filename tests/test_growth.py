@@ -1,0 +1,102 @@
+"""How much there is to do grows as the input does: twice as much of it is twice as much work.
+
+Work is the lines of olmc that are run, a comprehension counting one a round: so it is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import pytest
+from building import write_workspace
+from click.testing import CliRunner
+
+import olmc
+from olmc.cli.main import main
+
+OLMC = os.fspath(Path(olmc.__file__).parent)
+TOLERANCE = 1.02  # what only happens once or twice, and what is remembered
+
+
+def lines_run(*command: str, fine: tuple[int, ...] = (0,)) -> int:
+    """How many lines of olmc a command runs."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.startswith(OLMC):
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        result = CliRunner().invoke(main, command)
+    finally:
+        sys.settrace(before)
+    assert result.exit_code in fine, result.output
+    return count
+
+
+def assert_linear(work: list[int]) -> None:
+    """Each doubling of the input adds twice what the one before added."""
+    first, second = (more - less for less, more in pairwise(work))
+    assert 0 < second <= 2 * first * TOLERANCE, work
+
+
+def channel(root: Path, count: int) -> Iterator[str]:
+    """A channel of entries each of which replaces the one before, and a Subscription to it."""
+    operators = [{"name": f"a.v1.{n}.0", "into": ["ns"] if n == count - 1 else []} for n in range(count)]
+    for older, newer in pairwise(operators):
+        newer["replaces"] = older["name"]
+    write_workspace(root, {"groups": {"ns/og": "own"}, "operators": operators})
+    yield from ("render", os.fspath(root))
+
+
+def namespaces(root: Path, count: int) -> Iterator[str]:
+    """Namespaces with an OperatorGroup and a Subscription each."""
+    names = [f"ns-{number}" for number in range(count)]
+    permissions = [{"serviceAccountName": "a", "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}]
+    operator = {"name": "a.v1.0.0", "into": names, "csv": {"spec": {"install": {"spec": {"permissions": permissions}}}}}
+    case = {
+        "namespaces": dict.fromkeys(names),
+        "groups": {f"{name}/og": "own" for name in names},
+        "operators": [operator],
+    }
+    write_workspace(root, case)
+    yield from ("render", os.fspath(root))
+
+
+def groups(root: Path, count: int) -> Iterator[str]:
+    """OperatorGroups that target two namespaces each, with a CSV that owns APIs in every one of theirs."""
+    names = [f"ns-{number}" for number in range(count)]
+    targets = {f"{name}/og": [name, f"{name}-other"] for name in names}
+    operators = [
+        {"name": f"a{n}.v1.0.0", "into": [name], "applied": "all", "owned": ["Cup"]} for n, name in enumerate(names)
+    ]
+    write_workspace(root, {"namespaces": dict.fromkeys(names), "groups": targets, "operators": operators})
+    yield from ("render", os.fspath(root))
+
+
+@pytest.mark.parametrize("make", [channel, namespaces, groups])
+def test_compiling(make: Callable[[Path, int], Iterator[str]], tmp_path: Path) -> None:
+    lines_run(*make(tmp_path / "warm", 4), fine=(0, 1))
+    assert_linear([lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)])
+
+
+def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    def compared(count: int) -> int:
+        sides = [tmp_path / f"{count}-{upgraded}.yaml" for upgraded in (0, count)]
+        for upgraded, side in zip((0, count), sides, strict=True):
+            side.write_text(benchmark("diff").rendering(50 * count, upgraded))
+        return lines_run("diff", *map(os.fspath, sides), fine=(0, 1))
+
+    compared(1)
+    assert_linear([compared(count) for count in (2, 4, 8)])
