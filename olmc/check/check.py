@@ -3,6 +3,7 @@ suppressions."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -37,6 +38,7 @@ from olmc.model.diagnostics import (
 from olmc.model.options import Options
 from olmc.model.workspace import LeftOut, Workspace
 from olmc.output.messages import LineOf
+from olmc.output.places import seen_from
 from olmc.reconcile.loop import SettledCluster
 from olmc.yaml import locate
 
@@ -224,18 +226,8 @@ def select_findings(result: CheckResult, select: Sequence[str], ignore: Sequence
 
 
 def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
-    """The diagnostics with what the directory is shown as before the paths of files."""
-
-    def shown(place: Location) -> Location:
-        return place._replace(path=f"{result.shown_as}{place.path}")
-
-    return tuple(
-        diagnostic._replace(
-            location=shown(diagnostic.location) if diagnostic.location is not None else None,
-            related=tuple((text, shown(place)) for text, place in diagnostic.related),
-        )
-        for diagnostic in result.diagnostics
-    )
+    """The diagnostics as they are seen from where the directory has the name that it is shown as."""
+    return tuple(seen_from(result.shown_as.rstrip("/"), result.diagnostics))
 
 
 def line_reader(results: Iterable[CheckResult]) -> LineOf:
@@ -245,12 +237,12 @@ def line_reader(results: Iterable[CheckResult]) -> LineOf:
     @cache
     def lines(path: str) -> list[str]:
         for shown_as, root in roots:
-            if path.startswith(shown_as):
-                try:
-                    text = (root / path.removeprefix(shown_as)).read_text(encoding="utf-8-sig")
-                except (OSError, UnicodeDecodeError):
-                    continue
-                return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+            try:
+                # A base may stand beside what is built on it.
+                text = (root / posixpath.relpath(path, shown_as or ".")).read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError):
+                continue
+            return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
         return []
 
     def line_of(place: Location) -> str | None:

@@ -201,9 +201,9 @@ def check(
 
     Compiles PATH (a workspace, a bundle, a file, or - for stdin; without PATH the current directory) and shows what
     every stage has to say, what the validators of opm and operator-sdk find in every bundle, and what else looks wrong.
-    In text and json, paths of files are relative to PATH, or begin with it if there are several; in the other formats
-    they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which stops the compilation, is shown
-    whatever is selected.
+    In text, paths of files are relative to the current directory; in json to PATH, or they begin with it if there are
+    several; in the other formats they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which
+    stops the compilation, is shown whatever is selected.
 
     A bundle by itself, or a folder with nothing but bundles of one package, is its author's. Of others' bundles what
     the validators warn of is a remark. Of a folder of bundles the newest version of each package is looked at.
@@ -254,7 +254,7 @@ def check(
             compilations.clear()
         for one in inputs:
             found = findings_of(one, may_be_empty=allow_empty)
-            done.append(found._replace(shown_as=shown_as(one.root, output, len(inputs))))
+            done.append(found._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs))))
         if before is not None:
             fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
             done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from olmc.cli.console import tell_aside
+from olmc.cli.console import folder_from_here, tell_aside
 from olmc.model.diagnostics import Severity
 from olmc.output.unicode import json_text
 
@@ -47,9 +47,16 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     click.echo(f"{len(told)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})")
 
 
-def shown_as(root: Path, output: str, count: int) -> str:
-    """What the paths of a directory begin with: for people as they wrote it, for a CI system as its checkout has it."""
-    if output in ("text", "json"):
+def shown_as(root: Path | None, output: str, count: int) -> str:
+    """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
+    directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
+    is not the user's."""
+    if root is None:
+        return ""
+    if output == "text":
+        folder = folder_from_here(root)
+        return f"{folder}/" if folder else ""
+    if output == "json":
         return f"{root.as_posix()}/" if count > 1 else ""
     base = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
     here = root.resolve()

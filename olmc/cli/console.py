@@ -17,6 +17,7 @@ from olmc.cli.process import BAD_INPUT
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.output.messages import SHOWN_FROM, as_text
+from olmc.output.places import seen_from
 
 
 def color_option() -> click.Option:
@@ -56,9 +57,23 @@ _EVERY = 0.2
 _ERASE = "\r\x1b[K"
 
 
-def tell(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> None:
-    """Print diagnostics on stderr, in color on a terminal, and in a line what is left aside and not among them."""
-    listed = list(diagnostics)
+def folder_from_here(root: Path | None) -> str:
+    """The folder of a workspace as one names it where one stands: "" for the current directory and for what is no
+    folder of the user's (None), and an absolute path only for what was given so and is elsewhere."""
+    if root is None:
+        return ""
+    there = os.path.relpath(root)
+    if root.is_absolute() and there.startswith(os.pardir):
+        return root.as_posix()
+    return "" if there == os.curdir else Path(there).as_posix()
+
+
+def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: Severity = SHOWN_FROM) -> None:
+    """Print diagnostics on stderr, in color on a terminal, and in a line what is left aside and not among them.
+
+    `root` is the workspace that their places are relative to, None where they are relative to where the user stands.
+    """
+    listed = list(seen_from(folder_from_here(root), diagnostics))
     click.echo(as_text(listed, least=least, color=True), err=True, nl=False)
     tell_aside(listed, least=least)
 

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
+@click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
 @approve_option
 @kube_version_option
 @olm_versions_option
@@ -103,6 +104,7 @@ def diff(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
+    entry: str,
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: tuple[str, ...],
@@ -123,6 +125,7 @@ def diff(
       olmc diff git:main                             what this branch changes
       olmc diff git:v1..v2 --fail-on breaking        two releases, for CI
       olmc diff git:origin/main clusters/prod -o markdown
+      olmc diff git:main --entry operators-prod      what this Application or Kustomization applies
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
       olmc diff rendered.yaml .                      what was rendered, and what would be now
       olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
@@ -132,6 +135,10 @@ def diff(
     """
     if old == new == "-":
         raise click.UsageError("there is only one stdin; give another OLD or NEW.")
+    if entry:
+        from olmc.cli.inputs import sides_of_entry  # most diffs are of folders
+
+        old, new = sides_of_entry(old, new, entry)
     from olmc.diff.git import sides_of
 
     alone = sides_of(old) if new is None and len(olm_version) == 1 else None
@@ -278,9 +285,9 @@ def graph(
     report = Report()
     catalogs = catalogs_at(path, report)
     kept = apply_suppressions(path, report, read_config(path, Report())).kept
-    tell(kept, least=Severity.FAILURE)
+    tell(kept, path, least=Severity.FAILURE)
     # Of what only could be better, a graph is about the versions that it does not have.
-    tell(each for each in kept if is_about_dropped(each, package))
+    tell((each for each in kept if is_about_dropped(each, package)), path)
     if report.failed:
         ctx.exit(BAD_INPUT)
     if not catalogs:

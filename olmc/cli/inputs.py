@@ -38,6 +38,22 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
     return [Input(folders[0], staged)] if folders else [Input(staged, staged, is_staged=True)]
 
 
+def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
+    """What `olmc diff` compares for an entry of the repository that is NEW, or else the work tree: its folder on both
+    sides. Of a git revision without a path that is found by the diff itself."""
+    root = Path(new or ".")
+    if not root.is_dir() or (old.startswith("git:") and ":" in old.removeprefix("git:")) or ".." in old:
+        raise click.UsageError("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
+    meant = _entries([root], [name])
+    folders = dict.fromkeys(one.root for one in meant)
+    if len(folders) > 1 or any(one.release is not None for one in meant):
+        said = "is a Helm chart with values of its own" if len(folders) == 1 else "is several folders"
+        raise click.BadParameter(f"{name} {said}; give the folder on both sides.", param_hint="--entry")
+    folder = next(iter(folders))
+    below = folder.relative_to(root)
+    return (old if old.startswith("git:") else (Path(old) / below).as_posix()), folder.as_posix()
+
+
 def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
     """The entries of a repository that are called so, with how they are installed if they are Helm charts."""
     if len(paths) > 1:
@@ -53,7 +69,7 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
             raise click.BadParameter(f"{paths[0]} has no entry {name}. {near}", param_hint="--entry")
         changed_entries(meant, report)
         inputs.update(dict.fromkeys(Input(paths[0] / entry.path, release=entry.release) for entry in meant))
-    tell(tuple(report))
+    tell(tuple(report), paths[0])
     return list(inputs)
 
 

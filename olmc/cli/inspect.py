@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from olmc.cli.console import folder_from_here
 from olmc.cli.options import (
     GivenPath,
     allow_empty_option,
@@ -27,6 +28,7 @@ from olmc.cli.process import DONE, FINDINGS
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
 from olmc.output.messages import as_text, printable
+from olmc.output.places import seen_from
 from olmc.output.unicode import json_text
 
 
@@ -144,9 +146,11 @@ def status(
         click.echo(as_table(found, wide=output == "wide"), nl=False)
         if not found:
             click.echo("olmc: no operators here", err=True)
-    for path, (one, settled) in zip(roots, done, strict=True):
-        tell_left_out(path, one, f"{path.as_posix()}/" if len(roots) > 1 else "")
-        click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
+    for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
+        tell_left_out(path, one)
+        folder = "" if is_staged else folder_from_here(path)
+        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators)))
+        click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding
         for (root, _, is_staged, _), (one, _) in zip(inputs, done, strict=True)

@@ -105,10 +105,10 @@ def get(
     )
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
-    tell(got.findings)
+    tell(got.findings, workspace)
     click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
     if found is INSTALLED:
-        tell(waiting_plans(settled.cluster, asked), least=Severity.INFO)
+        tell(waiting_plans(settled.cluster, asked), workspace, least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""
     if others:
         click.echo(f"olmc: there are some in {others}; choose with -n, or take all with -A", err=True)
@@ -215,7 +215,7 @@ def serve(
     try:
         serve(path, place, options, lambda text: click.echo(text, err=True, nl=False), given)
     except RefusedError as error:
-        tell(error.diagnostics)
+        tell(error.diagnostics, path)
         ctx.exit(BAD_INPUT)
 
 
@@ -248,7 +248,7 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
     # What changes by a migration is said once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or given["dry_run"]):
         _write(path, done.changes)
-    tell(done.remarks, least=Severity.INFO)
+    tell(done.remarks, path, least=Severity.INFO)
     if done.failed:
         ctx.exit(BAD_INPUT)
     if given["dry_run"]:

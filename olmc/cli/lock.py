@@ -80,7 +80,7 @@ def resolve(
         doing(f"resolving {path}")
         obey_lock = not update and pin is None
         done = compile(path, options, given=given, obey_lock=obey_lock, beside=beside, release=release)
-    tell(done.diagnostics)
+    tell(done.diagnostics, None if is_staged else path)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         ctx.exit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
@@ -160,7 +160,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     try:
         edited = pinned(done.settled.beginning, package, version, is_built=bool(done.inputs.built))
     except PinError as error:
-        tell([error.diagnostic])
+        tell([error.diagnostic], path)
         return BAD_INPUT
     texts = {path / source.path: source.text for source in edited}
     with writing(*texts):
@@ -298,7 +298,7 @@ def vendor(
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
     is_empty = outcome is not None and outcome.is_empty and not allow_empty
-    tell([*report, *([empty_finding(path)] if is_empty else ())])
+    tell([*report, *([empty_finding(path)] if is_empty else ())], path)
     if outcome is None:
         ctx.exit(BAD_INPUT)
     code = _checked(outcome) if check else _done(outcome)

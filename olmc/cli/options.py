@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT, Input, is_single
 from olmc.kube.names import is_dns1123_label
 from olmc.model.diagnostics import Diagnostic, Report, Severity
@@ -347,12 +347,13 @@ def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] 
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
-def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftOut, ...]:
-    """Say on stderr what is left out of a directory that was compiled, and give it; `where` stands before the paths."""
+def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
+    """Say on stderr what is left out of a directory that was compiled, and give it."""
     from olmc.explain.left_out import left_out_of, note  # reviews need it, and what only prints does not
 
     found = left_out_of(root, done)
-    click.echo(note(found, where), err=True, nl=False)
+    folder = folder_from_here(root)
+    click.echo(note(found, f"{folder}/" if folder else ""), err=True, nl=False)
     return found
 
 
@@ -379,7 +380,7 @@ def compiled(
     with progress() as doing:
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
-    tell(done.diagnostics, least=least)
+    tell(done.diagnostics, None if beside == path else path, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         ctx.exit(BAD_INPUT)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
 from olmc.cli.options import (
     PROPOSED,
     GivenPath,
@@ -28,6 +28,7 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
+from olmc.output.places import seen_from
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
@@ -111,7 +112,8 @@ def plan(
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
-        tell(after.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
+        root = None if inputs[0].is_staged else inputs[0].root
+        tell(after.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([after]), PROPOSED)
         if after.failed or after.settled is None or after.workspace is None:
             ctx.exit(BAD_INPUT)
@@ -122,7 +124,10 @@ def plan(
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)
         applied = applied_changes(options.state, after.workspace.manifests, after.options)
-        found = plan_of(options.state, applied, after.settled, difference, after.diagnostics)
+        diagnostics = after.diagnostics
+        if output == "text":
+            diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
+        found = plan_of(options.state, applied, after.settled, difference, diagnostics)
         found = found._replace(drift=drift_in(options.state, options, compile_once))
         hops = list(walk_hops(found, after, options, compile_once)) if walk or at is not None else []
     if hops:

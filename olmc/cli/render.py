@@ -186,8 +186,8 @@ def render(
         for path, beside, _, release in inputs:
             doing(f"compiling {path}")
             done.append(compile(path, options, given=given, beside=beside, release=release))
-    for one in done:
-        tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
+    for (path, _, is_staged, _), one in zip(inputs, done, strict=True):
+        tell(one.diagnostics, None if is_staged else path, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():
         _tell_left_out(path, one)
     tell_idle(ctx, given_of(done), RENDERED)

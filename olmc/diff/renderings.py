@@ -16,13 +16,12 @@ from typing import NamedTuple
 from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
 from olmc.kube.restmapper import rest_mapper
-from olmc.load.bundles import is_bundle
+from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.foreign import is_chart_of_operators
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, manifests_in
-from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED

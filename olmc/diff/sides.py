@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import KubernetesObject, gvk_of
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, LeftOut
+from olmc.output.places import seen_from
 
 if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
@@ -331,14 +333,21 @@ def _is_pattern(line: str) -> bool:
 
 def _diagnostics(source: _Source) -> Iterable[Diagnostic]:
     """What there is to say about a side, with the paths of files as the user would write them."""
+    is_folder = source.path is None or source.path.is_dir()
+    if as_revision(source.name) is None and source.name != STREAM:
+        name = posixpath.normpath(source.name if is_folder else posixpath.dirname(source.name) or ".")
+        return seen_from("" if name == "." else name, source.report)
     root = f"{source.name.rstrip('/')}/"
-    if source.path is not None and not source.path.is_dir():
+    if source.path is not None and not is_folder:
         root = source.name.removesuffix(source.path.name)
 
     def named(place: Location) -> Location:
         return place._replace(path=f"{root}{place.path}")
 
-    for diagnostic in source.report:
-        location = named(diagnostic.location) if diagnostic.location is not None else None
-        related = tuple((text, named(place)) for text, place in diagnostic.related)
-        yield diagnostic._replace(location=location, related=related)
+    return (
+        diagnostic._replace(
+            location=named(diagnostic.location) if diagnostic.location is not None else None,
+            related=tuple((text, named(place)) for text, place in diagnostic.related),
+        )
+        for diagnostic in source.report
+    )

@@ -17,13 +17,13 @@ from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.rendering import uncatalogued
 from olmc.diagnostics.rules.catalogs import DROPPED_VERSIONS
-from olmc.load.bundles import is_bundle
+from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.load.update_graphs import update_graphs
 from olmc.load.vendored import without_vendored
-from olmc.load.workspace import CATALOGS_FOLDER, load
+from olmc.load.workspace import load
 from olmc.model.catalog import Catalog, Package
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.output.messages import QueryError, not_found

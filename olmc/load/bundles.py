@@ -92,6 +92,7 @@ class _UnreadableFile(NamedTuple):
 PROJECT_FILE = "PROJECT"
 """The file by which operator-sdk knows its projects; see olmc/load/project.py."""
 
+CATALOGS_FOLDER = "catalogs"
 MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 

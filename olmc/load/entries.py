@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from olmc.diagnostics.rules import building as rules
 from olmc.load.appliers import Applier, read_appliers
-from olmc.load.bundles import is_bundle
+from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.charts import charts_of_operators, outside_of_charts
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.kustomization import (
@@ -124,13 +124,21 @@ def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEnt
 
 def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
-    it, which nobody installs from here."""
+    it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
+    applied, each by itself."""
     if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
-        return ()
+        applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
+        return applied if len({entry.path for entry in applied}) > 1 else ()
     entries = find_entries(root, folder)
     if any(entry.appliers or not entry.is_chart for entry in entries):
         return entries
     return () if any(_is_olm(root, path) for path in outside_of_charts(folder)) else entries
+
+
+def _without_content(folder: Folder) -> Folder:
+    """A folder without the bundles and the catalogs below it, in which nobody says what is applied."""
+    below = (f for f in folder.folders if not is_bundle(f) and f.path.rpartition("/")[2] != CATALOGS_FOLDER)
+    return folder._replace(folders=tuple(map(_without_content, below)))
 
 
 def part_files(root: Path, folder: Folder) -> frozenset[str]:

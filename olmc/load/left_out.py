@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
-from olmc.load.bundles import MANIFESTS, is_bundle
+from olmc.load.bundles import CATALOGS_FOLDER, MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, git_ignore_lines, no_folder, read_text, scan_everything, spec_of
 from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
@@ -19,7 +19,6 @@ from olmc.load.kustomization import only_lists_output
 from olmc.load.manifests import SUFFIXES
 from olmc.load.project import compiled_part
 from olmc.load.vendored import is_vendored
-from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, mapping, object_key
 from olmc.model.workspace import (

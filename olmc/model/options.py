@@ -92,6 +92,13 @@ class Narrowing(NamedTuple):
     purpose: Purpose | None = None
 
 
+class PlatformGroup(NamedTuple):
+    """An OperatorGroup for all namespaces that a platform brings, in a namespace that exists by then as well."""
+
+    namespace: str
+    name: str
+
+
 class Options(NamedTuple):
     """The options of `compile`; the defaults are those of the command line.
 
@@ -110,6 +117,7 @@ class Options(NamedTuple):
     `apis`: kinds that the cluster serves beyond the built-in ones and the workspace's CRDs, as `group/version/Kind`.
     `api_resources`: more of these, of which plural and scope are known: those of an OpenShift release.
     `namespaces`: namespaces that exist besides those of the workspace.
+    `global_groups`: OperatorGroups for all namespaces that the cluster has already, as those of OpenShift.
     `default_namespace`: the namespace of manifests that name none, "" to leave them as they are.
     `approve`: plans of Manual Subscriptions that count as approved: `namespace/csv`, or `all` (R-CAT-607).
     `install_namespace`, `watch`: for a bare bundle, where it is installed and which namespaces it watches
@@ -150,6 +158,7 @@ class Options(NamedTuple):
     apis: tuple[str, ...] = ()
     api_resources: tuple[APIResource, ...] = ()
     namespaces: tuple[str, ...] = ()
+    global_groups: tuple[PlatformGroup, ...] = ()
     default_namespace: str = ""
     proxy: Proxy = Proxy()
     approve: tuple[str, ...] = ()

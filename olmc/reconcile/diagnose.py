@@ -187,11 +187,14 @@ def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic
         return iter(())
     from olmc.resolver.snapshot import needed_catalogs  # without Subscriptions nothing asks the resolver
 
-    return without_content(needed_catalogs(cluster, options), options)
+    return without_content(needed_catalogs(cluster, options), options, cluster.subscriptions)
 
 
-def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iterator[Diagnostic]:
-    """Those CatalogSources that name an image whose content is not in the workspace."""
+def without_content(
+    catalogs: Sequence[CatalogSource], options: Options, subscriptions: Mapping[NamespacedName, Subscription]
+) -> Iterator[Diagnostic]:
+    """Those CatalogSources that name an image whose content is not in the workspace, each with the Subscriptions to
+    it."""
     if not catalogs:
         return
     from olmc.diagnostics.rules import vendor as vendor_rules
@@ -202,7 +205,12 @@ def without_content(catalogs: Sequence[CatalogSource], options: Options) -> Iter
         if catalog.catalog is None and image:
             place = at(catalog.source, "spec", "image")
             namespace, name = catalog.key.namespace, catalog.key.name
-            yield vendor_rules.MISSING_CATALOG.finding(place, namespace=namespace, name=name, image=image)
+            asking = ((str(who), at(one.source, "spec", "source")) for who, one in sorted(subscriptions.items())
+                      if one.catalog == catalog.key)  # fmt: skip
+            related = tuple((f"Subscription {who} needs it", where) for who, where in asking if where is not None)
+            yield vendor_rules.MISSING_CATALOG.finding(
+                place, namespace=namespace, name=name, image=image, related=related
+            )
 
 
 def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:

@@ -50,7 +50,7 @@ from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
-from olmc.reconcile.operator_groups import parse_apis, prune_provided_apis, stored_group, with_targets
+from olmc.reconcile.operator_groups import parse_apis, platform_groups, prune_provided_apis, stored_group, with_targets
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     namespaces = _namespaces(manifests, objects, options, report)
     # Targets depend on the labels of all namespaces and on ServiceAccounts, so objects come before groups (R-OG-1,
     # R-OG-8).
-    groups = [with_targets(_group(m, profile, report), namespaces, objects) for m in kinds.get("OperatorGroup", ())]
+    declared = [_group(m, profile, report) for m in kinds.get("OperatorGroup", ())]
+    used = {namespace_of(manifest.object) for several in kinds.values() for manifest in several}
+    groups = [with_targets(g, namespaces, objects) for g in (*declared, *platform_groups(declared, used, options))]
     arrived = [(c, m.object) for m in kinds.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;
     # those without one come last, by namespace and name (U-7).
@@ -275,7 +277,9 @@ def _namespaces(
     manifests: Iterable[Manifest], objects: Mapping[ObjectKey, Rendered], options: Options, report: Report
 ) -> dict[str, dict[str, str]]:
     """All namespaces that exist, with their labels: those always there, those declared, and those that are used."""
-    labels: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces)}
+    named = {as_text(manifest.object["metadata"].get("namespace")) for manifest in manifests}
+    of_platform = (group.namespace for group in options.global_groups if group.namespace in named)
+    labels: dict[str, dict[str, str]] = {name: {} for name in (*ALWAYS_THERE, *options.namespaces, *of_platform)}
     for key, rendered in objects.items():
         if (key.group, key.kind) == ("", "Namespace"):
             labels[key.name] = dict(labels_of(rendered.object))

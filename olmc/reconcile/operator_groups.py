@@ -3,19 +3,20 @@ R-OG-9, R-CSV-4 … R-CSV-13)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Report, Source
 from olmc.model.indexed import by_namespace
 from olmc.model.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.model.operators import Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import managed_labels
+from olmc.olm.profiles.data import profile_of
 from olmc.yaml import locate
 
 
@@ -69,8 +70,24 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     return cluster._replace(groups=by_namespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
 
 
+def platform_groups(
+    declared: Iterable[OperatorGroup], used: Container[str], options: Options
+) -> Iterator[OperatorGroup]:
+    """The groups that the cluster has already, for namespaces that are `used`; those that the workspace declares under
+    the same name go first, and a recorded cluster has the groups that it has."""
+    own = {(group.namespace, group.name) for group in declared}
+    for group in options.global_groups if options.state is None else ():
+        if group.namespace in used and group not in own:
+            obj = _group_for_all({"name": group.name, "namespace": group.namespace})
+            stored = stored_group(Manifest(obj, Source("", "")), profile_of(options.olm_version), Report())
+            yield OperatorGroup(stored, None, ())
+
+
 def _global_group(namespace: str) -> KubernetesObject:
-    metadata = {"name": f"{namespace}-global", "namespace": namespace, "labels": managed_labels(True)}
+    return _group_for_all({"name": f"{namespace}-global", "namespace": namespace, "labels": managed_labels(True)})
+
+
+def _group_for_all(metadata: Mapping[str, Any]) -> KubernetesObject:
     return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": {}}
 
 

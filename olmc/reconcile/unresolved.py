@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest
-from olmc.model.cluster import Cluster, NamespacedName
+from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.model.objects import spec_of
 from olmc.model.workspace import Bundle
@@ -38,13 +38,17 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
             if diagnostic.severity is not Severity.FAILURE:
                 yield diagnostic
             # Earlier failures were overcome; what keeps the cluster from going on is what failed last. That nobody
-            # knows a catalog is said of the catalog (OLMC643).
+            # knows a catalog, or has its content, is said of the catalog (OLMC643, OLMC620).
             elif round_ in last and not _for_want_of_a_catalog(question, round_.answer, settled.cluster):
                 yield with_causes(diagnostic, question, round_.answer, settled.cluster)
 
 
 def _for_want_of_a_catalog(question: ResolveRequest, given: Resolution, cluster: Cluster) -> bool:
-    """Whether a resolution fails because nothing in the workspace stands for the catalog of a Subscription."""
+    """Whether a resolution fails because nothing in the workspace stands for the catalog of a Subscription, or because
+    the content of catalogs is not vendored: what a cluster makes of these is unknown, and no failure of it."""
+    unusable = [cluster.catalogs.get(catalog.key) for catalog in question.catalogs if catalog.problem]
+    if unusable:
+        return all(source is not None and is_not_vendored(source) for source in unusable)
     unknown = {wish.catalog for wish in question.wishes if wish.catalog.name and wish.catalog not in cluster.catalogs}
     texts = tuple(f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown)
     return bool(texts) and any(text.startswith(texts) for text in given.conflict)
@@ -87,6 +91,11 @@ def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster
     return None
 
 
+def is_not_vendored(source: CatalogSource) -> bool:
+    """Whether a CatalogSource names an image whose content the workspace does not have."""
+    return source.catalog is None and not source.refused and bool(spec_of(source.manifest or {}).get("image"))
+
+
 def _of_empty_catalog(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic:
     """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
     visible = [cluster.catalogs[entry.key] for entry in question.catalogs if entry.key in cluster.catalogs]
@@ -101,7 +110,7 @@ def _of_empty_catalog(diagnostic: Diagnostic, question: ResolveRequest, cluster:
     if empty.refused:
         hint = f"Correct CatalogSource {name}, which OLM refuses: {empty.refused}."
         return diagnostic._replace(location=at(empty.source, "spec") or diagnostic.location, hint=hint)
-    if spec.get("image"):  # which is reported at the image
+    if is_not_vendored(empty):  # which is reported at the image
         return diagnostic._replace(hint=f"Run `olmc vendor`, or put the file-based catalog into catalogs/{name}/.")
     field = ("spec", "address") if spec.get("address") else ("metadata", "name")
     hint = f"Put the file-based catalog of {name} into catalogs/{name}/."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,11 +19,28 @@ BROKEN = {
 
 
 def olmc(*arguments: str | Path, env: Mapping[str, str] | None = None, stdin: str | None = None) -> Result:
-    """What a command prints, and its exit code; an exception that it does not handle fails the test."""
+    """What a command prints, and its exit code; an exception that it does not handle fails the test.
+
+    A temporary folder that it is given is left out of the paths in what it prints.
+    """
     result = CliRunner().invoke(main, [str(each) for each in arguments], env=env, input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
+    for each in arguments:
+        if Path(each).is_absolute():
+            result.stdout_bytes = without_folder(result.stdout_bytes, each)
+            result.stderr_bytes = without_folder(result.stderr_bytes, each)
+            result.output_bytes = without_folder(result.output_bytes, each)
     return result
+
+
+_PLACE = re.compile(rb"(?m)(?<![^\s(])%s/(?=\S*?(?::\d+:\d+\b|: (?:error|failure|warning|info): ))")
+
+
+def without_folder(text: bytes, folder: str | Path) -> bytes:
+    """A text whose places, and the commands that it advises, are as they were if one stood in the folder."""
+    name = re.escape(str(folder).encode())
+    return re.sub(_PLACE.pattern % name, b"", re.sub(b"(`olmc [^`]*?) %s(?=`)" % name, rb"\1", text))
 
 
 def identities(text: str) -> list[str]:

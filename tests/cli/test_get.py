@@ -131,7 +131,7 @@ def test_a_package_without_a_csv_is_a_warning_r_cat_803() -> None:
     result = olmc("get", "packagemanifests", "-C", "own-namespace")
     assert result.stdout == "No resources found.\n"
     assert result.stderr.startswith(
-        "catalogs/harbour/catalog.yaml:1:1: warning: package beacon of catalog harbour: "
+        "own-namespace/catalogs/harbour/catalog.yaml:1:1: warning: package beacon of catalog harbour: "
         "packagemanifest has no valid channels [OLMC654]\n"
     )
 

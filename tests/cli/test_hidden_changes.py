@@ -397,7 +397,8 @@ def test_a_bundle_by_itself(sides: Path) -> None:
     done = olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}")
     assert done.exit_code == 1
     assert f"File/evil.yaml: {LEFT_OUT}in the folder of a bundle" in done.stdout
-    assert "  evil.yaml: ClusterRoleBinding/evil; in the folder of a bundle" in olmc("rbac", f"new/{BUNDLE}").stderr
+    left = f"  new/{BUNDLE}/evil.yaml: ClusterRoleBinding/evil; in the folder of a bundle"
+    assert left in olmc("rbac", f"new/{BUNDLE}").stderr
     write(sides / "new", {f"{BUNDLE}/.olmcignore": "manifests/evil.yaml\n", f"{BUNDLE}/manifests/evil.yaml": EVIL})
     assert ADMIN in olmc("diff", f"old/{BUNDLE}", f"new/{BUNDLE}").stdout
 
@@ -424,8 +425,8 @@ def test_render_says_it_to_whoever_asks(sides: Path) -> None:
     write(sides / "new", {".x/evil.yaml": EVIL})
     assert olmc("render", "new").stderr == ""
     said = olmc("render", "new", "-v").stderr
-    assert "1 object in 1 file\n  .x/evil.yaml: ClusterRoleBinding/evil; in a hidden" in said
-    assert "\n  .x/evil.yaml: ClusterRoleBinding/evil" in olmc("render", "old", "new", "-v").stderr
+    assert "1 object in 1 file\n  new/.x/evil.yaml: ClusterRoleBinding/evil; in a hidden" in said
+    assert "\n  new/.x/evil.yaml: ClusterRoleBinding/evil" in olmc("render", "old", "new", "-v").stderr
     assert "\n  new/.x/evil.yaml: ClusterRoleBinding/evil" in olmc("status", "old", "new").stderr
 
 

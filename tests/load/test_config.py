@@ -13,7 +13,7 @@ from small_files import CONFIG, namespace
 import olmc
 from olmc import Report, Severity
 from olmc.load.config import indexing_from, options_from, read_config
-from olmc.model.options import Indexing
+from olmc.model.options import Indexing, PlatformGroup
 from olmc.olm.profiles.openshift import served_by
 
 
@@ -110,6 +110,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         exclude=("Secret",),
         kube_version="v1.30.0",
         olm_version="ocp-4.14",
+        global_groups=(PlatformGroup("openshift-operators", "global-operators"),),
         global_catalog_namespace="openshift-marketplace",
         legacy_precedence=True,
         legacy_crd_rules=True,

@@ -114,3 +114,15 @@ def test_an_entry_is_chosen_by_its_folder_or_by_who_applies_it(tmp_path: Path) -
     )
     wrong = olmc("check", str(tmp_path), "--entry", "plian")
     assert (wrong.exit_code, "Did you mean plain?" in wrong.stderr) == (2, True)
+
+
+def test_plain_folders_that_are_applied_each_by_itself_are_entries(tmp_path: Path) -> None:
+    """An app of apps without a kustomization or a chart; a single one is the workspace that it always was."""
+    one = APPLICATION.replace("overlays/prod", "operators/beacon")
+    write(tmp_path, {"apps/one.yaml": one, "operators/beacon/group.yaml": GROUP, "operators/tide/group.yaml": GROUP})
+    assert "OLMC195" not in olmc("check", str(tmp_path)).output
+    write(tmp_path, {"apps/two.yaml": one.replace("prod", "tide").replace("beacon", "tide")})
+    told = olmc("check", str(tmp_path)).output
+    assert "this is no workspace but a repository with applications: 2 of its folders" in told
+    assert "    operators/tide (Application/argocd/tide)\n" in told
+    assert "OLMC195" not in olmc("check", str(tmp_path), "--entry", "tide").output

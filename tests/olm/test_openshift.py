@@ -174,3 +174,46 @@ def test_scopes_of_its_kinds_are_known(obj: dict[str, str], codes: list[str], tm
     made = olmc.compile(tmp_path, Options(olm_version="ocp-4.18"))
     assert [d.code for d in made.diagnostics if d.severity is not olmc.Severity.INFO] == codes
     assert olmc.compile(tmp_path).diagnostics == ()
+
+
+GROUP = "OperatorGroup/openshift-operators/global-operators"
+
+
+def subscribed(root: Path, more: str = "") -> Path:
+    """A workspace with a Subscription in openshift-operators, and what else is given."""
+    root.mkdir()
+    (root / "tea.yaml").write_text(
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        "metadata: {name: tea, namespace: openshift-operators}\n"
+        "spec: {name: tea, channel: stable, source: red, sourceNamespace: openshift-marketplace}\n" + more,
+        encoding="utf-8",
+    )
+    return root
+
+
+def test_openshift_brings_the_group_of_openshift_operators(tmp_path: Path) -> None:
+    root = subscribed(tmp_path / "workspace")
+    made = olmc.compile(root, Options(olm_version="ocp-4.18"))
+    codes = {each.code for each in made.diagnostics}
+    assert codes.isdisjoint({"OLMC315", "OLMC140"})
+    assert GROUP in {str(each.identity) for each in made.objects}
+    elsewhere = olmc.compile(root)
+    assert {"OLMC315", "OLMC140"} <= {each.code for each in elsewhere.diagnostics}
+
+
+def test_a_second_group_there_is_one_too_many(tmp_path: Path) -> None:
+    group = (
+        "---\napiVersion: operators.coreos.com/v1\nkind: OperatorGroup\n"
+        "metadata: {name: NAME, namespace: openshift-operators}\n"
+    )
+    for name, count in (("own", 2), ("global-operators", 1)):
+        root = subscribed(tmp_path / name, group.replace("NAME", name))
+        made = olmc.compile(root, Options(olm_version="ocp-4.18"))
+        assert made.settled is not None
+        assert len(made.settled.cluster.groups_in("openshift-operators")) == count
+
+
+def test_no_group_where_nothing_is_asked_for(tmp_path: Path) -> None:
+    write_workspace(tmp_path, {"operators": [{"name": "kettle.v1.0.0"}]})
+    made = olmc.compile(tmp_path, Options(olm_version="ocp-4.18"))
+    assert GROUP not in {str(each.identity) for each in made.objects}

@@ -29,11 +29,10 @@ from olmc.check.validators.operatorhub import (
     operatorhub_v2_findings,
 )
 from olmc.gojson import decode_error
-from olmc.load.bundles import is_bundle
+from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.project import compiled_part
 from olmc.load.vendored import without_vendored
-from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CRD_KIND
 from olmc.model.operators import CSV_KIND

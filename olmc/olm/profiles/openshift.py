@@ -1,5 +1,6 @@
 """What an OpenShift release brings besides its OLM, as `openshift.json` beside this module has it: the version of
-Kubernetes, the namespaces of OLM and of its catalogs, and the APIs that it serves.
+Kubernetes, the namespaces of OLM and of its catalogs, the OperatorGroup of openshift-operators, and the APIs that it
+serves.
 
 The file says of each API since which release, and until which, it is served: by a CRD or by one of OpenShift's own API
 servers. `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities count
@@ -14,14 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from olmc.model.options import APIResource, Options
+from olmc.model.options import APIResource, Options, PlatformGroup
 from olmc.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift
 
 
 @cache
 def openshift() -> Mapping[str, Any]:
-    """The file's content: `kubernetes` (by release), `globalCatalogNamespace`, `olmNamespace`, `catalogs` that
-    every cluster has, `apis`."""
+    """The file's content: `kubernetes` (by release), `globalCatalogNamespace`, `olmNamespace`,
+    `globalOperatorGroup`, `catalogs` that every cluster has, `apis`."""
     content: dict[str, Any] = json.loads((Path(__file__).parent / "openshift.json").read_text(encoding="utf-8"))
     return content
 
@@ -72,4 +73,6 @@ def on_platform(options: Options, chosen: Set[str] = frozenset()) -> Options:
     }
     known = {(resource.group, resource.kind, resource.versions) for resource in options.api_resources}
     more = (r for r in served_by(release) if (r.group, r.kind, r.versions) not in known)
+    group = PlatformGroup(**facts["globalOperatorGroup"])
+    values["global_groups"] = tuple(dict.fromkeys((*options.global_groups, group)))
     return options._replace(**values, api_resources=(*options.api_resources, *more))

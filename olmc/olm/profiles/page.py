@@ -179,7 +179,9 @@ _OPENSHIFT = """
 `--olm-version ocp-4.18` compiles for the whole cluster of that release. It also sets the version of Kubernetes from the
 table above, the global catalog namespace (`{globalCatalogNamespace}`), the namespace of OLM (`{olmNamespace}`), and
 the APIs below that the release serves beyond those of Kubernetes and OLM. `--kube-version` and the keys of `olmc.yaml`
-win over it. The patch version is taken as .0: a `minKubeVersion` above that one reads as not met.
+win over it. Namespace `{globalOperatorGroup[namespace]}` exists, with the OperatorGroup
+`{globalOperatorGroup[name]}` for all namespaces, which is among what is rendered once something of OLM is there.
+The patch version is taken as .0: a `minKubeVersion` above that one reads as not met.
 
 All capabilities count as enabled, and what is only a technology preview as absent; what is not here comes with
 `apis` in `olmc.yaml`. The releases are those of OpenShift 4, from `since` to `until`; with a question mark they are not

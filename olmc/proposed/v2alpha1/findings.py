@@ -78,7 +78,7 @@ def unread_catalogs(outcomes: Sequence[OperatorResult], cluster: Cluster, option
         return
     of_subscriptions = {catalog.key for catalog in needed_catalogs(cluster, options)}
     every = needed_catalogs(cluster, options, clusterwide=True)
-    yield from without_content([catalog for catalog in every if catalog.key not in of_subscriptions], options)
+    yield from without_content([catalog for catalog in every if catalog.key not in of_subscriptions], options, {})
 
 
 def _about_operator(outcome: OperatorResult, context: FindingContext) -> Iterator[Diagnostic]:
