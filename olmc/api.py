@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.load.bundles import inputs_of, is_bundle, read_bundle
+from olmc.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
@@ -17,11 +17,15 @@ from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Works
 from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
 from olmc.reconcile.diagnose import diagnose
 from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
+from olmc.render.components import refused_objects
 from olmc.render.passes import render
 
 if TYPE_CHECKING:
+    from olmc.load.releases import Release
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.render.context import Pass
+    from olmc.render.passes import Rewrite
 
 DEFAULTS = Options()
 NO_INPUTS = Inputs()
@@ -73,7 +77,7 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
 
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
-    narrowing: Narrowing | None = None, beside: Path | None = None,
+    narrowing: Narrowing | None = None, beside: Path | None = None, release: Release | None = None,
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
@@ -90,7 +94,13 @@ def _read_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
         resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
+        release=release,
     )  # fmt: skip
+    if release is not None and release.namespace:
+        from olmc.load.scopes import in_default_namespace
+
+        there = options._replace(default_namespace=release.namespace)
+        workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
     return workspace, options, config
 
 
@@ -124,13 +134,14 @@ def compile(
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
     beside: Path | None = None,
+    release: Release | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
     anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
-    say. What is in the folder `beside` counts like what is in the workspace. Nothing is raised for bad input: whatever
-    is wrong with it is among the diagnostics.
+    say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
+    as `release` says. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
     """
     report, path = Report(), Path(root)
     options = options or Options()
@@ -144,17 +155,19 @@ def compile(
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
     config: Mapping[str, Any] = {}
-    if folder is not None and beside is None and is_bundle(folder):
+    bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
+    if folder is not None and bundle_folder is not None:
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
         options, config = _bundle_options(path, folder, options, given, report)
         options = _narrowed(options, narrowing, given)
         if config.get("ignore") and narrowing is None:
-            folder = scan(path, Report(), ignored=tuple(config["ignore"]))
+            rest = scan(path, Report(), ignored=tuple(config["ignore"]))
+            bundle_folder = _bundle_in(rest, Report()) or bundle_folder
         if not report.failed:
-            settled, bundles = _settle_bundle(path, folder, options, report)
+            settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
         workspace, options, config = _read_workspace(
-            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release
         )
         if not report.failed:
             begun, settled = _settle_workspace(workspace, options, report)
@@ -217,16 +230,19 @@ def _compilation(
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
-    changes: tuple[Any, ...] = ()
+    further: Sequence[Pass] = ()
+    rewrite: Rewrite | None = None
     if options.descoped or options.v2alpha1:
         from olmc.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
 
         stage = proposed(begun, settled, bundles, options, report)
         settled, operators, installs = stage.settled, stage.operators, stage.installs
-        changes = (stage.further, stage.rewrite)
+        further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     diagnose(settled, bundles, options, report)
-    objects = () if report.failed else render(settled.cluster, options, report, *changes)
+    if options.purpose == "review" and workspace is not None:
+        further = (*further, refused_objects(workspace.inputs))
+    objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
     if report.failed:  # in the objects themselves
         objects = ()
     lacking: tuple[str, ...] = ()
@@ -265,6 +281,20 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
         for namespace, name in find_changed(workspace.lock, present):
             report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
     return present
+
+
+def _bundle_in(folder: Folder, report: Report) -> Folder | None:
+    """The bundle that a directory is, or has as a project of operator-sdk."""
+    if is_bundle(folder):
+        return folder
+    if PROJECT_FILE not in folder.files:
+        return None
+    from olmc.load.project import project_bundle, report_project  # few bundles are in one
+
+    bundle = project_bundle(folder)
+    if bundle is not None:
+        report_project(folder, report)
+    return bundle
 
 
 def _settle_bundle(

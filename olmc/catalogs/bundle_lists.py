@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby, pairwise
+from types import MappingProxyType
 from typing import Any
 
-from olmc.catalogs.catalog_errors import CatalogError, report_errors, unavailable
+from olmc.catalogs.catalog_errors import CatalogError, below, location_of, report_errors, unavailable
 from olmc.catalogs.csv_graphs import (
     PackageManifest,
     Versioned,
@@ -45,8 +46,16 @@ class _BadListError(ValueError):
         self.place = place
 
 
-def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexing, report: Report) -> Catalog:
-    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8)."""
+def catalog_from_bundles(
+    bundles: Sequence[UncataloguedBundle],
+    indexing: Indexing,
+    report: Report,
+    modes: Mapping[str, IndexingMode] = MappingProxyType({}),
+) -> Catalog:
+    """The catalog that `bundles` make, in the order given, or an unavailable one (R-CAT-144, D8).
+
+    `modes` say of single packages how their graph is made, whatever `indexing` says of all.
+    """
     errors = [error for bundle in bundles for error in bundle_errors(bundle, rules.BAD_BUNDLE_LIST, indexing)]
     by_package: dict[str, list[UncataloguedBundle]] = {}
     for bundle in bundles:
@@ -54,7 +63,7 @@ def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexi
     packages: dict[str, Package] = {}
     for name, members in by_package.items():
         try:
-            packages[name] = _BUILDERS[indexing.mode](name, members, report)
+            packages[name] = _BUILDERS[modes.get(name, indexing.mode)](name, members, report)
         except ValueError as error:
             place = error.place if isinstance(error, _BadListError) else None
             errors.append(CatalogError(rules.BAD_BUNDLE_LIST, place or members[0].location, {"cause": error}))
@@ -62,6 +71,20 @@ def catalog_from_bundles(bundles: Sequence[UncataloguedBundle], indexing: Indexi
     if errors:
         return unavailable(aggregated(error.text for error in errors), errors[0].place)
     return Catalog(packages)
+
+
+def report_dropped(catalog: Catalog, bundles: Sequence[UncataloguedBundle], report: Report) -> None:
+    """Report those of the bundles that a catalog was made of which no channel has, as from no head anything leads to
+    them."""
+    for package in catalog.packages.values():
+        members = [bundle for bundle in bundles if bundle.package == package.name]
+        dropped = [bundle for bundle in members if bundle.name not in package.bundles]
+        if dropped:
+            # Where it would have to be mended.
+            newest = max(map(with_version, members), key=by_version).bundle
+            place = location_of(below(newest.location, "metadata", "name"))
+            names = ", ".join(bundle.name for bundle in dropped)
+            report.add(rules.DROPPED_VERSIONS.finding(place, package=package.name, names=names))
 
 
 def _served(bundle: UncataloguedBundle, package: str, report: Report) -> CatalogBundle:

@@ -10,6 +10,8 @@ from olmc.model.operators import OLM_GROUP, Csv
 from olmc.model.workspace import Bundle, Workspace
 from olmc.semver import Version, tolerant_or_none
 
+_OF_AUTHORS = frozenset({RuleTag.OF_VALIDATORS, RuleTag.FOR_AUTHORS})
+
 
 def is_of_author(workspace: Workspace) -> bool:
     """Whether whoever checks a directory writes the bundles in it: it has nothing but bundles, of one package.
@@ -65,7 +67,7 @@ def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[
     return tuple(
         diagnostic._replace(severity=Severity.INFO)
         if diagnostic.severity is Severity.WARNING
-        and RuleTag.OF_VALIDATORS in diagnostic.tags
+        and not _OF_AUTHORS.isdisjoint(diagnostic.tags)
         and is_in(diagnostic, bundles)
         else diagnostic
         for diagnostic in diagnostics

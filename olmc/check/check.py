@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
 from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
-from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions
+from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions, publishing
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -21,6 +21,7 @@ from olmc.explain.left_out import findings
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.load.update_graphs import check_update_graphs
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
@@ -60,6 +61,12 @@ LINTS: tuple[Lint, ...] = (
     objects.lost_keys,
     objects.missing_accounts,
     permissions.dangerous,
+    publishing.openshift_releases,
+    publishing.names,
+    publishing.pruned_graphs,
+    publishing.served_versions,
+    publishing.workloads,
+    publishing.token_secrets,
     objects.sizes,
     objects.waves,
     objects.not_installable,
@@ -137,15 +144,18 @@ def check_directory(
         workspace = load(root, Report(), ignored=ignored, indexing=indexing)
     older = older_bundles(workspace) if not scope.all_versions else ()
     is_author = is_of_author(workspace) if scope.author is None else scope.author
-    workspace = without_bundles(workspace, older)
+    graphs = Report()  # of all versions
+    check_update_graphs(root, workspace, indexing, graphs)
+    whole, workspace = workspace, without_bundles(workspace, older)
     of_compiler = (*compiled.diagnostics, *compiled.suppressed)
     report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
     apart = {bundle.directory for bundle in older}
     validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
     for catalog in workspace.catalogs.values():
         check_content(catalog, report)
+    report.found.extend(graphs.found)
     effective = options_from(config, options, given)
-    lint(LintSubject(workspace, compiled.settled, effective), report)
+    lint(LintSubject(workspace, compiled.settled, effective, whole), report)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])

@@ -29,7 +29,7 @@ from olmc.cli.options import (
     tell_idle,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
@@ -193,7 +193,8 @@ def check(
       olmc check -o github                      annotations for GitHub Actions, on stderr
       olmc check -o sarif > olmc.sarif          for GitHub code scanning
       olmc check clusters/prod                  a folder that kustomize builds
-      olmc check --entry prod-operators         what this Application or Flux Kustomization applies
+      olmc check charts/operators               a Helm chart, with its own values
+      olmc check --entry prod-operators         what an Application, Kustomization or HelmRelease has
       kustomize build prod | olmc check -       what another tool prints, beside files and a directory
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
@@ -229,9 +230,10 @@ def check(
     compilations: list[Compilation] = []
     with progress() as doing:
 
-        def findings_of(root: Path, beside: Path | None, *, may_be_empty: bool, is_staged: bool) -> CheckResult:
+        def findings_of(one: Input, *, may_be_empty: bool) -> CheckResult:
+            root, beside, is_staged, release = one
             doing(f"compiling {root}")
-            made = compile(root, options, given=given, beside=beside)
+            made = compile(root, options, given=given, beside=beside, release=release)
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()
@@ -242,7 +244,7 @@ def check(
             return select_findings(check_directory(root, compiled, lenient, options, given, scope), select, ignore)
 
         def found_at(place: Path) -> tuple[Diagnostic, ...]:
-            return findings_of(place, None, may_be_empty=True, is_staged=False).diagnostics
+            return findings_of(Input(place), may_be_empty=True).diagnostics
 
         before = None
         if since:
@@ -250,9 +252,9 @@ def check(
 
             before = findings_at(ctx, since, inputs, found_at)
             compilations.clear()
-        for root, beside, is_staged in inputs:
-            found = findings_of(root, beside, may_be_empty=allow_empty, is_staged=is_staged)
-            done.append(found._replace(shown_as=shown_as(root, output, len(inputs))))
+        for one in inputs:
+            found = findings_of(one, may_be_empty=allow_empty)
+            done.append(found._replace(shown_as=shown_as(one.root, output, len(inputs))))
         if before is not None:
             fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
             done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]

@@ -115,8 +115,8 @@ def diff(
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
     path of the other side. git:A..B[:PATH] is both sides, and a revision alone is compared with the work tree. One of
-    them may be - for stdin. A folder with a kustomization is compiled as it is built. What waits for approval is shown
-    as it would be then, behind what comes without it.
+    them may be - for stdin. A folder with a kustomization is compiled as it is built, a Helm chart as it is
+    rendered. What waits for approval is shown as it would be then, behind what comes without it.
 
     \b
     Examples:
@@ -269,7 +269,7 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
-    from olmc.graph.catalogs import catalog_with, catalogs_at
+    from olmc.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
     from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
     from olmc.load.config import read_config
     from olmc.load.suppressions import apply_suppressions
@@ -277,7 +277,10 @@ def graph(
 
     report = Report()
     catalogs = catalogs_at(path, report)
-    tell(apply_suppressions(path, report, read_config(path, Report())).kept, least=Severity.FAILURE)
+    kept = apply_suppressions(path, report, read_config(path, Report())).kept
+    tell(kept, least=Severity.FAILURE)
+    # Of what only could be better, a graph is about the versions that it does not have.
+    tell(each for each in kept if is_about_dropped(each, package))
     if report.failed:
         ctx.exit(BAD_INPUT)
     if not catalogs:

@@ -23,7 +23,7 @@ _STREAM_FILE = "stdin.yaml"
 def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str]) -> list[Input]:
     """As `inputs_of`, where there are entries, files or streams among the paths."""
     if entries:
-        paths = _entries(paths, entries)
+        return _entries(paths, entries)
     # A kustomization stands for its folder.
     paths = [path.parent if path.name in NAMES and path.is_file() else path for path in paths]
     singles = [path for path in dict.fromkeys(paths) if is_single(path)]
@@ -38,12 +38,12 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
     return [Input(folders[0], staged)] if folders else [Input(staged, staged, is_staged=True)]
 
 
-def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The folders of the entries of a repository that are called so."""
+def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
+    """The entries of a repository that are called so, with how they are installed if they are Helm charts."""
     if len(paths) > 1:
         raise click.UsageError("--entry chooses in one repository; give one PATH.")
     known, report = entries_at(paths[0]), Report()
-    folders: dict[Path, None] = {}
+    inputs: dict[Input, None] = {}
     for name in names:
         meant = chosen(known, name)
         if not meant:
@@ -52,9 +52,9 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Path]:
             near = did_you_mean(*close_matches(name, words, 3)) or f"There are: {join_limited(words, 12)}."
             raise click.BadParameter(f"{paths[0]} has no entry {name}. {near}", param_hint="--entry")
         changed_entries(meant, report)
-        folders.update(dict.fromkeys(paths[0] / entry.path for entry in meant))
+        inputs.update(dict.fromkeys(Input(paths[0] / entry.path, release=entry.release) for entry in meant))
     tell(tuple(report))
-    return list(folders)
+    return list(inputs)
 
 
 def _stage(path: Path, folder: Path) -> None:

@@ -60,7 +60,7 @@ def why(
     from olmc.explain.why import why as answers_to
     from olmc.output.messages import QueryError
 
-    path, beside, _ = inputs_of(ctx, [path])[0]
+    path, beside, *_ = inputs_of(ctx, [path])[0]
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
     left = tell_left_out(path, done)
     scene = ExplainContext(
@@ -126,8 +126,10 @@ def status(
     from olmc.explain.status import as_data, as_table, operators, untold
 
     done = [
-        compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
-        for path, beside, _ in inputs
+        compiled(
+            ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside, release=release
+        )
+        for path, beside, _, release in inputs
     ]
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
@@ -147,7 +149,7 @@ def status(
         click.echo(as_text(untold(one.diagnostics, operators(settled, one.operators))), err=True, nl=False)
     empty = [
         finding
-        for (root, _, is_staged), (one, _) in zip(inputs, done, strict=True)
+        for (root, _, is_staged, _), (one, _) in zip(inputs, done, strict=True)
         for finding in (emptiness(None if is_staged else root, one) if not allow_empty else ())
     ]
     click.echo(as_text(empty), err=True, nl=False)

@@ -71,14 +71,15 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
-    path, beside, is_staged = _one_input(ctx, paths, entries)
+    path, beside, is_staged, release = _one_input(ctx, paths, entries)
     if is_staged and (update or pin is not None):
         raise click.UsageError("--update and --pin write into a workspace; give its directory as PATH.")
     given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"resolving {path}")
-        done = compile(path, options, given=given, obey_lock=not update and pin is None, beside=beside)
+        obey_lock = not update and pin is None
+        done = compile(path, options, given=given, obey_lock=obey_lock, beside=beside, release=release)
     tell(done.diagnostics)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
@@ -157,7 +158,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     if done.settled is None:
         return BAD_INPUT
     try:
-        edited = pinned(done.settled.beginning, package, version)
+        edited = pinned(done.settled.beginning, package, version, is_built=bool(done.inputs.built))
     except PinError as error:
         tell([error.diagnostic])
         return BAD_INPUT
@@ -180,9 +181,17 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     metavar="[IMAGE=]PATH",
     help="Take images from this OCI layout, a folder or a tar archive (may be repeated).",
 )
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    metavar="NAME=PATH",
+    help="Take the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
+)
 @click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
 @click.option("--update", is_flag=True, help="Ask anew what tags stand for, and choose versions anew.")
 @click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
+@click.option("--whole-catalogs", is_flag=True, help="Keep all packages of a catalog, not only what can be needed.")
 @click.option(
     "--platform",
     default="",
@@ -226,9 +235,11 @@ def vendor(
     ctx: click.Context,
     path: Path,
     layouts: tuple[str, ...],
+    catalogs: tuple[str, ...],
     offline: bool,
     update: bool,
     check: bool,
+    whole_catalogs: bool,
     platform: str,
     authfile: Path | None,
     registries_conf: Path | None,
@@ -250,12 +261,19 @@ def vendor(
       olmc vendor --update                     what has moved since
       olmc vendor --check                      is everything there? (for CI)
       olmc vendor --from images.tar --offline  from an OCI layout alone
+      olmc vendor --offline --catalog redhat-operators=catalog.json
+                                               a catalog that opm render has written
 
     Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
     3 an image can't be had; then nothing changes.
     """
     if check and update:
         raise click.UsageError("--check and --update exclude each other.")
+    if check and catalogs:
+        raise click.UsageError("--check and --catalog exclude each other.")
+    if not all(all(item.partition("=")) for item in catalogs):
+        raise click.UsageError("--catalog takes NAME=PATH.")
+    from olmc.vendor.catalog_files import GivenCatalog
     from olmc.vendor.fetch import Places, source_finder
     from olmc.vendor.sources import Progress
     from olmc.vendor.vendor import VendorRequest
@@ -273,6 +291,9 @@ def vendor(
             check=check,
             platform=platform,
             jobs=jobs,
+            whole_catalogs=whole_catalogs,
+            catalogs=tuple(GivenCatalog(name, Path(file)) for name, _, file in (c.partition("=") for c in catalogs)),
+            without_bundles=offline and bool(catalogs),
         )
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
@@ -300,7 +321,11 @@ def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> Ven
 def _done(outcome: VendorResult) -> int:
     for image in outcome.images:
         if image.image in outcome.fetched:
-            click.echo(f"fetched {image.kind} {image.image} ({image.digest[:19]})", err=True)
+            origin = f" from {image.file}" if image.file else ""
+            click.echo(f"fetched {image.kind} {image.image}{origin} ({image.digest[:19]})", err=True)
+    for catalog in outcome.trimmed:
+        before, after = (_megabytes(size) for size in (catalog.bytes_before, catalog.bytes_after))
+        click.echo(f"kept {catalog.image.packages} packages of {catalog.image.image}: {before} -> {after}", err=True)
     counts = ", ".join(
         f"{number} {kind}{'s' * (number != 1)}"
         for kind in ("catalog", "bundle")
@@ -311,6 +336,10 @@ def _done(outcome: VendorResult) -> int:
     none = "no images are needed" if outcome.is_resolved else "what is needed is not known"
     click.echo(f"vendor: {what if outcome.images else f'{none}; {lock}'}", err=True)
     return DONE
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
 def _checked(outcome: VendorResult) -> int:

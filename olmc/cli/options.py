@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -18,6 +18,9 @@ from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version
 from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
+
+if TYPE_CHECKING:
+    from olmc.load.releases import Release
 
 
 class GivenPath(click.Path):
@@ -320,7 +323,7 @@ def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
 
 entry_option = click.option(
     "--entry", "entries", multiple=True, metavar="NAME",
-    help="Of a repository: a folder, or what an Application or a Flux Kustomization applies (may be repeated).",
+    help="Of a repository: a folder, or what an Application, Kustomization or HelmRelease applies (may be repeated).",
 )  # fmt: skip
 
 
@@ -355,12 +358,14 @@ def tell_left_out(root: Path, done: Compilation, where: str = "") -> tuple[LeftO
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
     least: Severity, beside: Path | None = None, compile_with: CompileWith | None = None,
+    release: Release | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
     `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
-    count as well; `compile_with` compiles with options, by `compile` if need be with others.
+    count as well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm
+    chart is installed.
 
     Ends the command if the path can't be compiled.
     """
@@ -368,7 +373,7 @@ def compiled(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
 
     def compile_once(options: Options) -> Compilation:
-        return compile(path, options, given=given, beside=beside)
+        return compile(path, options, given=given, beside=beside, release=release)
 
     with progress() as doing:
         doing(f"compiling {path}")

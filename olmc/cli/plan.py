@@ -32,7 +32,10 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
-@output_option(["text", "markdown", "json"], "Text, a comment for a pull request, or JSON (schemas/plan.schema.json).")
+@output_option(
+    ["text", "markdown", "json", "html"],
+    "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
+)
 @entry_option
 @compile_options
 @click.option(
@@ -56,7 +59,7 @@ def plan(
     verbose: bool,
     **proposed: Any,
 ) -> None:
-    """Say what a change of the repository does to the cluster that has what FROM left in it.
+    """Say what a change will do to your cluster, step by step.
 
     PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
     order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
@@ -64,10 +67,10 @@ def plan(
 
     \b
     Examples:
-      olmc plan                                    what these changes do to a cluster that has the last commit
-      olmc plan clusters/prod --from git:main      what this branch does, once it is merged
-      olmc plan --from cluster-state.yaml          from the cluster as it is (see olmc import)
-      olmc plan --from git:v1 -o markdown          a comment for a pull request
+      olmc plan                                 what is not committed, on top of what is
+      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
+      olmc plan --from git:v1 -o markdown       a comment for a pull request
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
@@ -105,14 +108,17 @@ def plan(
     if output == "text":
         click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
     else:
-        click.echo({"markdown": outputs.as_markdown, "json": outputs.as_json}[output](found), nl=False)
+        from olmc.plan.html import as_html  # jinja2 takes long to import
+
+        formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
+        click.echo(formats[output](found), nl=False)
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
     some = fail_on == "any" and not found.is_empty
     ctx.exit(FINDINGS if grave or some else DONE)
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
-    return compile(one.root, options, given=given, beside=one.beside)
+    return compile(one.root, options, given=given, beside=one.beside, release=one.release)
 
 
 def _side(paths: tuple[Path, ...], done: Compilation) -> Any:

@@ -7,9 +7,12 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
 from olmc.output.unicode import ESCAPED, register
+
+if TYPE_CHECKING:
+    from olmc.load.releases import Release
 
 DONE = 0
 FINDINGS = 1  # an operator would fail, or a check differs
@@ -31,12 +34,14 @@ def is_single(path: Path) -> bool:
 class Input(NamedTuple):
     """What is compiled at once: a directory, and another one whose files count as well, if there are any.
 
-    `is_staged`: the directory is not the user's, but made of what there is of files and streams.
+    `is_staged`: the directory is not the user's, but made of what there is of files and streams. `release`: how the
+    directory is installed, which is a Helm chart then.
     """
 
     root: Path
     beside: Path | None = None
     is_staged: bool = False
+    release: Release | None = None
 
 
 def is_command() -> bool:

@@ -183,9 +183,9 @@ def render(
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
-        for path, beside, _ in inputs:
+        for path, beside, _, release in inputs:
             doing(f"compiling {path}")
-            done.append(compile(path, options, given=given, beside=beside))
+            done.append(compile(path, options, given=given, beside=beside, release=release))
     for one in done:
         tell(one.diagnostics, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():

@@ -34,6 +34,8 @@ def findings_at(
     """
     if any(one.is_staged or one.beside is not None for one in inputs):
         raise click.UsageError("--since compares directories; files and streams have no revision.")
+    if any(one.release is not None for one in inputs):
+        raise click.UsageError("--since compares folders; what an Application renders a chart with has no revision.")
     report = Report()
     found = []
     with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder:

@@ -129,6 +129,7 @@ _CHAPTERS = (
         "OLMC401",
         "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",  # noqa: E501
     ),
+    ("OLMC430", "Rules about bundles that are about to be published: what pipelines refuse, what users get to feel"),
     ("OLMC440", "Rules about suppressions: comments and entries of olmc.yaml that accept a finding"),
     ("OLMC450", "Rules about the version of OLM"),
     ("OLMC480", "Rules about the sides of a comparison"),

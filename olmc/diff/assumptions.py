@@ -14,6 +14,8 @@ from olmc.model.objects import ObjectKey, object_key
 
 def assumption_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """The kinds that only the new side needs from elsewhere, and that a side does not install on this Kubernetes."""
+    if not any(side.assumed.apis or any(_reasons(side.assumed)) for side in (old, new)):
+        return
     known = _subject(new) or _subject(old)
     if known is None:
         return

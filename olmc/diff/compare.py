@@ -13,9 +13,10 @@ from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffCha
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, identical, path_text, same
-from olmc.diff.derived import without_derived
+from olmc.diff.derived import is_certificate, without_derived
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
+from olmc.diff.lasting_kinds import token_secret_added
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
@@ -37,6 +38,7 @@ from olmc.model.objects import (
     RBAC,
     KubernetesObject,
     ObjectKey,
+    annotations_of,
     mapping,
     metadata_of,
     object_key,
@@ -46,6 +48,7 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP
 
 _GROUPS = tuple(ChangeGroup)
+_TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -83,7 +86,7 @@ def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
     names = accounts(before, after)
     pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
-    changes += (*operator_changes(old, new), *plan_changes(old.objects, new.objects))
+    changes += (*operator_changes(old, new, (before, after)), *plan_changes(old.objects, new.objects))
     changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
     changes += catalog_changes(old.settled, new.settled)
     hidden = of_unknown(old, new)
@@ -154,10 +157,9 @@ def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
-    """The objects, and the Deployments of operators that neither side installs."""
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone."""
     was, now = not_installed(before, old), not_installed(after, new)
-    both = sorted(was.keys() & now.keys())
-    return [*old, *(was[name] for name in both)], [*new, *(now[name] for name in both)]
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
 def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
@@ -197,7 +199,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     owned = owned_apis(pair.new or pair.old or {}, owners.new if pair.new is not None else owners.old)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known)
@@ -211,6 +213,9 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     if known.kind in WEBHOOK_KINDS:
         yield from webhook_changes(known, pair.old, pair.new, owned)
+        return
+    if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
+        yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)

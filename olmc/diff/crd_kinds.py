@@ -93,7 +93,7 @@ def stored_version_changed(old: str, new: str, lost: tuple[str, ...], severity: 
 
 @change_kind("VersionLossy", ChangeGroup.CRDS, CHANGED)
 def version_lossy(version: str, stored: str, lost: tuple[str, ...]) -> Judgement:
-    """A version that is served from now on, and lacks fields of the stored one: who writes in it deletes them."""
+    """A served version that lacks fields of the stored one from now on: who writes in it deletes them."""
     start: Message = ("version ", shown(version), " lacks ", *listed(lost, _MOST), " of ", shown(stored))
     return RISK, (*start, ": without a conversion webhook, writing an object in it drops them")
 

@@ -124,13 +124,14 @@ def _in_status(path: str) -> bool:
 
 
 def _lossy_versions(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:
-    """The versions that are served from now on and lack fields of the stored one, without a webhook to keep them."""
+    """The versions that lack fields of the stored one, without a webhook to keep them: those that are served from now
+    on, and all of them where another version is stored from now on."""
     stored = new.versions.get(new.stored)
     if stored is None or new.conversion == "Webhook":
         return
     for version in new.served:
         was = old.versions.get(version.name)
-        if version.name != stored.name and (was is None or not was.served):
+        if version.name != stored.name and (was is None or not was.served or old.stored != new.stored):
             lost = tuple(path for path in lost_fields(stored.schema, version.schema) if not _in_status(path))
             if lost and version.schema:
                 yield kinds.version_lossy(identity, version.name, stored.name, lost)

@@ -7,12 +7,15 @@ from collections.abc import Iterable
 
 from olmc.diff import permission_kinds as kinds
 from olmc.diff.change import DiffChange
-from olmc.model.objects import APIEXTENSIONS, CRD_KIND, KubernetesObject, PolicyRule, object_key
+from olmc.model.objects import APIEXTENSIONS, CRD_KIND, KubernetesObject, PolicyRule, object_key, owner_references
 from olmc.model.operators import OLM_GROUP
 from olmc.rbac_report.permissions import USER_ROLES
 
 _OF_USERS = "right of admin, edit and view"
 _OF_OLM = "right to its own OperatorCondition"
+_OF_CERTIFICATE = "right to its own serving certificate"
+_CERTIFICATE = "-service-cert"
+"""How the Secrets end in which OLM writes the certificates that webhooks and API services answer with."""
 
 
 def without_derived(
@@ -36,12 +39,21 @@ def without_derived(
     return told, folded
 
 
+def is_certificate(obj: KubernetesObject) -> bool:
+    """Whether an object is a Secret with a certificate that OLM makes for a CSV."""
+    of_csv = any(reference.get("kind") == "ClusterServiceVersion" for reference in owner_references(obj))
+    known = object_key(obj)
+    return of_csv and (known.group, known.kind) == ("", "Secret") and known.name.endswith(_CERTIFICATE)
+
+
 def _derived(change: DiffChange, crds: frozenset[str]) -> str:
     if change.kind not in (kinds.permission_gained, kinds.permission_lost):
         return ""
     rule: PolicyRule = change.values["rule"]
     if change.identity.kind == "ClusterRole" and change.identity.name in USER_ROLES:
         return _OF_USERS if _is_of_crds(rule, crds) else ""
+    if rule.groups == ("",) and rule.resources == ("secrets",) and len(rule.names) == 1:
+        return _OF_CERTIFICATE if rule.names[0].endswith(_CERTIFICATE) and rule.verbs == ("get",) else ""
     own = rule.groups == (OLM_GROUP,) and set(rule.resources) <= {"operatorconditions", "operatorconditions/status"}
     return _OF_OLM if own and rule.names and change.identity.kind == "ServiceAccount" else ""
 

@@ -15,6 +15,7 @@ from typing import IO, NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
+from olmc.load.foreign import CHART_FILE
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.load.manifests import SUFFIXES
@@ -145,7 +146,7 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
         _write_files([_TreeEntry("100644", obj, 0, place.name)], target, revision, report)
         return place
     entries = _entries(obj, revision, report)
-    if any(entry.path in KUSTOMIZATIONS for entry in entries):
+    if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     place.mkdir()
     _write(entries, place, revision, report)
@@ -158,7 +159,7 @@ def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, repo
 
 
 def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path:
-    """Write the folder of a kustomization, and whatever it is built of, in its place in the repository."""
+    """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
     path = "" if path in (".", "/") else path
     top = target.resolve() / "repository"
     place = top / path
@@ -177,10 +178,16 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
 
 
 def _missing(top: Path, place: Path) -> Iterator[str]:
-    """The paths in the repository that a build of a folder lacks."""
+    """The paths in the repository that a build of a folder, or a rendering of a chart, lacks."""
     kustomization = next((place / name for name in KUSTOMIZATIONS if (place / name).is_file()), None)
     for path in read_tree(kustomization, place).missing if kustomization is not None else ():
         yield path.relative_to(top).as_posix()
+    if (place / CHART_FILE).is_file():
+        from olmc.load.charts import read_chart  # few folders are charts
+
+        for dependency in read_chart(place, place).dependencies:
+            if dependency.missing is not None and dependency.missing.is_relative_to(top):
+                yield dependency.missing.relative_to(top).as_posix()
 
 
 def _is_below(path: str, folder: str) -> bool:

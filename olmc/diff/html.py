@@ -89,8 +89,18 @@ class _Object(NamedTuple):
     lines: str
 
 
-def as_html(difference: Difference) -> str:
-    """The page."""
+class FrontSection(NamedTuple):
+    """A section in front of the changes: lines, or a table with its head; a command stands below a line."""
+
+    name: str
+    heading: str
+    lines: tuple[tuple[str, str], ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "") -> str:
+    """The page, with further sections in `front` and what `headline` says above them."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
@@ -101,6 +111,9 @@ def as_html(difference: Difference) -> str:
         old=clean(difference.old.name),
         new=clean(difference.new.name),
         summary=summary(difference),
+        headline=headline,
+        front=front,
+        command="plan" if front else "diff",
         folded=folded_text(difference),
         severities=[
             (SEVERITY_WORDS[severity], difference.count(severity)) for severity in (BREAKING, RISK, CHANGE, NOTE)
@@ -172,7 +185,7 @@ def _picture(subscription: Subscribed) -> str:
     if channel not in subscription.package.channels:
         return ""
     graph = upgrade_graph(subscription.package, [channel])
-    svg = as_svg(graph, channel_rows(graph), subscription.catalog)
+    svg = as_svg(graph, channel_rows(graph), subscription.catalog, is_narrow=True)
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
@@ -184,7 +197,14 @@ def _matrices(difference: Difference) -> Iterator[Matrix]:
 
 def _readable(matrix: Matrix) -> dict[str, Any]:
     where = {EVERYWHERE: "in the whole cluster", WHERE_BOUND: "where the role is bound"}
-    rows = [{"resource": clean(row.resource), "name": clean(row.name), "cells": row.cells} for row in matrix.rows]
+    rows = [
+        {
+            "resource": clean(row.resource),
+            "name": clean(row.name),
+            "cells": list(zip(row.cells, row.levels, strict=True)),
+        }
+        for row in matrix.rows
+    ]
     return {
         "subject": clean(str(matrix.subject)),
         "scope": where.get(matrix.scope, f"in namespace {clean(matrix.scope)}"),

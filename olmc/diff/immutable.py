@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.diff.change import ABSENT, DiffChange
-from olmc.diff.deltas import same
+from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.object_kinds import immutable_changed
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, object_key
 
@@ -58,7 +58,8 @@ def _changes(
 ) -> Iterator[DiffChange]:
     of_csv = "olm.owner" in labels_of(new) and known.kind == "Deployment"
     for path in (*paths, *_headless(known, old, new)):
-        yield immutable_changed(known, ".".join(path), _at(old, path), _at(new, path), of_csv)
+        for delta in deltas(_at(old, path), _at(new, path), path):
+            yield immutable_changed(known, path_text(delta.path), delta.old, delta.new, of_csv)
 
 
 def _paths(known: ObjectKey, old: KubernetesObject) -> Iterator[_Path]:

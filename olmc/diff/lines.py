@@ -83,35 +83,44 @@ def line_groups(changes: Iterable[DiffChange], most: int | None = _MOST) -> list
     changes = list(changes)
     alike: dict[Hashable, list[DiffChange]] = {}
     common = Counter((change.identity.kind, change.message) for change in changes)
+    places = Counter(_place(change) for change in changes if change.kind in _BY_PLACE)
     for change in changes:
         is_common = common[change.identity.kind, change.message] >= _FEW
-        key = (change.kind.name, repr(change.message)) if is_common else _key(change)
+        key = (change.kind.name, repr(change.message)) if is_common else _key(change, places)
         alike.setdefault((change.identity.kind, change.identity.group, change.severity, *key), []).append(change)
     groups: dict[tuple[ObjectKey, ...], list[ChangeLine]] = {}
     for same in alike.values():
         objects = tuple(dict.fromkeys(change.identity for change in same))
         lines = groups.setdefault(objects, [])
-        if same[0].kind is object_kinds.field_changed and len(same) < _FEW and len(objects) == _ALONE:
+        if same[0].kind in _OF_FIELDS and len(same) < _FEW and len(objects) == _ALONE:
             lines += (_line([change], most) for change in same)
         else:
             lines.append(_line(same, most))
     return [LineGroup(objects, tuple(lines)) for objects, lines in groups.items()]
 
 
-def _key(change: DiffChange) -> tuple[Hashable, ...]:
-    """What changes of one line have in common."""
+def _place(change: DiffChange) -> tuple[Hashable, ...]:
+    """A field by its last name, and what happens to it, wherever it is."""
+    end = (_last(change.values["path"]), repr(change.message[_AFTER_PLACE:]))
+    return (change.kind.name, change.type, change.severity, change.identity.kind, *end)
+
+
+def _key(change: DiffChange, places: Counter[tuple[Hashable, ...]]) -> tuple[Hashable, ...]:
+    """What changes of one line have in common; `places` says how often there is a field like one in a schema."""
     base: tuple[Hashable, ...] = (change.kind.name, change.type, change.severity)
     values = change.values
     if _is_new_field(change):
         # Of one object: which fields are new is what tells its versions apart.
         return (*base, change.identity, values["version"])
     if change.kind in _BY_PLACE:
-        return (*base, _last(values["path"]), repr(change.message[_AFTER_PLACE:]))
+        if places[_place(change)] > _ALONE:
+            return _place(change)
+        return (*base, change.identity, values["version"], repr(change.message[_AFTER_PLACE:]))
     if change.kind is workload_kinds.environment_changed:
         return (*base, change.identity, values["container"], repr(values["old"]), repr(values["new"]))
     if change.kind in _OF_RULES and not values["rule"].urls and change.severity <= CHANGE:
         return (*base, change.identity, values["scope"], values.get("moved_from", ""))
-    if change.kind is object_kinds.field_changed and change.severity is NOTE:
+    if change.kind in _OF_FIELDS and change.severity is NOTE:
         return (change.kind.name, change.severity, change.identity)
     return (*base, repr(change.message))
 
@@ -133,6 +142,7 @@ _BY_PLACE = (
     crd_kinds.validation_removed,
     crd_kinds.unknown_fields_changed,
 )
+_OF_FIELDS = (object_kinds.field_changed, crd_kinds.crd_field_changed)
 _OF_RULES = (permission_kinds.permission_gained, permission_kinds.permission_lost)
 
 
@@ -159,15 +169,17 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
         return (shown(first.values["version"]), f" has {len(paths)} new fields: ", *listed(paths, most))
     if first.kind in _BY_PLACE:
         places = list(dict.fromkeys(change.values["path"] for change in alike))
-        start: Message = (count, shown(_last(first.values["path"]) or "the whole object"))
-        where: Message = ("; at ", *listed(places, None if most is None else _PLACES))
-        return (*start, *first.message[_AFTER_PLACE:], *where)
+        ends = {_last(place) for place in places}
+        start: Message = (count, shown(ends.pop() or "the whole object")) if len(ends) == _ALONE else (count.rstrip(),)
+        # Where it is hardly matters for what breaks nobody.
+        shortened = _PLACES if most is not None and first.severity < RISK else most
+        return (*start, *first.message[_AFTER_PLACE:], "; at ", *listed(places, shortened))
     if first.kind is workload_kinds.environment_changed:
         names = [change.values["variable"] for change in alike]
         change = from_to(first.values["old"], first.values["new"])
         return (shown(first.values["container"]), ": variables ", *listed(names, most), *change)
     if first.kind in _OF_RULES and len({change.message for change in alike}) > 1:
         return permission_kinds.joined_message([change.values["rule"] for change in alike], first, most)
-    if first.kind is object_kinds.field_changed and len({change.message for change in alike}) > 1:
+    if first.kind in _OF_FIELDS and len({change.message for change in alike}) > 1:
         return (f"{len(alike)} other fields: ", *listed([change.values["path"] for change in alike], most))
     return first.message

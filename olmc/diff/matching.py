@@ -63,7 +63,7 @@ _PREFIXES = (
     "features.operators.openshift.io/", "operators.openshift.io/",
 )  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
-_PROJECTED = frozenset(("alm-examples", "olm.generated-by", *_ANNOTATIONS))
+_PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
 _CSV_REPORTED_ELSEWHERE = frozenset(
     ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")

@@ -74,6 +74,8 @@ def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:
     """The objects and subjects of operators that only one side knows: whether they change, nobody can say."""
     keys: set[ObjectKey] = set()
     for unknown, side in ((unknown_operators(new), old), (unknown_operators(old), new)):
+        if not unknown:
+            continue
         hidden = {
             name: operator
             for name, operator in operators(side.objects).items()

@@ -117,9 +117,12 @@ def not_installed(
     for name, operator in heads(installed).items():
         strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
         for spec in mappings(strategy.get("deployments")):
-            labels = {"olm.owner": operator.name, "olm.owner.namespace": operator.namespace}
+            # As OLM would write it, or its own marks would be what differs from one that is installed.
+            owner = {"olm.owner": operator.name, "olm.owner.kind": CSV, "olm.owner.namespace": operator.namespace}
+            labels = {**owner, "olm.managed": "true"}
+            asked = {"revisionHistoryLimit": 1, **mapping(spec.get("spec"))}
             metadata = {"name": text(spec.get("name")), "namespace": operator.namespace, "labels": labels}
-            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec.get("spec")}
+            deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": asked}
             if object_key(deployment) not in there:
                 missing[name.namespace, name.name, text(spec.get("name"))] = deployment
     return missing

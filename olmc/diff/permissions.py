@@ -215,11 +215,15 @@ def _risks(holder: ScopedSubject, rule: PolicyRule) -> tuple[tuple[str, ...], Le
 
 
 class MatrixRow(NamedTuple):
-    """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb."""
+    """A resource (or a URL), and the objects of it that are meant ("" for all), with a cell for each verb.
+
+    `levels`: how dangerous what is gained is, a word for each verb, "" where it is not.
+    """
 
     resource: str
     name: str
     cells: tuple[Cell, ...]
+    levels: tuple[str, ...] = ()
 
 
 class Matrix(NamedTuple):
@@ -243,7 +247,7 @@ def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
     sides = old.granted(holder), new.granted(holder)
     places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
-    rows = (_row(place, verbs, *sides) for place in places)
+    rows = (_row(place, verbs, holder.scope, *sides) for place in places)
     return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
 
 
@@ -255,14 +259,20 @@ def _places(rule: PolicyRule) -> Iterator[Request]:
 
 
 def _row(
-    place: Request, verbs: tuple[str, ...], before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
+    place: Request, verbs: tuple[str, ...], scope: str, before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
 ) -> MatrixRow:
     cells: list[Cell] = []
+    levels: list[str] = []
+    namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
     for verb in verbs:
         request = place._replace(verb=verb)
         was, now = (rules_allow(rules, request) for rules in (before, after))
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
-    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells))
+        asked = PolicyRule((verb,), (place.group,), (place.resource,), (place.name,) if place.name else ())
+        asked = PolicyRule((verb,), urls=(place.url,)) if place.url else asked
+        level = level_of(asked, namespace) if now and not was else Level.NONE
+        levels.append(str(level) if level >= Level.MEDIUM else "")
+    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
 
 
 def _is_unchanged(row: MatrixRow) -> bool:

@@ -86,12 +86,9 @@ def bundle_at(path: Path) -> Bundle | None:
 
 
 def common_premises(old: Bundle, new: Bundle) -> Premises:
-    """The namespace of the old bundle, and the widest mode that both support, else the widest of the old one."""
-    modes = supported_modes(old), supported_modes(new)
-    for mode in _WIDEST_FIRST:
-        if all(mode in supported for supported in modes):
-            return Premises(home_of(old, Options()), mode)
-    mode = next((mode for mode in _WIDEST_FIRST if mode in modes[0]), "")
+    """The namespace of the old bundle, and the widest mode that both support; without one each has its own widest."""
+    modes = supported_modes(old) & supported_modes(new)
+    mode = next((mode for mode in _WIDEST_FIRST if mode in modes), "")
     return Premises(home_of(old, Options()), mode)
 
 

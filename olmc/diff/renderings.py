@@ -19,6 +19,7 @@ from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text, scan
+from olmc.load.foreign import is_chart_of_operators
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.workspace import CATALOGS_FOLDER
@@ -65,7 +66,7 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     texts = _texts(path, folder, problems)
     # Objects of OLM of which none has a status are input, unless olmc itself says that it wrote them.
     if not any(text.startswith(GENERATED) for text in texts.values()):
-        if kustomization_in(path, folder) is not None:
+        if kustomization_in(path, folder) is not None or is_chart_of_operators(path, folder):
             return None
         of_olm = [text for text in texts.values() if _OLM_INPUT.search(text)]
         if any(map(_CATALOG.search, texts.values())) or (of_olm and not any(map(_STATUS.search, of_olm))):

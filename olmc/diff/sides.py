@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
 from olmc.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
+from olmc.diff.loose_bundles import other_comparisons
 from olmc.diff.premises import OPEN, Assumed, CompileUnder, Premises, bundle_at, common_premises, compile_assuming
 from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spared, texts_below
 from olmc.explain.left_out import SettledCompilation, left_out_of
@@ -271,7 +272,10 @@ def _side(source: _Source, compile_folder: CompileUnder, shared: _Shared, allow_
     else:
         side = _compiled_side(source, source.path, compile_folder, shared)
     if not side.objects and not side.shared and not allow_empty and not _stops(source):
-        source.report.add(rules.EMPTY_SIDE.finding(None, side=source.name))
+        finding = rules.EMPTY_SIDE.finding(None, side=source.name)
+        source.report.add(
+            finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))
+        )
     return _of_kinds(side, shared.kinds)
 
 

@@ -13,11 +13,13 @@ from olmc.diff import version_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.matching import SUBSCRIBED, Pair
 from olmc.diff.metadata import loses_channel, needed_changes
-from olmc.diff.operators import DiffOperator, heads, operators, properties_of
+from olmc.diff.operators import DiffOperator, heads, properties_of
 from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
+from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
 from olmc.graph.upgrade_graph import version_in
+from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import (
     KubernetesObject,
@@ -38,13 +40,15 @@ if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
 
 
+Operators = Mapping[NamespacedName, DiffOperator]
+
 _REQUIREMENTS = ("olm.package.required", "olm.gvk.required", "olm.constraint", "olm.label")
 
 
-def operator_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """What changed in the operators of each namespace, by package."""
+def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators]) -> Iterator[DiffChange]:
+    """What changed in the operators of each namespace, by package; `installed` are those of both sides."""
     lost = loses_channel(old.bundle, new.bundle)
-    before, after = heads(operators(old.objects)), heads(operators(new.objects))
+    before, after = heads(installed[0]), heads(installed[1])
     planned = _replaced_by_plans(new.objects)
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name), after.get(name)
@@ -238,7 +242,11 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
         failure = _failure(pair.new)
         # What couldn't be resolved before is no change.
         if failure and (pair.old is None or not _failure(pair.old)):
-            yield kinds.resolution_fails(pair.identity, failure)
+            catalog = unknown_catalog(failure)
+            if catalog:
+                yield resolution_unknown(pair.identity, catalog)
+            else:
+                yield kinds.resolution_fails(pair.identity, failure)
 
 
 def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:

@@ -22,6 +22,7 @@ from olmc.diff.change import (
     listed,
     shown,
 )
+from olmc.kube.image_references import has_digest, is_floating, registry_of
 
 _REFERENCE = re.compile(r"(.*?)((?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@[a-z0-9]+:[0-9a-f]+)?)", re.DOTALL)
 _MOST = 12
@@ -32,10 +33,27 @@ _DIGEST = re.compile(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
 def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
     """Another image; `places` are all that had the one and have the other: containers, variables, related images."""
     (old_name, old_version), (new_name, new_version) = _parts(old), _parts(new)
+    doubts = _doubts(old, new)
+    severity = RISK if doubts else CHANGE
+    if not doubts and old_name != new_name:
+        doubts = ("from another repository",)
+    remark = "".join(f"; {doubt}" for doubt in doubts)
     if old_name == new_name and old_version and new_version:
         versions = (UntrustedText(old_version), " → ", UntrustedText(new_version))
-        return CHANGE, (*listed(places), ": ", UntrustedText(old_name), " ", *versions)
-    return CHANGE, (*listed(places), ": ", _short(old), " → ", _short(new))
+        return severity, (*listed(places), ": ", UntrustedText(old_name), " ", *versions, remark)
+    return severity, (*listed(places), ": ", _short(old), " → ", _short(new), remark)
+
+
+def _doubts(old: str, new: str) -> tuple[str, ...]:
+    """What makes another image less certain than the one before: who serves it, and whether it stays the same."""
+    doubts = []
+    if registry_of(old) != registry_of(new):
+        doubts.append("from another registry")
+    if is_floating(new) and not is_floating(old):
+        doubts.append("what it names may change any day")
+    elif has_digest(old) and not has_digest(new):
+        doubts.append("no longer pinned by a digest, so a tag may be moved")
+    return tuple(doubts)
 
 
 @change_kind("ImageAdded", ChangeGroup.IMAGES, ADDED)

@@ -13,6 +13,7 @@ from typing import Any
 from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import ABSENT, NOTE, DiffChange
 from olmc.diff.deltas import Delta, ListItem, Path, path_text
+from olmc.diff.lasting_kinds import pods_gone
 from olmc.diff.object_kinds import field_changed
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, text
 
@@ -126,6 +127,8 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case ("containers" | "initContainers", ListItem(name), "resources", *below):
             for what, before, after in _amounts(tuple(below), delta.old, delta.new):
                 yield kinds.resources_changed(identity, name, what, before, after)
+        case _ if path == ("spec", "replicas") and delta.new == 0:
+            yield pods_gone(identity, None if delta.old is ABSENT else delta.old, delta.new)
         case (field,) if field in _ACCOUNT:
             return  # said by account_changes
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):

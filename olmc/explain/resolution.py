@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
+_PATCH = """\
+Add a patch to the kustomization.yaml of this folder:
+  patches:
+  - target: {{kind: Subscription, name: {subscription}}}
+    patch: |-
+      - {{op: add, path: /spec/installPlanApproval, value: Manual}}
+      - {{op: add, path: /spec/startingCSV, value: {name}}}"""
+
+
 class PinError(ValueError):
     """A pin that can't be set; `diagnostic` says why."""
 
@@ -34,10 +43,11 @@ class PinError(ValueError):
         self.diagnostic = diagnostic
 
 
-def pinned(cluster: Cluster, package: str, version: str) -> tuple[Source, ...]:
+def pinned(cluster: Cluster, package: str, version: str, *, is_built: bool = False) -> tuple[Source, ...]:
     """The files in which the Subscriptions to `package` are pinned to `version` (a version or a CSV's name).
 
-    `cluster` is the state before anything is resolved. Raises PinError if there is no such Subscription or entry, if
+    `cluster` is the state before anything is resolved; with `is_built` its objects are what kustomize builds, of which
+    no file is to be edited. Raises PinError if there is no such Subscription or entry, if
     the entry can't be reached from what is installed, or if the file can't be edited safely.
     """
     found = [s for _, s in sorted(cluster.subscriptions.items()) if s.package == package and s.source is not None]
@@ -50,6 +60,10 @@ def pinned(cluster: Cluster, package: str, version: str) -> tuple[Source, ...]:
         if source is None:
             continue
         name = _entry_name(cluster, subscription, version)
+        if is_built:
+            hint = _PATCH.format(subscription=subscription.name.name, name=name)
+            text = "its Subscription is built by kustomize, and no file has it as it is applied"
+            raise PinError(rules.PIN_IMPOSSIBLE.finding(None, package=package, version=version, text=text, hint=hint))
         current = edited.get(source.path, source)._replace(document=source.document, prefix=source.prefix)
         try:
             current = set_text(current, ("spec", "installPlanApproval"), "Manual")

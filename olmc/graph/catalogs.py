@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.catalogs.blobs import Blobs, add_document
-from olmc.catalogs.bundle_lists import catalog_from_bundles
+from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.rendering import uncatalogued
+from olmc.diagnostics.rules.catalogs import DROPPED_VERSIONS
 from olmc.load.bundles import is_bundle
 from olmc.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.manifests import SUFFIXES
+from olmc.load.update_graphs import update_graphs
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER, load
 from olmc.model.catalog import Catalog, Package
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Diagnostic, Report
 from olmc.output.messages import QueryError, not_found
 
 LOOSE_BUNDLES = "bundles"
@@ -36,11 +38,15 @@ _INSTALLED = re.compile(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|Cat
 
 
 class NamedCatalog(NamedTuple):
-    """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can."""
+    """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can.
+
+    `left_out` are the names of packages that were not vendored.
+    """
 
     name: str
     packages: Mapping[str, Package]
     problem: str = ""
+    left_out: frozenset[str] = frozenset()
 
 
 def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
@@ -70,9 +76,12 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
         for name, catalog in distinct_catalogs(workspace.catalogs)
     ]
     listed = {name for known in catalogs for package in known.packages.values() for name in package.bundles}
-    alone = [uncatalogued(bundle) for name, bundle in workspace.bundles.items() if name not in listed]
-    if alone:
-        catalog = catalog_from_bundles(alone, indexing, report)
+    loose = [bundle for name, bundle in workspace.bundles.items() if name not in listed]
+    if loose:
+        modes = update_graphs(path, loose, report)
+        members = [uncatalogued(bundle) for bundle in loose]
+        catalog = catalog_from_bundles(members, indexing, report, modes)
+        report_dropped(catalog, members, report)
         catalogs.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))
     return tuple(catalogs)
 
@@ -87,10 +96,21 @@ def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "")
     if len(having) > 1:
         several = ", ".join(catalog.name for catalog in having)
         raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
+    unvendored = [catalog.name for catalog in named if package in catalog.left_out]
+    if not having and unvendored:
+        raise QueryError(
+            f"{package} of catalog {unvendored[0]} is not vendored. Subscribe to it and run `olmc vendor`, or keep all"
+            " packages with `olmc vendor --whole-catalogs`."
+        )
     if not having:
         where = f"Catalog {name} has no" if name else "There is no"
         raise not_found(f"{where} package {package}", package, (name for catalog in named for name in catalog.packages))
     return having[0]
+
+
+def is_about_dropped(diagnostic: Diagnostic, package: str) -> bool:
+    """Whether a finding names versions of a package that its graph does not have."""
+    return diagnostic.code == DROPPED_VERSIONS.code and f" {package} " in diagnostic.message
 
 
 def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
@@ -142,7 +162,7 @@ def _files_of(name: str, folder: Folder) -> Iterator[str]:
 
 def _named_catalog(name: str, catalog: Catalog, texts: Mapping[str, str]) -> NamedCatalog:
     if not catalog.problem:
-        return NamedCatalog(name, catalog.packages)
+        return NamedCatalog(name, catalog.packages, left_out=frozenset(each.name for each in catalog.left_out))
     # Blob by blob, so that what is wrong with one leaves the others to be drawn.
     blobs = Blobs()
     for path in kept_files("", texts):

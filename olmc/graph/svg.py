@@ -45,6 +45,8 @@ _MOST_BANDS = 60
 _LINE_HEIGHT = 17.0
 _CHARACTER = 6.4
 _LEGEND_ROW = 24.0
+_NARROW = 430.0
+"""What a window of 500 pixels shows of a picture beside margins and frames."""
 _WRAPPED, _MOST_LINES = 96, 4
 _LEAST_WIDTH = 640.0  # for a remark
 
@@ -60,16 +62,21 @@ class _Sample(NamedTuple):
     faint: bool = False
 
 
-def as_svg(graph: UpgradeGraph, drawn: Sequence[ChannelRow], catalog: str, problem: str = "") -> str:
-    """The picture of a graph of a package in `catalog`; `problem` is OLM's text for why it can't serve the catalog."""
+def as_svg(
+    graph: UpgradeGraph, drawn: Sequence[ChannelRow], catalog: str, problem: str = "", *, is_narrow: bool = False
+) -> str:
+    """The picture of a graph of a package in `catalog`; `problem` is OLM's text for why it can't serve the catalog.
+
+    Where it `is_narrow` the legend stays within what the narrowest windows show, however wide the picture is.
+    """
     from jinja2 import Environment, StrictUndefined  # takes long to import
 
     remarks = [line for text in _remarks(graph, drawn, problem) for line in _wrapped(clean(text))]
     top = MARGIN + 22 + _LINE_HEIGHT * (1 + len(remarks)) + 8
     # The remarks come first: how much space they take decides where the picture begins.
     picture = layout(graph, drawn, top)
-    width = max(picture.width, _LEAST_WIDTH)
-    samples = tuple(_legend(drawn, width, picture.height + 30))
+    width = max(picture.width, _NARROW if is_narrow else _LEAST_WIDTH)
+    samples = tuple(_legend(drawn, min(width, _NARROW) if is_narrow else width, picture.height + 30))
     height = (samples[-1].y if samples else picture.height) + 26
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     template = environment.from_string(template_text("graph.svg.j2"))

@@ -89,6 +89,9 @@ class _UnreadableFile(NamedTuple):
     is_csv: bool
 
 
+PROJECT_FILE = "PROJECT"
+"""The file by which operator-sdk knows its projects; see olmc/load/project.py."""
+
 MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 
 

@@ -10,10 +10,12 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from olmc.diagnostics.rules import building as rules
+from olmc.load.appliers import Applier, read_appliers
 from olmc.load.bundles import is_bundle
+from olmc.load.charts import charts_of_operators, outside_of_charts
 from olmc.load.files import Folder, no_folder, read_text, scan
 from olmc.load.kustomization import (
     NAMES,
@@ -26,37 +28,30 @@ from olmc.load.kustomization import (
     references,
 )
 from olmc.load.manifests import SUFFIXES
-from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import POLICY_GROUP, as_text, mapping, mappings, name_of, namespace_of, spec_of
+from olmc.load.releases import Release
+from olmc.model.diagnostics import Report
+from olmc.model.objects import POLICY_GROUP
 from olmc.model.operators import OLM_GROUP
-from olmc.yaml import locate, read
 
 _OLM_INPUT = re.compile(
     r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
 )
-_APPLIES = re.compile(r"argoproj\.io/|kustomize\.toolkit\.fluxcd\.io/")
-_FLUX = "kustomize.toolkit.fluxcd.io/"
-# What changes the objects of a folder when Flux applies it.
-_FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")
 _COMPONENT = "Component"
 _MOST = 40
 _MARKS = (OLM_GROUP, POLICY_GROUP)
 
 
-class Applier(NamedTuple):
-    """An object by which a GitOps tool applies a folder, where it stands, and its fields that change what is in the
-    folder."""
-
-    name: str
-    place: Location
-    changes: tuple[str, ...] = ()
-
-
 class RepositoryEntry(NamedTuple):
-    """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known."""
+    """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known.
+
+    A Helm chart is an entry for each `release` of it: with other values it becomes something else.
+    """
 
     path: str
     appliers: tuple[Applier, ...] = ()
+    is_kustomization: bool = False
+    is_chart: bool = False
+    release: Release | None = None
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(applier.name for applier in self.appliers))
@@ -83,22 +78,59 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
     An entry is what Argo CD or Flux apply, as far as objects in the repository say so, every kustomization that no
-    other one takes in, and every folder with policies that is beside all of them. Only those count in which there is
-    something of OLM.
+    other one takes in, every chart as it is installed, and every folder with policies that is beside all of them. Only
+    those count in which there is something of OLM.
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
-    appliers = _appliers(root, folder)
+    applied = read_appliers(root, folder)
+    appliers = {path: _told_once(several) for path, several in applied.items()}
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
-        RepositoryEntry(path, appliers.get(path, ()))
+        RepositoryEntry(path, appliers.get(path, ()), is_kustomization=True)
         for path, node in nodes.items()
         if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
     ]
-    plain = [path for path in appliers if path not in nodes and _has_olm(root, folder, path)]
-    plain += [path for path in _policy_folders(root, folder, nodes) if path not in appliers]
+    charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
+    for path in charts:
+        entries += _releases(path, applied.get(path, ()))
+    plain = [path for path in appliers if path not in nodes and path not in charts and _has_olm(root, folder, path)]
+    plain += [path for path in _policy_folders(root, folder, nodes) if path not in appliers and path not in charts]
     entries += (RepositoryEntry(path, appliers.get(path, ())) for path in plain)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
+
+
+def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
+    """The objects that apply a folder without what is made by another one of them."""
+    names = {applier.name for applier in appliers}
+    return tuple(applier for applier in appliers if applier.made_by not in names)
+
+
+def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEntry]:
+    """A chart as it is installed by each of its appliers, or by itself without any."""
+    by_release: dict[Release | None, list[Applier]] = {}
+    sets = {applier.made_by for applier in appliers}
+    for applier in appliers:
+        if applier.name in sets:
+            continue  # what it makes is known
+        # The values are what a chart is rendered with, so they are no change of it.
+        kept = tuple(field for field in applier.changes if field not in ("source.helm", "source.plugin"))
+        by_release.setdefault(applier.release, []).append(applier._replace(changes=kept))
+    for release, installing in by_release.items():
+        yield RepositoryEntry(chart, tuple(installing), is_chart=True, release=release)
+    if not by_release:
+        yield RepositoryEntry(chart, is_chart=True)
+
+
+def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
+    """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
+    it, which nobody installs from here."""
+    if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
+        return ()
+    entries = find_entries(root, folder)
+    if any(entry.appliers or not entry.is_chart for entry in entries):
+        return entries
+    return () if any(_is_olm(root, path) for path in outside_of_charts(folder)) else entries
 
 
 def part_files(root: Path, folder: Folder) -> frozenset[str]:
@@ -121,7 +153,11 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         listed = [f"  {entry}" for entry in entries[:_MOST]]
         more = [f"  and {len(entries) - _MOST} more"] if len(entries) > _MOST else []
         hint = "\n".join(("Give the folder of one, or --entry with its folder or with who applies it:", *listed, *more))
-        report.add(rules.SEVERAL_ENTRIES.finding(None, count=len(entries), hint=hint))
+        held = (("kustomizations", any(entry.is_kustomization for entry in entries)),
+                ("charts", any(entry.is_chart for entry in entries)))  # fmt: skip
+        kinds = " and ".join(name for name, is_there in held if is_there) or "applications"
+        count = len({entry.path for entry in entries})
+        report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
 
 
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
@@ -244,55 +280,3 @@ def _folders(folder: Folder) -> Iterator[Folder]:
     yield folder
     for below in folder.folders:
         yield from _folders(below)
-
-
-def _appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
-    """By the path of a folder the objects by which it is applied."""
-    known: dict[str, tuple[Applier, ...]] = {}
-    for path in folder.walk():
-        text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not _APPLIES.search(text):
-            continue
-        for document in read(path, text, Report()):
-            obj = mapping(document.value)
-            if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
-                continue
-            for source, changes in _sources(obj):
-                target = posixpath.normpath(source.strip("/") or ".")
-                name = "/".join(filter(None, (obj["kind"], namespace_of(obj), name_of(obj))))
-                applier = Applier(name, locate(document.source, ()), changes)
-                known[target] = (*known.get(target, ()), applier)
-    return known
-
-
-def _sources(obj: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there."""
-    api, spec = as_text(obj.get("apiVersion")), spec_of(obj)
-    if api.startswith(_FLUX):
-        yield from _paths([spec], tuple(field for field in _FLUX_CHANGES if spec.get(field)))
-    elif obj["kind"] == "Application":
-        for source in (mapping(spec.get("source")), *mappings(spec.get("sources"))):
-            changes = tuple(field for field in ("kustomize", "helm", "plugin") if source.get(field))
-            yield from _paths([source], tuple(f"source.{field}" for field in changes))
-    elif obj["kind"] == "ApplicationSet":
-        yield from _paths(_with_path(spec), ())
-
-
-def _with_path(value: Any) -> Iterator[Mapping[str, Any]]:
-    """All mappings with a `path`, at any depth: generators of ApplicationSets have theirs at many places."""
-    if isinstance(value, dict):
-        if isinstance(value.get("path"), str):
-            yield value
-        for inner in value.values():
-            yield from _with_path(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _with_path(inner)
-
-
-def _paths(values: Iterable[Mapping[str, Any]], changes: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for value in values:
-        path = value.get("path")
-        # A template is filled in by the tool, from what may not even be in the repository.
-        if isinstance(path, str) and path and not set(path) & set("{}*"):
-            yield path.removeprefix("./"), changes

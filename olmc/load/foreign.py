@@ -16,6 +16,8 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, join_
 
 CHART_FILE = "Chart.yaml"
 TEMPLATES_FOLDER = "templates"
+HELM_FOLDERS = (TEMPLATES_FOLDER, "charts", "crds")
+"""The folders of a chart that Helm reads by itself."""
 
 # A quoted key may stand behind a blank as well: what is broken may be the comma before it.
 _KEY = r"""(?:(?:^[ \t-]*|[{{,]\s*)["']?{0}["']?|\s["']{0}["'])[ \t]*:\s*["']?"""
@@ -29,6 +31,8 @@ _OLM_KIND = re.compile(
     re.MULTILINE,
 )
 _SHOWN = 5
+# What Helm takes for a template that becomes objects, or that others take in.
+_TEMPLATES = (".yaml", ".yml", ".json", ".tpl")
 
 
 def is_for_cluster(text: str) -> bool:
@@ -53,22 +57,42 @@ def is_chart(folder: Folder) -> bool:
     return CHART_FILE in folder.files
 
 
+def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
+    """The kinds of OLM that the templates of a chart, and of those in it, speak of; None where none speaks of OLM."""
+    kinds: dict[str, None] = {}
+    is_about_olm = False
+    for path in chart.walk():
+        if f"/{TEMPLATES_FOLDER}/" in f"/{path}" and path.endswith(_TEMPLATES):
+            text = read_text(root, path, Report()) or ""
+            if _OLM.search(text):
+                is_about_olm = True
+                kinds.update(dict.fromkeys(_OLM_KIND.findall(text)))
+    return tuple(sorted(kinds)) if is_about_olm else None
+
+
+def is_chart_of_operators(root: Path, folder: Folder) -> bool:
+    """Whether a folder is a chart whose templates speak of OLM."""
+    return is_chart(folder) and kinds_in_templates(root, folder) is not None
+
+
+def without_helm(chart: Folder) -> Folder:
+    """What there is in the folder of a chart beside the chart."""
+    files = tuple(name for name in chart.files if name != CHART_FILE)
+    return chart._replace(
+        files=files, folders=tuple(f for f in chart.folders if f.path not in map(chart.join, HELM_FOLDERS))
+    )
+
+
 def unrendered_chart(root: Path, chart: Folder, suffixes: Sequence[str]) -> Iterator[Diagnostic]:
     """That the templates of a chart are not rendered, with the kinds of OLM that they speak of."""
     templates = chart.folder(TEMPLATES_FOLDER)
     paths = [path for path in templates.walk() if path.endswith(tuple(suffixes))] if templates is not None else []
     if templates is None or not paths:
         return
-    kinds: dict[str, None] = {}
-    is_about_olm = False
-    for path in paths:
-        text = read_text(root, path, Report()) or ""
-        if _OLM.search(text):
-            is_about_olm = True
-            kinds.update(dict.fromkeys(_OLM_KIND.findall(text)))
-    rule = rules.CHART_OF_OPERATORS if is_about_olm else rules.CHART
+    kinds = kinds_in_templates(root, chart._replace(folders=(templates,)))
+    rule = rules.CHART_OF_OPERATORS if kinds is not None else rules.CHART
     yield rule.finding(
         Location(chart.join(CHART_FILE)), path=f"{templates.path}/", chart=chart.path or ".",
         count=f"{len(paths)} template{'s' * (len(paths) != 1)}",
-        kinds=join_limited(sorted(kinds), _SHOWN) or "no kind is written plainly",
+        kinds=join_limited(kinds or (), _SHOWN) or "no kind is written plainly",
     )  # fmt: skip

@@ -6,10 +6,8 @@ credentials, no git, no plugins, and for so long only. What it would have to fet
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,11 +15,12 @@ from olmc.diagnostics.rules import building as rules
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in
+from olmc.load.tools import Output, relative_to, run
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of
+from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import Manifest
-from olmc.yaml import read
+from olmc.yaml import Document, read
 
 if TYPE_CHECKING:
     from olmc.load.policies import Installed
@@ -31,26 +30,16 @@ SECONDS = 60
 
 _TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
-_MOST_ERRORS = 64 * 1024
-# Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
-_NO_PROXY_THERE = "http://127.0.0.1:9"
-_FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 
 class Build(NamedTuple):
     """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
-    it install, which is among the manifests."""
+    it install, which is among the manifests; `refused` are Subscriptions that the API server does not take."""
 
     manifests: tuple[Manifest, ...]
     files: tuple[str, ...]
     installed: Installed | None = None
-
-
-class _Output(NamedTuple):
-    """What a tool printed; `problem` says why it is nothing, "" for no problem."""
-
-    text: str
-    problem: str = ""
+    refused: tuple[Manifest, ...] = ()
 
 
 def build(root: Path, kustomization: Path, report: Report) -> Build:
@@ -72,30 +61,41 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
         return Build((), paths)
     output = _build_staged(tool, tree, kustomization) if tree.generated else _build_folder(tool, kustomization.parent)
     if output.problem:
-        problem = _relative_to(root, output.problem)
+        problem = relative_to(root, output.problem)
         report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
         return Build((), paths)
     documents = read(shown, output.text, report)
-    manifests = manifests_in([d._replace(source=Source(shown, "")) for d in documents], report)
-    placed = tuple(_Origins(root, tree).placed(manifests))
+    documents = [document._replace(source=Source(shown, "")) for document in documents]
+    sound = tuple(manifests_in(documents, report))
+    refused = tuple(_refused(documents, sound))
+    placed = tuple(_Origins(root, tree).placed(sound))
     if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
-        return Build(placed, paths)
+        return Build(placed, paths, refused=refused)
     installed = _installed_by_policies(placed, root, tree, report)
-    return Build((*placed, *installed.manifests), paths, installed)
+    return Build((*placed, *installed.manifests), paths, installed, refused)
 
 
-def _build_folder(tool: list[str], folder: Path) -> _Output:
-    return _run([*tool, *_RESTRICTED, str(folder.resolve())])
+def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterator[Manifest]:
+    """The Subscriptions of a build that are not among the sound ones: a GitOps tool asks for them all the same."""
+    known = {object_key(manifest.object) for manifest in sound}
+    for manifest in manifests_in(documents, Report(), judged=False):
+        key = object_key(manifest.object)
+        if (key.group, key.kind) == (OLM_GROUP, "Subscription") and key not in known:
+            yield manifest
 
 
-def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> _Output:
+def _build_folder(tool: list[str], folder: Path) -> Output:
+    return run([*tool, *_RESTRICTED, str(folder.resolve())], seconds=SECONDS, most=MAX_FILE_BYTES)
+
+
+def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
     """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
     import tempfile
 
     from olmc.load.policy_generators import GenerationError
     from olmc.load.staged_kustomizations import staged
 
-    def run(folder: Path) -> str:
+    def built(folder: Path) -> str:
         output = _build_folder(tool, folder)
         if output.problem:
             raise GenerationError(output.problem)
@@ -104,11 +104,11 @@ def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path)
     with tempfile.TemporaryDirectory(prefix="olmc-policies-") as name:
         place = Path(name).resolve()
         try:
-            top, folder = staged(tree, kustomization, place, run)
+            top, folder = staged(tree, kustomization, place, built)
         except GenerationError as error:
-            return _Output("", str(error))
+            return Output("", str(error))
         except OSError as error:
-            return _Output("", f"a copy of it can't be made: {error.strerror}")
+            return Output("", f"a copy of it can't be made: {error.strerror}")
         output = _build_folder(tool, folder)
         return output._replace(problem=output.problem.replace(str(place), str(top)))
 
@@ -192,60 +192,3 @@ def _tool() -> list[str] | None:
         if path is not None:
             return [path, *arguments]
     return None
-
-
-def _run(command: list[str]) -> _Output:
-    """Run a command without a network, in an environment of its own, and bounded in time and output."""
-    import subprocess  # takes its time to import, and few workspaces are built
-    import tempfile
-    import threading
-
-    with tempfile.TemporaryDirectory(prefix="olmc-build-") as folder, tempfile.TemporaryFile() as errors:
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder),
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            return _Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
-        timer = threading.Timer(SECONDS, process.kill)
-        timer.daemon = True
-        timer.start()
-        with process:
-            assert process.stdout is not None
-            data = process.stdout.read(MAX_FILE_BYTES + 1)
-            if len(data) > MAX_FILE_BYTES:
-                process.kill()
-        ended = timer.is_alive()
-        timer.cancel()
-        if not ended:
-            return _Output("", f"it took more than {SECONDS} seconds")
-        if len(data) > MAX_FILE_BYTES:
-            return _Output("", f"it gives more than {MAX_FILE_BYTES:,} bytes")
-        if process.returncode:
-            errors.seek(0)
-            return _Output("", _cleaned(errors.read(_MOST_ERRORS).decode("utf-8", "replace")))
-    return _Output(data.decode("utf-8", "replace"))
-
-
-def _environment(folder: str) -> dict[str, str]:
-    """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
-    places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
-    # Without it no program starts on Windows.
-    system = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
-    return {**system, **places, **proxies, "KUBECONFIG": os.devnull, "LC_ALL": "C"}
-
-
-def _relative_to(root: Path, problem: str) -> str:
-    """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
-    top = "/".join(root.resolve().parts[1:2])
-    return re.sub(
-        rf"(?<![\w/])/{re.escape(top)}/[^\s'\":;,\]]+", lambda match: relative_path(Path(match[0]), root), problem
-    )
-
-
-def _cleaned(text: str) -> str:
-    """A tool's message in one line, without what it is framed in."""
-    line = " ".join(_FRAMES.sub(" ", text.strip()).split())
-    return line[:600] or "it ended without a message"

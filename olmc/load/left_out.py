@@ -17,6 +17,7 @@ from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.load.kustomization import only_lists_output
 from olmc.load.manifests import SUFFIXES
+from olmc.load.project import compiled_part
 from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
@@ -36,7 +37,7 @@ def build_files(root: Path) -> dict[str, str]:
 
     What can't be read, or is a link that is not followed, has a digest of its own.
     """
-    return {} if no_folder(root) else dict(_below(root, scan_everything(root)))
+    return {} if no_folder(root) else dict(_below(root, compiled_part(scan_everything(root))))
 
 
 def builder(path: str) -> str:
@@ -89,7 +90,7 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    for place in _places(root, scan_everything(root), None):
+    for place in _places(root, compiled_part(scan_everything(root)), None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec.match_file(place.path)
@@ -184,7 +185,8 @@ def _reason_by_header(text: str) -> Reason:
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
     """What is left out of files that are read for something else, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
-    for entry in unused:
+    # What is refused is told as that, and a review shows it.
+    for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
         if entry.manifest.source.path.endswith(SUFFIXES):
             grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)
     for (_, reason), manifests in grouped.items():

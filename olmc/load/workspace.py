@@ -11,14 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from olmc.diagnostics.rules import workspace as left_out_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_whole_object, tool_lists
-from olmc.load.bundles import BUNDLE_FOLDERS, files_of, inputs_of, is_bundle, read_bundle
+from olmc.load.bundles import BUNDLE_FOLDERS, PROJECT_FILE, files_of, inputs_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, read_text, scan, without_files
-from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_cluster, unrendered_chart
+from olmc.load.foreign import (
+    TEMPLATES_FOLDER,
+    foreign_file,
+    is_chart,
+    is_for_cluster,
+    kinds_in_templates,
+    unrendered_chart,
+    without_helm,
+)
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, is_copy_by_status, manifests_in, without_duplicates
 from olmc.load.scopes import manifests_in_their_scope
-from olmc.load.vendored import catalog_image, intact_folder, vendored_bundles, without_vendored
+from olmc.load.vendored import vendored_bundles, without_vendored
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import (
     POLICY_GROUP,
@@ -30,19 +38,19 @@ from olmc.model.objects import (
     object_key,
     spec_of,
 )
-from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing
+from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.load.policies import Installed
+    from olmc.load.releases import Release
     from olmc.model.catalog import Catalog
-    from olmc.model.workspace import LockedImage, LockFile
+    from olmc.model.workspace import LockFile
 
 CATALOGS_FOLDER = "catalogs"
 _OF_CATALOG = "olm.package"
-INDEX_IGNORE = ".indexignore"
 
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
 # `schema` as well, with a mapping below it.
@@ -57,7 +65,7 @@ def load(
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
     beside: Path | None = None,
-    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (),
+    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -68,26 +76,37 @@ def load(
     workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed.
     """
     problem = no_folder(root)
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
     folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
+    if PROJECT_FILE in folder.files:
+        from olmc.load.project import compiled_part, report_project  # few workspaces are one
+
+        if not report_project(folder, report):
+            return Workspace((), {}, {})
+        folder = compiled_part(folder)
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
     reading = _Reading({}, {}, {}, [], {}, [], {}, [], is_named=beside == root)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
-    if kustomization is None:
+    kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
+    is_built = kustomization is not None or kinds is not None
+    if not is_built:
         whole = _without_parts(root, folder, reading, report)
         if whole is None:
             return Workspace((), {}, {})
         folder = whole
-    for part, add in _parts(folder):
-        add = _add_catalog_files if kustomization is not None and add is _add_files else add
+    for part, add in _parts(folder if kinds is None else without_helm(folder)):
+        add = _add_catalog_files if is_built and add is _add_files else add
         add(root, part, reading, report)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
+    elif kinds is not None:
+        _render(root, release, (kube_version, resources), kinds, reading, report)
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         for part, add in _parts(scan(beside, report)):
@@ -104,9 +123,11 @@ def load(
     own = {object_key(manifest.object) for manifest in kept}
     there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)
     if images:
-        served |= _image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
+        from olmc.load.catalog_folders import image_catalogs  # many workspaces have none
+
+        served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
     # Last, as it is for bundles that no catalog has (D8).
-    served |= _implied_catalogs((*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    served |= _implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
@@ -144,18 +165,6 @@ def read_as(root: Path, folder: Path) -> str:
     return ""
 
 
-def _catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
-    """The texts of all files of a catalog but those that its .indexignore files name."""
-    paths = tuple(folder.walk())
-    ignore_files = [path for path in paths if path.rpartition("/")[2] == INDEX_IGNORE]
-    ignoring_texts = {path: text for path in ignore_files if (text := read_text(root, path, report)) is not None}
-    if ignoring_texts:
-        from olmc.catalogs.fbc import kept_files
-
-        paths = tuple(kept_files(folder.path, {**dict.fromkeys(paths, ""), **ignoring_texts}))
-    return {path: text for path in paths if (text := read_text(root, path, report)) is not None} | ignoring_texts
-
-
 def _by_reference(bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]) -> dict[str, UncataloguedBundle]:
     """The bundles as templates name them: by folder or by image."""
     from olmc.catalogs.rendering import uncatalogued  # takes long to import, and many workspaces have no catalogs
@@ -171,35 +180,6 @@ def _load_catalogs(
 
     catalogs, roots = reading.catalogs, reading.roots
     return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
-
-
-def _image_catalogs(
-    root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
-    served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
-) -> dict[str, Catalog]:  # fmt: skip
-    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
-    from olmc.catalogs.loading import load_catalog
-
-    locked = {image.image: image for image in images if image.kind == "catalog"}
-    loaded: dict[str, Catalog | None] = {}
-    catalogs: dict[str, Catalog] = {}
-    for manifest in manifests:
-        metadata = manifest.object["metadata"]
-        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
-            continue
-        image = locked.get(catalog_image(manifest.object, kube_version))
-        if image is None:
-            continue
-        # Several CatalogSources may show one image, which is held against its digest and read once.
-        if image.image not in loaded:
-            folder = intact_folder(root, image, report)
-            loaded[image.image] = folder and load_catalog(
-                folder.path, _catalog_texts(root, folder, report), report, bundles, indexing
-            )
-        catalog = loaded[image.image]
-        if catalog is not None:
-            catalogs[f"{metadata.get('namespace') or ''}/{metadata['name']}"] = catalog
-    return catalogs
 
 
 class _Reading(NamedTuple):
@@ -264,7 +244,9 @@ def _add_bundle(root: Path, folder: Folder, reading: _Reading, report: Report) -
 
 def _add_catalog(root: Path, folder: Folder, reading: _Reading, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
-    texts = _catalog_texts(root, folder, report)
+    from olmc.load.catalog_folders import catalog_texts  # many workspaces have none
+
+    texts = catalog_texts(root, folder, report)
     # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
         reading.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)
@@ -301,14 +283,14 @@ def _add_catalog_files(root: Path, folder: Folder, reading: _Reading, report: Re
 def _without_parts(root: Path, folder: Folder, reading: _Reading, report: Report) -> Folder | None:
     """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
     repository with several workspaces in it, of which none is taken."""
-    from olmc.load.entries import find_entries, has_kustomizations, part_files, report_entries  # few have any
+    from olmc.load.entries import entries_to_choose, has_kustomizations, part_files, report_entries  # few have any
 
-    if not has_kustomizations(folder):
-        return folder
-    entries = find_entries(root, folder)
+    entries = entries_to_choose(root, folder)
     if entries:
         report_entries(entries, report)
         return None
+    if not has_kustomizations(folder):
+        return folder
     parts = part_files(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)
@@ -346,8 +328,24 @@ def _build(root: Path, kustomization: Path, reading: _Reading, report: Report) -
 
     built = build(root, kustomization, report)
     reading.manifests[:] = built.manifests
+    reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
     reading.built.update(dict.fromkeys(built.files))
     reading.policies.extend([built.installed] if built.installed is not None else [])
+
+
+def _render(
+    root: Path, release: Release | None, target: tuple[str, Iterable[APIResource]], kinds: tuple[str, ...],
+    reading: _Reading, report: Report,
+) -> None:  # fmt: skip
+    """What a chart becomes takes the place of the manifests that are there."""
+    from olmc.load.helm import HelmTarget, render  # few workspaces are charts
+    from olmc.load.releases import OWN_VALUES
+
+    kube_version, resources = target
+    wanted = HelmTarget(kube_version or Options().kube_version, tuple(resources))
+    rendered = render(root, root, release or OWN_VALUES, wanted, kinds, report)
+    reading.manifests[:] = rendered.manifests
+    reading.built.update(dict.fromkeys(rendered.files))
 
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
@@ -397,7 +395,7 @@ def _inputs(reading: _Reading, catalogs: Iterable[Catalog], vendored: Iterable[B
 
 
 def _implied_catalogs(
-    manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
+    root: Path, manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
     indexing: Indexing, report: Report, *, v2alpha1: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
     """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
@@ -411,10 +409,14 @@ def _implied_catalogs(
     uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
     if not names or not uncatalogued_bundles:
         return {}
-    from olmc.catalogs.bundle_lists import catalog_from_bundles
+    from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
     from olmc.catalogs.rendering import uncatalogued
+    from olmc.load.update_graphs import update_graphs
 
-    catalog = catalog_from_bundles([uncatalogued(bundle) for bundle in uncatalogued_bundles], indexing, report)
+    modes = update_graphs(root, uncatalogued_bundles, report)
+    members = [uncatalogued(bundle) for bundle in uncatalogued_bundles]
+    catalog = catalog_from_bundles(members, indexing, report, modes)
+    report_dropped(catalog, members, report)
     return dict.fromkeys(sorted(names), catalog)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.model.diagnostics import Location, Place
-from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.objects import GVK, CatalogKey, KubernetesObject
 
 if TYPE_CHECKING:
     from olmc.model.workspace import Manifest
@@ -79,11 +79,22 @@ class Package(NamedTuple):
     location: Place | None = None
 
 
+class LeftOutPackage(NamedTuple):
+    """A package of a catalog that was not vendored with the rest: the packages that its bundles say they are of, the
+    APIs that they provide and the labels that they carry, which is what requirements of others can be about."""
+
+    name: str
+    packages: tuple[str, ...] = ()
+    apis: tuple[GVK, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
 class Catalog(NamedTuple):
     """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or "".
 
     `images` are the bundles that its templates name and that are no folders of the workspace. `files` are those that
-    were read, `unused` the objects in them that count for nothing in a catalog.
+    were read, `unused` the objects in them that count for nothing in a catalog. `left_out` are the packages that it has
+    besides, of which no more is known.
     """
 
     packages: Mapping[str, Package]
@@ -92,6 +103,7 @@ class Catalog(NamedTuple):
     images: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     unused: tuple[Manifest, ...] = ()
+    left_out: tuple[LeftOutPackage, ...] = ()
 
 
 class Candidate(NamedTuple):
@@ -119,12 +131,14 @@ class Candidate(NamedTuple):
 
 
 class VisibleCatalog(NamedTuple):
-    """A CatalogSource that the namespace sees: its entries by package, channel, or the reason why it can't be read."""
+    """A CatalogSource that the namespace sees: its entries by package, channel, or the reason why it can't be read; and
+    the packages that were not vendored."""
 
     key: CatalogKey
     priority: int = 0
     entries: tuple[Candidate, ...] = ()
     problem: str = ""
+    left_out: tuple[LeftOutPackage, ...] = ()
 
 
 class SubscriptionRequest(NamedTuple):

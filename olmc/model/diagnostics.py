@@ -167,6 +167,7 @@ class RuleTag(Enum):
     """What all findings of a rule have in common that something else than a reader has to know."""
 
     OF_VALIDATORS = "opm and operator-sdk say it; the compiler says what it means for the cluster"
+    FOR_AUTHORS = "only who writes the bundle can mend it"
     IN_STATUS = "the state of an operator shows it already"
     FOREIGN_FILE = "a file of another tool is left aside"
     OPERATORS_UNSEEN = "operators are named that are no part of what is compiled"

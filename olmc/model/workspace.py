@@ -35,6 +35,7 @@ class Reason(StrEnum):
     SCAFFOLDED = "scaffolded"
     TOOLS = "tools"
     COPY = "copy"
+    REFUSED = "refused"
     LINK = "link"
     SUBMODULE = "submodule"
     TEMPLATE = "template"
@@ -66,6 +67,7 @@ _TEXTS = {
     Reason.SCAFFOLDED: "marked as written by olmc init",
     Reason.TOOLS: "in a list that is for tools",
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.REFUSED: "which the API server refuses",
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
@@ -126,7 +128,8 @@ class LockedImage(NamedTuple):
 
     `image` is the reference as the workspace has it, `kind` what it holds, `digest` that of the manifest or index which
     the reference named, `platform` the one chosen from an index ("" where there was no choice), `content` the digest of
-    the files taken out of it.
+    the files taken out of it. `packages` says how many of a catalog's were taken ("2 of 37"), "" for all; `file` from
+    which file it came in place of an image, and then `digest` is that of its content.
     """
 
     image: str
@@ -134,6 +137,8 @@ class LockedImage(NamedTuple):
     digest: str
     platform: str
     content: str
+    packages: str = ""
+    file: str = ""
 
 
 class Lock(NamedTuple):

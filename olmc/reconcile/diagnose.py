@@ -16,7 +16,17 @@ from olmc.model.cluster import (
     Subscription,
     namespaced_name,
 )
-from olmc.model.diagnostics import Diagnostic, Location, PlanFault, Report, Source
+from olmc.model.diagnostics import (
+    POSSIBLE,
+    Diagnostic,
+    Location,
+    PlanFault,
+    Report,
+    Source,
+    closest,
+    did_you_mean,
+    join_limited,
+)
 from olmc.model.objects import CatalogKey, Origin, mappings, texts
 from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
@@ -152,8 +162,24 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
 
         names = ", ".join(str(name) for name, _ in subscriptions)
         yield vendor_rules.UNKNOWN_CATALOG.finding(
-            at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names
-        )
+            at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names,
+            hint=_way_to_know(key, cluster),
+        )  # fmt: skip
+
+
+def _way_to_know(key: CatalogKey, cluster: Cluster) -> str:
+    """What to do about a catalog that nothing stands for: the command for those of platforms, else what there is."""
+    from olmc.olm.profiles.platform_catalogs import init_command
+
+    command = init_command(key.name, key.namespace)
+    if command:
+        return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
+    alike = closest(key.name, (other.name for other in cluster.catalogs), POSSIBLE)
+    elsewhere = [other.namespace for other in cluster.catalogs if other.name == key.name]
+    question = f"There is one in {join_limited(sorted(elsewhere), 3)}." if elsewhere else did_you_mean(alike)
+    return " ".join(
+        filter(None, (question, f"Add the CatalogSource and run `olmc vendor`, or fill catalogs/{key.name}/."))
+    )
 
 
 def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:

@@ -37,9 +37,17 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
         for diagnostic in messages:
             if diagnostic.severity is not Severity.FAILURE:
                 yield diagnostic
-            # Earlier failures were overcome; what keeps the cluster from going on is what failed last.
-            elif round_ in last:
+            # Earlier failures were overcome; what keeps the cluster from going on is what failed last. That nobody
+            # knows a catalog is said of the catalog (OLMC643).
+            elif round_ in last and not _for_want_of_a_catalog(question, round_.answer, settled.cluster):
                 yield with_causes(diagnostic, question, round_.answer, settled.cluster)
+
+
+def _for_want_of_a_catalog(question: ResolveRequest, given: Resolution, cluster: Cluster) -> bool:
+    """Whether a resolution fails because nothing in the workspace stands for the catalog of a Subscription."""
+    unknown = {wish.catalog for wish in question.wishes if wish.catalog.name and wish.catalog not in cluster.catalogs}
+    texts = tuple(f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown)
+    return bool(texts) and any(text.startswith(texts) for text in given.conflict)
 
 
 def with_causes(diagnostic: Diagnostic, question: ResolveRequest, given: Resolution, cluster: Cluster) -> Diagnostic:

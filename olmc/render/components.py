@@ -13,6 +13,7 @@ from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
+    Origin,
     Rendered,
     apiservice_key,
     gvk_of,
@@ -25,9 +26,10 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
+from olmc.model.workspace import Inputs, Reason
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, MANAGED, component_label_key, managed_labels, with_labels
 from olmc.reconcile.garbage_collection import deleted_deployments
-from olmc.render.context import RenderContext, rendered
+from olmc.render.context import Pass, RenderContext, rendered
 from olmc.render.csvs import FOLLOWED_BY_COPIES, OLMCONFIG, homes_of_copies
 from olmc.yaml import locate
 
@@ -70,6 +72,21 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
             yield entry
+
+
+def refused_objects(inputs: Inputs) -> Pass:
+    """The pass that shows what a GitOps tool asks for and the API server refuses, as the repository has it.
+
+    OLM never sees it, so that nothing comes of it; but a review is about what was asked for.
+    """
+
+    def refused(context: RenderContext) -> Iterator[Rendered]:  # noqa: ARG001
+        for unused in inputs.unused:
+            if unused.reason is Reason.REFUSED:
+                manifest = unused.manifest
+                yield rendered(manifest.object, "manifests", "input", manifest.source, origin=Origin.MANIFEST)
+
+    return refused
 
 
 def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:

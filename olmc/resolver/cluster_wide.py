@@ -36,7 +36,7 @@ from olmc.resolver.predicates import (
     ProvidingAPIPredicate,
     requirements,
 )
-from olmc.resolver.requests import UnreadablePropertiesError, present_of, question_of, wish_of
+from olmc.resolver.requests import UnreadablePropertiesError, present_of, question_of, visible_catalog, wish_of
 from olmc.resolver.rounds import ResolutionRound, answer_with_lock, make_plan, refresh_status, resolve_namespace
 from olmc.resolver.snapshot import EXISTING, Entry, item_of_candidate, item_of_present, visible_catalogs
 from olmc.resolver.steps import content_of
@@ -55,7 +55,7 @@ def cluster_question(
     options: Options,
 ) -> ResolveRequest:
     """The question of the whole cluster: all catalogs, all CSVs, each name once; `subscriptions` may own CSVs."""
-    catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for _, s in sorted(cluster.catalogs.items())]
+    catalogs = [visible_catalog(source) for _, source in sorted(cluster.catalogs.items())]
     present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
         try:

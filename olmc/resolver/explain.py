@@ -10,6 +10,7 @@ from typing import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
+from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import CelMissingError, Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
 from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
@@ -56,7 +57,7 @@ def derivation(question: ResolveRequest, answer: Resolution) -> tuple[Explanatio
         return ()
     try:
         draft, errors = collect_variables(question)
-    except CelMissingError:
+    except (CelMissingError, NotVendoredError):
         return (ExplanationLine(0, answer.message),)
     if answer.reason != NOT_SATISFIABLE:
         head = f"an error prevents the resolution of {question.scope}"
@@ -124,7 +125,7 @@ def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade
         return ()
     try:
         draft, errors = collect_variables(question)
-    except CelMissingError:
+    except (CelMissingError, NotVendoredError):
         return ()
     return () if errors else tuple(held for wish in staying for held in _held(question, draft, wish))
 

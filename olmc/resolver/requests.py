@@ -79,7 +79,7 @@ def question_of(
     options: Options,
 ) -> ResolveRequest:
     """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
-    catalogs = [VisibleCatalog(s.key, s.priority, s.entries, s.problem) for s in visible]
+    catalogs = [visible_catalog(source) for source in visible]
     present = []
     for csv in cluster.csvs_in(namespace):
         try:
@@ -93,6 +93,12 @@ def question_of(
         namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
     )  # fmt: skip
+
+
+def visible_catalog(source: CatalogSource) -> VisibleCatalog:
+    """A CatalogSource as the resolver sees it."""
+    left_out = source.catalog.left_out if source.catalog is not None else ()
+    return VisibleCatalog(source.key, source.priority, source.entries, source.problem, left_out)
 
 
 def wish_of(s: Subscription) -> SubscriptionRequest:

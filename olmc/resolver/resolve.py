@@ -10,6 +10,7 @@ from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveReq
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
+from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import (
     CelMissingError,
     LabelPredicate,
@@ -70,9 +71,10 @@ def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
         if command and not any(key.name == wish.catalog.name for key in catalogs):
             return field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it"
         return field, _with_alternatives(problem, wish.catalog.name, names)
-    if not items:
+    left_out = view.left_out.get(wish.catalog, ())
+    if not items and not left_out:
         return "source", f"the catalog {wish.catalog.name} is empty"
-    packages = {item.package for item in items}
+    packages = {item.package for item in items} | {package.name for package in left_out}
     # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
     if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
         problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
@@ -109,19 +111,22 @@ def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
                 names = join_limited([item.name for item in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
-            best = closest(api.kind, (each.kind for each in view.by_api if each.group == api.group), POSSIBLE)
-            alike = sorted(each.bracketed for each in view.by_api if each.kind == api.kind)
-            alike = alike or sorted(each.bracketed for each in view.by_api if each.group_kind == (api.group, best))
+            known = view.by_api.keys() | {each for package in view.unvendored for each in package.apis}
+            best = closest(api.kind, sorted(each.kind for each in known if each.group == api.group), POSSIBLE)
+            alike = sorted(each.bracketed for each in known if each.kind == api.kind)
+            alike = alike or sorted(each.bracketed for each in known if each.group_kind == (api.group, best))
             return did_you_mean(join_limited(alike, _MOST), inside=True)
         case PackagePredicate(name, text):
             items = view.by_package.get(name, ())
             if not items:
-                question = did_you_mean(closest(name, view.by_package, POSSIBLE), inside=True)
+                others = (other for package in view.unvendored for other in (package.name, *package.packages))
+                question = did_you_mean(closest(name, (*view.by_package, *others), POSSIBLE), inside=True)
                 return f"there is no package {name}" + (f"; {question}" if question else "")
             versions = sorted({item.origin.version for item in items})
             return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
         case LabelPredicate(label):
-            return did_you_mean(closest(label, view.by_label, POSSIBLE), inside=True)
+            labels = (*view.by_label, *(other for package in view.unvendored for other in package.labels))
+            return did_you_mean(closest(label, labels, POSSIBLE), inside=True)
         case _:
             return ""
 
@@ -139,6 +144,19 @@ def failure(
         (f"{question.kind} {each}", location) for each, location in placed if each != name
     )
     return rule.finding(place, related=related, scope=question.scope, message=given.message)
+
+
+def _not_vendored(question: ResolveRequest, error: NotVendoredError) -> Diagnostic:
+    from olmc.diagnostics.rules import vendor as vendor_rules  # most catalogs are whole
+
+    return vendor_rules.NOT_VENDORED.finding(
+        error.location,
+        package=error.package,
+        catalog=error.catalog.name,
+        namespace=error.catalog.namespace,
+        asking=error.asking,
+        scope=question.scope,
+    )
 
 
 def _blamed(
@@ -225,6 +243,10 @@ def answer(question: ResolveRequest, report: Report | None = None) -> Resolution
         if report is not None:
             report.add(rules.CEL_MISSING.finding(None, scope=question.scope, cause=error))
         return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
+    except NotVendoredError as error:
+        if report is not None:
+            report.add(_not_vendored(question, error))
+        return Resolution(message=str(error), reason=PREVENTED)
     selection = Solution() if errors else select(problem_of(draft))
     resolution = _prevented(each.text for each in errors) if errors else _resolution_of(draft, selection)
     if report is not None:
@@ -240,7 +262,7 @@ def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[Resol
     """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
     R-CAT-514).
 
-    Raises cel.CelMissingError.
+    Raises cel.CelMissingError, and left_out.NotVendoredError.
     """
     present, failure = without_superseded(question)
     draft = VariableSet(view_of(question, present), unheeded=question.unheeded)

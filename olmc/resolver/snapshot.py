@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from olmc.gojson import DecodeError, decode
-from olmc.model.catalog import Candidate, InstalledEntry, Property, ResolveRequest
+from olmc.model.catalog import Candidate, InstalledEntry, LeftOutPackage, Property, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
@@ -165,7 +165,8 @@ class ChannelKey(NamedTuple):
 class Snapshot:
     """The items of a namespace by catalog (existing CSVs are a catalog as well), by shelf and by what they offer.
 
-    `copies` says of each identifier that is not unique how often it occurs (R-CAT-566).
+    `copies` says of each identifier that is not unique how often it occurs (R-CAT-566). `left_out` are the packages
+    that were not vendored, by catalog.
     """
 
     namespace: str
@@ -174,10 +175,16 @@ class Snapshot:
     shelves: Mapping[ChannelKey, tuple[Entry, ...]]
     copies: Mapping[str, int]
     shared: frozenset[tuple[str, str]] = frozenset()
+    left_out: Mapping[CatalogKey, tuple[LeftOutPackage, ...]] = field(default_factory=dict)
 
     @property
     def existing(self) -> tuple[Entry, ...]:
         return self.catalogs[CatalogKey(self.namespace, EXISTING)]
+
+    @property
+    def unvendored(self) -> tuple[LeftOutPackage, ...]:
+        """The packages that were left out of any catalog."""
+        return tuple(package for packages in self.left_out.values() for package in packages)
 
     def items(self) -> Iterable[Entry]:
         return (item for items in self.catalogs.values() for item in items)
@@ -238,6 +245,7 @@ def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snap
         _index((ChannelKey(item.catalog, item.package, item.channel), item) for item in items),
         {identifier: number for identifier, number in times.items() if number > 1},
         question.shared,
+        {catalog.key: catalog.left_out for catalog in question.catalogs if catalog.left_out and not catalog.problem},
     )
 
 

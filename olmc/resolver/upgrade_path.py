@@ -316,7 +316,9 @@ def offer(
 def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
     """The entries that the Subscription names, default channel first, or why there are none (R-CAT-571)."""
     entries = _entries(view, wish.catalog)
-    if not entries:
+    # Of a catalog with packages that were not vendored nobody says that it is empty.
+    is_whole = not (view.left_out.get(wish.catalog) or (wish.catalog == CatalogKey("", "") and view.left_out))
+    if not entries and is_whole:
         source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
         return [], f"no operators found from {source} referenced by {wish.in_texts}"
     entries = [item for item in entries if _of_package(item, wish.package)]

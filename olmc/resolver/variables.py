@@ -13,6 +13,7 @@ from typing import NamedTuple
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
+from olmc.resolver.left_out import check_requirement, check_wish
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -145,7 +146,11 @@ def add_existing(draft: VariableSet, wishes: Iterable[SubscriptionRequest]) -> l
 def add_subscription(
     draft: VariableSet, wish: SubscriptionRequest, *, legacy_precedence: bool = False
 ) -> list[ResolveError]:
-    """Include a Subscription and all that it could lead to (R-CAT-546, R-CAT-547, R-CAT-571)."""
+    """Include a Subscription and all that it could lead to (R-CAT-546, R-CAT-547, R-CAT-571).
+
+    Raises left_out.NotVendoredError.
+    """
+    check_wish(draft.view, wish, any_catalog=legacy_precedence)
     installed = installed_item(draft.view, wish)
     try:
         offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
@@ -217,7 +222,7 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
             continue
         for predicate in predicates:
             try:
-                options = _options(draft, predicate, item.catalog)
+                options = _options(draft, predicate, item)
             except ChannelError as error:
                 errors.append(ResolveError(str(error), error.location))
                 continue
@@ -251,15 +256,17 @@ def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstra
         yield AppliedConstraint(ConstraintKind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
 
 
-def _options(draft: VariableSet, predicate: Predicate, own: CatalogKey) -> tuple[Entry, ...]:
-    """The bundles that meet a requirement of a bundle from the catalog `own`, best first (R-CAT-540).
+def _options(draft: VariableSet, predicate: Predicate, requiring: Entry) -> tuple[Entry, ...]:
+    """The bundles that meet a requirement of a bundle, best first (R-CAT-540).
 
     Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
     way.
     """
+    own = requiring.catalog
     cached = draft.options.get((predicate, own))
     if cached is not None:
         return cached
+    check_requirement(draft.view, predicate, requiring)
     # The matching bundles only say which channels to look at: a channel is then walked from its head, and what another
     # entry skips is not on the way, however well it would match (R-CAT-540).
     by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))

@@ -51,7 +51,7 @@ class FetchError(Exception):
         self.diagnostics = tuple(diagnostics)
 
 
-class Plan(NamedTuple):
+class FetchPlan(NamedTuple):
     """How to fetch: the sources of an image, the digests that tags are locked to, what is vendored already by its
     image, the platform, how many at once, and the limits."""
 
@@ -81,7 +81,7 @@ class _ResolvedImage(NamedTuple):
     folders: Mapping[str, str]
 
 
-def fetch(needs: Sequence[NeededImage], plan: Plan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
+def fetch(needs: Sequence[NeededImage], plan: FetchPlan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
     """Fetch images to folders in `stage`; raises FetchError and OSError. What was begun stays in `stage`."""
     blobs = stage / BLOBS
     blobs.mkdir(exist_ok=True)
@@ -123,7 +123,7 @@ def _all_or_fail(
     return [future.result() for future in futures]
 
 
-def _locate(need: NeededImage, plan: Plan, blobs: Path) -> _ResolvedImage | Fetched:
+def _locate(need: NeededImage, plan: FetchPlan, blobs: Path) -> _ResolvedImage | Fetched:
     """The manifest of an image, from the first source that has it."""
     digest = parse(need.image).digest or plan.pins.get(need.image, "")
     sources = tuple(plan.sources(need.image))
@@ -151,7 +151,7 @@ def _gravest_failure(failures: Sequence[SourceError], pinned: str = "") -> Sourc
 
 
 def _resolve_at(
-    source: ImageSource, sources: tuple[ImageSource, ...], need: NeededImage, digest: str, plan: Plan, blobs: Path
+    source: ImageSource, sources: tuple[ImageSource, ...], need: NeededImage, digest: str, plan: FetchPlan, blobs: Path
 ) -> _ResolvedImage | Fetched:
     data, media_type, top = fetch_manifest(source, need.image, digest)
     here = _decode(data, media_type, need, source)
@@ -214,7 +214,7 @@ def _fetch_layer(image: _ResolvedImage, layer: Descriptor, blobs: Path, progress
     raise _gravest_failure(failures)
 
 
-def _extract(resolved: _ResolvedImage | Fetched, plan: Plan, stage: Path, progress: Progress) -> Fetched:
+def _extract(resolved: _ResolvedImage | Fetched, plan: FetchPlan, stage: Path, progress: Progress) -> Fetched:
     """The content of an image, taken out of its layers."""
     if isinstance(resolved, Fetched):
         progress.image_done()

@@ -13,7 +13,7 @@ from olmc.diagnostics.rules import workspace as load_rules
 from olmc.load.bundles import read_bundle
 from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
-from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
+from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, catalog_image, intact_folder, path_of
 from olmc.load.workspace import is_empty, load
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
@@ -22,11 +22,13 @@ from olmc.proposed.pipeline_hooks import settled_with_installs
 from olmc.reconcile.diagnose import unknown_catalogs
 from olmc.reconcile.loop import SettledCluster, reconcile, selections
 from olmc.resolver.lock import lock_of
-from olmc.vendor.fetch import FetchError, Plan, fetch
+from olmc.vendor.catalog_files import GivenCatalog, check_given, images_of, read_given
+from olmc.vendor.fetch import Fetched, FetchError, FetchPlan, fetch
 from olmc.vendor.layers import LayerLimits
 from olmc.vendor.needs import NeededImage, needs_of
 from olmc.vendor.sources import ImageSource, Progress, VendorError
 from olmc.vendor.store import check_folder, others, place, remove_others, stage, write_lock
+from olmc.vendor.trimming import TrimmedCatalog, image_catalogs, surplus, trim_catalogs
 
 PLATFORM = "linux/amd64"
 
@@ -35,7 +37,9 @@ class VendorRequest(NamedTuple):
     """What the user wants.
 
     `options` and `given` as for `olmc.compile`. `update`: choose versions, and what tags stand for, anew. `check`:
-    change nothing. `platform`: "" for that of olmc.yaml. `sources` makes, of the `spec.vendor` in olmc.yaml, a function
+    change nothing. `platform`: "" for that of olmc.yaml. `whole_catalogs`: all packages, whatever olmc.yaml says, not
+    only those that can be looked at. `catalogs`: files in place of the images of CatalogSources. `without_bundles`:
+    catalogs are kept also where bundles can't be had. `sources` makes, of the `spec.vendor` in olmc.yaml, a function
     that gives the sources of an image in the order in which they are to be asked; it may raise VendorError.
     """
 
@@ -47,12 +51,16 @@ class VendorRequest(NamedTuple):
     platform: str = ""
     jobs: int = 4
     limits: LayerLimits = LayerLimits()
+    whole_catalogs: bool = False
+    catalogs: tuple[GivenCatalog, ...] = ()
+    without_bundles: bool = False
 
 
 class VendorResult(NamedTuple):
     """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
     longer needed, and whether olmc.lock has changed. After a check: what would be done. `is_resolved` says whether all
-    that the workspace asks for is known by that, `is_empty` whether it has nothing at all."""
+    that the workspace asks for is known by that, `is_empty` whether it has nothing at all. `trimmed` are the catalogs
+    of which only a part was kept."""
 
     images: tuple[LockedImage, ...]
     fetched: tuple[str, ...]
@@ -60,6 +68,7 @@ class VendorResult(NamedTuple):
     lock_changed: bool
     is_resolved: bool = True
     is_empty: bool = False
+    trimmed: tuple[TrimmedCatalog, ...] = ()
 
 
 def vendor(root: Path, request: VendorRequest, report: Report, progress: Progress) -> VendorResult | None:
@@ -80,15 +89,19 @@ def vendor(root: Path, request: VendorRequest, report: Report, progress: Progres
     except VendorError as error:
         report.add(error.diagnostic)
     except FetchError as error:
-        for diagnostic in error.diagnostics:
-            place = diagnostic.location  # a catalog that came in this run, and is gone again, is no place to look at
-            is_there = place is not None and (root / place.path).exists()
-            report.add(diagnostic if is_there else diagnostic._replace(location=None))
+        _add_unfetched(root, error, report)
     except OSError as error:
         path = Path(str(error.filename or root))
         shown = path.relative_to(root) if path.is_relative_to(root) else path
         report.add(rules.NOT_WRITTEN.finding(None, path=shown, cause=error.strerror or error))
     return None
+
+
+def _add_unfetched(root: Path, error: FetchError, report: Report) -> None:
+    for diagnostic in error.diagnostics:
+        place = diagnostic.location  # a catalog that came in this run, and is gone again, is no place to look at
+        is_there = place is not None and (root / place.path).exists()
+        report.add(diagnostic if is_there else diagnostic._replace(location=None))
 
 
 class _VendorRun(NamedTuple):
@@ -104,6 +117,10 @@ class _VendorRun(NamedTuple):
     def platform(self) -> str:
         return self.request.platform or (self.config.get("vendor") or {}).get("platform") or PLATFORM
 
+    @property
+    def whole_catalogs(self) -> bool:
+        return self.request.whole_catalogs or bool((self.config.get("vendor") or {}).get("wholeCatalogs"))
+
 
 def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResult | None:
     root, update = work.root, work.request.update
@@ -118,8 +135,9 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         return _check(work, have, report)
     sources = work.request.sources(work.config.get("vendor") or {})
     pins = {} if update else {image.image: image.digest for image in work.lock.images}
-    plan = Plan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
+    plan = FetchPlan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
     fetched: list[str] = []
+    absent: tuple[NeededImage, ...] = ()
     with stage(root) as folder, _undo_on_failure(root) as placed:
         # Only the content of catalogs says which bundles are picked, and that of a bundle what else it takes.
         workspace: Workspace | None = None
@@ -131,17 +149,36 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
             if settled is None:
                 return None
             needs = needs_of(workspace, settled, work.options)
-            missing = [need for need in needs if not _is_there(need, have)]
+            missing = _missing(work, workspace, settled, needs, have)
+            given = _given(work, settled, needs, have)
+            missing += [need for need in needs if need.image in given and need not in missing]
             if not missing:
                 break
-            for result in fetch(missing, plan, folder, progress):
+            # Of a catalog that is missing though it is there too little was kept, so all of it is taken once more.
+            plan = plan._replace(present={image: kept for image, kept in present.items() if image not in have})
+            try:
+                results = _bring(work, missing, given, plan, folder, progress)
+            except FetchError as error:
+                if not work.request.without_bundles or any(need.kind == "catalog" for need in missing):
+                    raise
+                for diagnostic in error.diagnostics:  # places in catalogs move when these are trimmed
+                    report.add(diagnostic._replace(location=None))
+                absent = tuple(missing)
+                break
+            for result in results:
                 have[result.image.image] = result.image
                 if result.folder is not None:
                     fetched.append(result.image.image)
                     placed += [root / path_of(result.image)] if place(root, result.image, result.folder) else []
             workspace = _with_bundles(root, workspace, have, missing)
-        is_resolved = _report_unresolved(settled, report)
-        images = tuple(sorted(have[need.image] for need in needs))
+        is_resolved = _report_unresolved(settled, report) and not absent
+        parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs)
+        needed = {need.image for need in needs}
+        trimmed = trim_catalogs(root, {i: part for i, part in parts.items() if i in needed}, have, folder, placed)
+        kept = {need.image for need in needs if need not in absent}
+        # While one bundle is missing it is not known which others the plan has: those that are there stay.
+        kept |= {image for image, locked in have.items() if absent and locked.kind == "bundle"}
+        images = tuple(sorted(have[image] for image in kept))
         operators = work.lock.operators
         if update and operators is not None:
             operators = lock_of(workspace, settled.cluster, selections(settled))
@@ -149,7 +186,62 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         # The lock names them now, so they stay, whatever goes wrong from here on.
         placed.clear()
     removed = remove_others(root, images)
-    return VendorResult(images, tuple(fetched), removed, changed, is_resolved, is_empty(workspace))
+    return VendorResult(images, tuple(fetched), removed, changed, is_resolved, is_empty(workspace), trimmed)
+
+
+def _missing(
+    work: _VendorRun,
+    workspace: Workspace,
+    settled: SettledCluster,
+    needs: Sequence[NeededImage],
+    have: Mapping[str, LockedImage],
+) -> list[NeededImage]:
+    """The images that are not there, and the catalogs of which too little was kept."""
+    missing = [need for need in needs if not _is_there(need, have)]
+    partial = [need for need in needs if need.image in have and have[need.image].packages]
+    parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs) if partial else {}
+    return [*missing, *(need for need in partial if need.image in parts and parts[need.image].lacking)]
+
+
+def _given(
+    work: _VendorRun, settled: SettledCluster, needs: Sequence[NeededImage], have: Mapping[str, LockedImage]
+) -> dict[str, GivenCatalog]:
+    """The images that files stand for and that were not read yet; raises VendorError for files without a use."""
+    if not work.request.catalogs:
+        return {}
+    sources = settled.cluster.catalogs.values()
+    catalogs = [need.image for need in needs if need.kind == "catalog"]
+    given = images_of(work.request.catalogs, sources, catalogs, work.options.kube_version)
+    locked = {image.image: image for image in work.lock.images}
+    read = {image for image in given if image in have and have[image] is not locked.get(image)}
+    for source in sources:
+        image = catalog_image(source.manifest, work.options.kube_version) if source.manifest is not None else ""
+        if image in read:
+            check_given(given[image], source.catalog)
+    return {image: item for image, item in given.items() if image not in read}
+
+
+def _bring(
+    work: _VendorRun,
+    missing: Sequence[NeededImage],
+    given: Mapping[str, GivenCatalog],
+    plan: FetchPlan,
+    folder: Path,
+    progress: Progress,
+) -> list[Fetched]:
+    """Get what is missing to `folder`: from the files that are given, and from registries and layouts."""
+    results = []
+    for number, need in enumerate(missing):
+        if need.image in given:
+            target = folder / f"given-{number}"
+            results.append(read_given(given[need.image], need.image, target, plan.limits))
+    # No registry has what the lock says of a file.
+    files = {image.image: image.file for image in work.lock.images if image.file and not work.request.update}
+    asked = [need for need in missing if need.image not in given]
+    for need in asked:
+        if need.image in files:
+            raise VendorError(rules.FROM_FILE, image=need.image, file=files[need.image])
+    return [*results, *(fetch(asked, plan, folder, progress) if asked else ())]
 
 
 def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
@@ -162,11 +254,18 @@ def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) ->
         return None
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
-    missing = tuple(need.image for need in needs if not _is_there(need, have))
+    missing = tuple(need.image for need in _missing(work, workspace, settled, needs, have))
     # What is unknown for want of an image is told by that image.
     is_resolved = bool(missing) or _report_unresolved(settled, report)
     changed = images != tuple(sorted(work.lock.images))
-    return VendorResult(images, missing, others(work.root, images), changed, is_resolved, is_empty(workspace))
+    # What is too much is certain only once all is there that could need it.
+    parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs) if not missing else {}
+    removed = (
+        ()
+        if missing
+        else (*others(work.root, images), *surplus(work.root, parts, {image.image: image for image in images}))
+    )
+    return VendorResult(images, missing, removed, changed, is_resolved, is_empty(workspace))
 
 
 def _settle(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:

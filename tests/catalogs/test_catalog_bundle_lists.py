@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from catalog_workshop import bundle
 
-from olmc.catalogs.bundle_lists import catalog_from_bundles
+from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
 from olmc.catalogs.rendering import UncataloguedBundle
 from olmc.model.catalog import Catalog, Channel
 from olmc.model.diagnostics import Report
@@ -149,3 +149,23 @@ def test_properties_are_those_of_a_rendered_bundle() -> None:
     found = catalog.packages["p"].bundles["p.v1"]
     assert [each.type for each in found.properties] == ["olm.package", "x"]
     assert found.objects[0]["kind"] == "ClusterServiceVersion"
+
+
+def test_versions_that_no_channel_has_are_named() -> None:
+    """R-CAT-141, R-CAT-144: what nothing replaces or skips is in no channel."""
+    members = [bundle("p.v1", "1.0.0"), bundle("p.v2", "2.0.0"), bundle("p.v3", "3.0.0", spec={"replaces": "p.v2"})]
+    report = Report()
+    report_dropped(made("replaces", *members), members, report)
+    assert [each.code for each in report] == ["OLMC259"]
+    assert "package p has versions that are in no channel" in next(iter(report)).message
+    report_dropped(made("semver", *members), members, report)
+    assert len(tuple(report)) == 1
+
+
+def test_a_package_may_have_a_mode_of_its_own() -> None:
+    """R-CAT-144, D8."""
+    members = [bundle("p.v1", "1.0.0"), bundle("p.v2", "2.0.0")]
+    report = Report()
+    catalog = catalog_from_bundles(members, Indexing("replaces"), report, {"p": "semver", "q": "replaces"})
+    entries = catalog.packages["p"].channels["stable"].entries
+    assert [(entry.name, entry.replaces) for entry in entries] == [("p.v1", ""), ("p.v2", "p.v1")]

@@ -374,7 +374,7 @@ def test_nothing_is_deployed(tmp_path: Path) -> None:
 
 
 def deployed(**pods: str) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "lid", "image": "x"}], **pods}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "lid", "image": "x:1"}], **pods}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     return {"spec": {"install": {"spec": {"deployments": [{"name": "lid", "spec": spec}]}}}}
 

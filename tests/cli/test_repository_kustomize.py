@@ -99,3 +99,35 @@ def test_a_base_outside_of_the_repository_is_not_read_for_git_either(repository:
     for side in ("overlays/test", "git:HEAD:overlays/test"):
         done = olmc("diff", "overlays/prod", side)
         assert (done.exit_code, "OLMC192" in done.stderr) == (3, True)
+
+
+@needs_tool
+def test_a_pin_in_an_overlay_is_a_patch(repository: Path) -> None:
+    """No file has the Subscription as it is applied, so none is edited."""
+    catalogs = repository / "overlays/test/catalogs/harbour"
+    catalogs.mkdir(parents=True)
+    (catalogs / "beacon.yaml").write_text(
+        "schema: olm.package\nname: beacon\ndefaultChannel: fast\n---\n"
+        "schema: olm.channel\npackage: beacon\nname: fast\nentries:\n- name: beacon.v1.0.0\n---\n"
+        "schema: olm.bundle\npackage: beacon\nname: beacon.v1.0.0\nimage: registry.example.com/beacon:v1\n"
+        "properties:\n- type: olm.package\n  value: {packageName: beacon, version: 1.0.0}\n"
+    )
+    done = olmc("resolve", "overlays/test", "--pin", "beacon=1.0.0")
+    assert done.exit_code == 3
+    assert "its Subscription is built by kustomize, and no file has it as it is applied [OLMC533]" in done.stderr
+    assert "- {op: add, path: /spec/startingCSV, value: beacon.v1.0.0}" in done.stderr
+
+
+@needs_tool
+def test_what_a_new_subscription_installs_is_unknown_without_its_catalog(repository: Path) -> None:
+    """It is not gone, and breaks nothing."""
+    (repository / "base/tea.yaml").write_text(
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nmetadata: {name: tea, namespace: harbour}\n"
+        "spec: {name: tea, channel: stable, source: harbour, sourceNamespace: olm}\n"
+    )
+    kustomization = repository / "base/kustomization.yaml"
+    kustomization.write_text(kustomization.read_text(encoding="utf-8").rstrip() + "\n- tea.yaml\n", encoding="utf-8")
+    said = olmc("diff", "git:HEAD", "overlays/prod").stdout
+    assert "what it installs is unknown: catalog harbour is not vendored" in said
+    assert "can't be resolved any more" not in said
+    assert "[breaking]" not in said

@@ -100,10 +100,7 @@ def test_transitions_have_floors_of_their_own(tmp_path: Path) -> None:
 
 def test_what_was_observed_is_below_its_floor(tmp_path: Path) -> None:
     done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", transitions=[WHOLE], observed=[PART])
-    assert (done.returncode, done.stderr) == (
-        1,
-        "the score of transitions from what was observed is below the floor\n",
-    )
+    assert (done.returncode, done.stderr) == (1, "the score of transitions from what was observed is below the floor\n")
 
 
 def test_later_comparisons_run_after_one_below_its_floor(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def write_bundle(folder: Path, short: Mapping[str, Any]) -> None:
     name = short.get("name", f"kettle.v{version}")
     metadata = {"name": name, "annotations": short.get("annotations", {})}
     csv = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": metadata}
+    pods: Mapping[str, Any] = short.get("pods", {"kettle": {}})
     csv["spec"] = {
         "displayName": "Kettle",
         "version": version,
@@ -43,7 +44,7 @@ def write_bundle(folder: Path, short: Mapping[str, Any]) -> None:
         "install": {
             "strategy": "deployment",
             "spec": {
-                "deployments": [_deployment(*item, short) for item in short.get("pods", {"kettle": {}}).items()],
+                "deployments": [_deployment(name, pod, short) for name, pod in pods.items()],
                 "clusterPermissions": [
                     {"serviceAccountName": account, "rules": [_rule(*rule) for rule in rules]}
                     for account, rules in short.get("rules", {}).items()

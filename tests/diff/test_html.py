@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -99,7 +100,8 @@ def test_the_page_has_a_permission_matrix(page: str) -> None:
     assert re.findall(r'class="cell (\w+)"', row[0]) == ["kept", "kept", "kept", "kept", "lost"]
     row = re.search(r'<th scope="row"><code>secrets</code>.*', page)
     assert row is not None
-    assert re.findall(r'class="cell (\w+)"', row[0]) == ["gained", "gained", "gained"]
+    assert re.findall(r'class="cell ([\w ]+)"', row[0]) == ["gained danger high"] * 3
+    assert row[0].count("gained, high risk") == 3
 
 
 def test_the_page_is_the_same_each_time(page: str) -> None:
@@ -279,3 +281,28 @@ CONTRAST = """() => {
   }
   return [...found];
 }"""
+
+
+def test_what_is_gained_and_dangerous_is_not_green(page: str) -> None:
+    """Green says that all is well; rights to secrets are red, other gains have the color of links."""
+    rules = dict(re.findall(r"\n\.(cell\.[\w.]+) \{ (.*?) \}", page))
+    assert "--breaking" in rules["cell.danger"]
+    assert not any("--added" in rule for rule in rules.values())
+    assert "gained, and dangerous" in page
+
+
+def test_the_legend_of_the_graph_fits_into_500_pixels(page: str) -> None:
+    """No line of it is wider than what such a window shows beside margins and frames."""
+    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    assert data is not None
+    svg = base64.b64decode(data[1]).decode()
+    width = re.search(r'<svg[^>]* width="(\d+)"', svg)
+    assert width is not None
+    assert int(width[1]) <= 430
+
+
+def test_paper_shows_what_is_folded(page: str) -> None:
+    """The script opens all objects before the page is printed, and closes them again."""
+    assert 'addEventListener("beforeprint"' in page
+    assert 'addEventListener("afterprint"' in page
+    assert re.search(r"@media print \{[^@]*\.picture, \.table \{ overflow: visible \}", page)

@@ -15,6 +15,7 @@ from test_settings import SIDES
 from olmc.diff import (
     catalog_kinds,
     crd_kinds,
+    lasting_kinds,
     object_kinds,
     permission_kinds,
     setting_kinds,
@@ -26,7 +27,16 @@ from olmc.diff.compare import Difference, compare
 from olmc.diff.outputs import as_json
 from olmc.diff.sides import Side
 
-TABLES = (catalog_kinds, crd_kinds, object_kinds, permission_kinds, setting_kinds, version_kinds, workload_kinds)
+TABLES = (
+    catalog_kinds,
+    crd_kinds,
+    lasting_kinds,
+    object_kinds,
+    permission_kinds,
+    setting_kinds,
+    version_kinds,
+    workload_kinds,
+)
 KINDS = [kind for table in TABLES for kind in vars(table).values() if isinstance(kind, ChangeKind)]
 
 

@@ -85,6 +85,7 @@ ALL_OPTIONS = (
   apis: [monitoring.coreos.com/v1/ServiceMonitor]
   namespaces: [team-a]
   approve: [all]
+  delete: [ClusterServiceVersion/kettle/kettle.v1.0.0]
   descoped: true
   allowSharedAPIs: [kettles.tea.example.com]
   enableV2alpha1: true
@@ -117,6 +118,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         api_resources=served_by("4.14"),
         namespaces=("team-a",),
         approve=("all",),
+        delete=("ClusterServiceVersion/kettle/kettle.v1.0.0",),
         descoped=True,
         shared_apis=("kettles.tea.example.com",),
         v2alpha1=True,

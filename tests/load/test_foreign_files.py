@@ -17,6 +17,7 @@ SUBSCRIPTION = (
     "{{- if .Values.kettle }}\n---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
     "metadata:\n  name: {{ .Values.kettle.name }}\n{{- end }}\n"
 )
+GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,10 @@ def test_templates_of_a_chart_are_unknown_and_said_to_be(tmp_path: Path) -> None
         "charts/deck/Chart.yaml": CHART,
         "charts/deck/templates/deck.yaml": "{{ .Values.all }}\n",
         "charts/bare/Chart.yaml": CHART,
+        "group.yaml": GROUP,
     }
     workspace, said = loaded(tmp_path, given)
-    assert names(workspace) == ["Namespace beside"]
+    assert names(workspace) == ["OperatorGroup all", "Namespace beside"]
     assert [line for line in said if "OLMC18" in line] == [
         "info OLMC182 charts/deck/Chart.yaml", "warning OLMC181 charts/kettle/Chart.yaml",
     ]  # fmt: skip

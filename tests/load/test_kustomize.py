@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from scenarios import write
 
+import olmc
 from olmc.load import kustomize
 from olmc.load.workspace import load
 from olmc.model.diagnostics import Report
+from olmc.model.options import Purpose
 from olmc.model.workspace import GENERATED, SCAFFOLDED, Workspace
 
 needs_tool = pytest.mark.skipif(
@@ -171,3 +173,20 @@ def test_a_tool_gets_nothing_of_the_environment(tmp_path: Path, monkeypatch: pyt
 def test_what_olmc_wrote_is_not_built(tmp_path: Path, mark: str) -> None:
     write(tmp_path, {"kustomization.yaml": f"{mark}\n{KIND}resources:\n- a.yaml\n", "beacon.yaml": SUBSCRIPTION})
     assert channels(loaded(tmp_path)[0]) == ["patched-by-overlays"]
+
+
+@needs_tool
+@pytest.mark.parametrize(("purpose", "shown"), [("review", [4.11]), ("apply", [])])
+def test_a_subscription_that_is_refused_is_shown_in_reviews_alone(
+    tmp_path: Path, purpose: Purpose, shown: list[float]
+) -> None:
+    patch = PATCH.replace('"stable"', "4.11")
+    write(tmp_path, {"kustomization.yaml": f"{KIND}resources: [beacon.yaml]\n{patch}", "beacon.yaml": SUBSCRIPTION})
+    done = olmc.compile(tmp_path, olmc.Options(purpose=purpose))
+    subscriptions = [r.object for r in done.objects if r.object["kind"] == "Subscription"]
+    assert [(s["spec"]["channel"], s.get("status")) for s in subscriptions] == [(channel, None) for channel in shown]
+    refused = [d for d in done.diagnostics if d.code == "OLMC129"]
+    assert [d.message for d in refused] == [
+        "Subscription beacon would be refused: spec.channel: 4.11 is a number, not a text; put it in quotes"
+    ]
+    assert done.findings

@@ -115,7 +115,7 @@ def test_the_proposed_apis_can_be_asked_for() -> None:
 
 
 def test_every_option_of_render_is_a_setting() -> None:
-    """All but those that say where input is and where output goes; `--api` is the setting `apis`."""
+    """All but those that say where input is, where output goes and which state it begins with; `--api` is `apis`."""
     from olmc.pipelines.settings import known_settings, option_name
 
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
@@ -129,6 +129,9 @@ def test_every_option_of_render_is_a_setting() -> None:
         "entry",
         "api",
         "apis-from",
+        "from",
+        "prune",
+        "delete",
         "-n",
         "-o",
         "-v",

@@ -14,6 +14,10 @@ from operator_manifests import OLM
 import olmc
 from olmc.catalogs.properties import GVK
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
+from olmc.diff.change import plain
+from olmc.diff.operators import operators as operators_of
+from olmc.diff.permission_kinds import permission_gained, permission_lost, role_gained, role_lost
+from olmc.diff.permissions import SideAccess, access, permission_changes
 from olmc.load.bundles import read_bundle
 from olmc.load.files import scan
 from olmc.migrate import migrate
@@ -90,6 +94,12 @@ def running(made: olmc.Compilation) -> dict[tuple[str, str, str], Any]:
     return objects
 
 
+def access_of(made: olmc.Compilation) -> SideAccess:
+    """Who may do what once a workspace is compiled."""
+    objects = [rendered.object for rendered in made.objects]
+    return access(objects, operators_of(objects))
+
+
 def supported_mode(bundle: Path, number: int) -> str:
     """One of the install modes that a bundle supports, so that over the corpus all modes come up."""
     folder = scan(bundle, Report())
@@ -127,3 +137,27 @@ def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
         outcomes["moved" if done.changes else "left" if runs else "not running"] += 1
     assert outcomes["moved"] >= 45, outcomes
     assert outcomes["left"] <= 2, outcomes
+
+
+def test_descoped_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
+    """R-DESCOPE-8: what runs goes on, loses no permission, and each that it gains is named (OLMC693)."""
+    outcomes: Counter[str] = Counter()
+    for number, bundle in enumerate(corpus[::8]):
+        root = tmp_path / str(number)
+        csv = operator_workspace(root, bundle, supported_mode(bundle, number))
+        before = olmc.compile(root, olmc.Options(descoped=True))
+        done = migrate(root, "descoped")
+        for change in done.changes:
+            (root / change.path).write_text(change.after)
+        after = olmc.compile(root, olmc.Options(descoped=True))
+        named = {remark.message for remark in done.remarks if remark.code == "OLMC693"}
+        changes = list(permission_changes(access_of(before), access_of(after)))
+        assert not [c for c in changes if c.kind in (permission_lost, role_lost)], bundle
+        gained = {f"{c.identity} {plain(c.message)}" for c in changes if c.kind in (permission_gained, role_gained)}
+        assert gained <= named, (bundle, gained - named)
+        key = NamespacedName(NAMESPACE, csv)
+        if before.phases[key][0] == "Succeeded":
+            assert after.phases[key][0] == "Succeeded", bundle
+            outcomes["changed" if done.changes else "same"] += 1
+    assert outcomes["changed"] >= 5, outcomes
+    assert outcomes["same"] >= 5, outcomes

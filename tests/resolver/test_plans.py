@@ -21,7 +21,8 @@ KEYS = {
     "id", "why", "catalog", "catalogs", "subs", "installed", "groups", "more", "manifests", "options", "expect",
 }  # fmt: skip
 EXPECTATIONS = {
-    "plans", "settled", "states", "message", "steps", "alongside", "failed", "codes", "says", "objects", "absent",
+    "plans", "settled", "states", "reason", "message", "steps", "alongside", "failed", "codes", "says", "objects",
+    "absent",
 }  # fmt: skip
 ALONGSIDE = "operatorframework.io/installed-alongside-"
 
@@ -107,7 +108,9 @@ def problems(expected: Mapping[str, Any], made: olmc.Compilation) -> Iterator[st
         yield from unequal(f"alongside of {name}", values, alongside(made, name))
     for name, failure in expected.get("failed", {}).items():
         yield from unequal(f"{name} failed", tuple(failure), condition(subscriptions[name], "InstallPlanFailed"))
-    refused = ("ConstraintsNotSatisfiable", expected["message"]) if "message" in expected else None
+    refused = (
+        (expected.get("reason", "ConstraintsNotSatisfiable"), expected["message"]) if "message" in expected else None
+    )
     if "failed" not in expected:
         for name, obj in subscriptions.items():
             yield from unequal(f"resolution of {name}", refused, condition(obj, "ResolutionFailed"))

@@ -15,11 +15,12 @@ from olmc.reconcile.loop import SettledCluster
 
 class LintSubject(NamedTuple):
     """A workspace as it was read, the cluster that it comes to rest in (None where an error stopped the compilation),
-    and the options that hold for it."""
+    and the options that hold for it; `whole` has the older versions of bundles as well, which nobody looks at."""
 
     workspace: Workspace
     settled: SettledCluster | None
     options: Options
+    whole: Workspace | None = None
 
 
 def of_kind(subject: LintSubject, *kinds: str) -> Iterator[Manifest]:

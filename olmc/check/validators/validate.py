@@ -31,6 +31,7 @@ from olmc.check.validators.operatorhub import (
 from olmc.gojson import decode_error
 from olmc.load.bundles import is_bundle
 from olmc.load.files import Folder, read_text, scan
+from olmc.load.project import compiled_part
 from olmc.load.vendored import without_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Report
@@ -129,7 +130,7 @@ def validate(
     `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with; the folders of bundles `apart`
     are not looked at.
     """
-    folder = without_vendored(root, scan(root, Report(), ignored=ignored))
+    folder = compiled_part(without_vendored(root, scan(root, Report(), ignored=ignored)))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
     for of_bundle in bundle_folders(folder):

@@ -56,7 +56,7 @@ SEVERAL_ENTRIES = Rule(
     "OLMC195",
     Severity.ERROR,
     "A repository of which a part has to be chosen",
-    "this is no workspace but a repository with kustomizations: {count} of its folders can be applied by themselves",
+    "this is no workspace but a repository with {kinds}: {count} of its folders can be applied by themselves",
     "{hint}",
     "The bases and overlays of a repository, read as one workspace, would be the same Subscriptions several times, and "
     "as nobody applies them. Each folder that a GitOps tool applies is a workspace.",

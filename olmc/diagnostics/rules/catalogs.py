@@ -460,6 +460,17 @@ EMPTY_DOCUMENT = Rule(
     "To opm an empty document is an object without a schema, which can keep the whole catalog from being served "
     "(R-CAT-121); olmc leaves it out.",
 )
+DROPPED_VERSIONS = Rule(
+    "OLMC259",
+    Severity.WARNING,
+    "Versions of a package that no channel has",
+    "package {package} has versions that are in no channel, as nothing replaces or skips them: {names}",
+    "Let a later version replace or skip them. With `updateGraph: semver-mode` in the ci.yaml of the package, or "
+    "`bundleEdges: semver` in olmc.yaml, the order of the versions makes the graph.",
+    "Of bundles without a catalog the highest version of each channel is its head, and a channel has what its head "
+    "replaces and skips in turn. What is on no such way can be neither installed nor upgraded from (R-CAT-141, "
+    "R-CAT-144).",
+)
 UNREACHED_VERSION = Rule(
     "OLMC258",
     Severity.INFO,

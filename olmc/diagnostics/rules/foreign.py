@@ -25,7 +25,7 @@ CHART_OF_OPERATORS = Rule(
     Severity.WARNING,
     "A Helm chart with objects of OLM that is not rendered",
     "not rendered: {count} in {path}; what would be asked of OLM by them is unknown ({kinds})",
-    "Render the chart with its values, and compile the outcome: `helm template {chart} > rendered.yaml`.",
+    "See what it becomes with its values: `olmc check {chart}`; with others: `helm template {chart} | olmc check -`.",
     "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. These "
     "speak of kinds of OLM, so operators may come from them that olmc knows nothing of.",
 )
@@ -48,6 +48,36 @@ EMPTY = Rule(
     "finding.",
     "A command that finds nothing wrong in nothing would be green for a path that is misspelt, for a folder that a "
     "pattern leaves out, and for a repository of which olmc reads nothing yet.",
+)
+
+PROJECT = Rule(
+    "OLMC648",
+    Severity.INFO,
+    "A project of operator-sdk",
+    "this is a project of operator-sdk: its bundle in {path} is compiled, and nothing beside it",
+    "Nothing is to be done; `make bundle` brings the bundle up to date with config/. To compile something else of the "
+    "project, give its folder.",
+    "What OLM gets of an operator is its bundle. The kustomizations in config/ are what that is generated from, and "
+    "what developers apply while they work; nobody else does.",
+)
+NO_BUNDLE = Rule(
+    "OLMC649",
+    Severity.ERROR,
+    "A project of operator-sdk without its bundle",
+    "this is a project of operator-sdk, and its bundle is not there",
+    "Run `make bundle`, which generates bundle/ from config/, and commit it.",
+    "What OLM gets of an operator is its bundle. The CSV in config/manifests/bases is only what that is generated "
+    "from: it has no Deployment, no permissions and no version yet.",
+)
+
+UNKNOWN_GRAPH = Rule(
+    "OLMC647",
+    Severity.WARNING,
+    "A way to make an update graph that there is not",
+    "updateGraph says {value!r}, which no pipeline knows; the graph is made as without it",
+    "{hint}",
+    "The ci.yaml of an operator in a repository of bundles says how its versions become a graph: by what each replaces "
+    "and skips, or by their order, with or without skipping older patches (R-CAT-144).",
 )
 
 _COUNTED = {

@@ -224,13 +224,46 @@ NO_CLIENT = Rule(
     "Talking to registries and unpacking images takes libraries that no other command needs.",
     found_by=FoundBy.OTHERS,
 )
+NOT_VENDORED = Rule(
+    "OLMC644",
+    Severity.FAILURE,
+    "A package that was not vendored",
+    "package {package} of catalog {catalog} in {namespace} is not vendored, so {scope} can't be resolved: {asking}",
+    "Run `olmc vendor`.",
+    "`olmc vendor` keeps of a catalog what the Subscriptions of that time could lead to, and the names of the other "
+    "packages with the APIs that they provide. One of these is asked for now; which versions it has is not known.",
+)
+FROM_FILE = Rule(
+    "OLMC645",
+    Severity.ERROR,
+    "A catalog that came from a file",
+    "the content of {image} came from {file}, and is not in vendor/ as it is needed now",
+    "Give the file again: `olmc vendor --catalog NAME={file}`; or take the image of the registry: `olmc vendor "
+    "--update`.",
+    "What is read from a file is named in olmc.lock with the digest of its content, and no registry has that. More of "
+    "it is needed when Subscriptions ask for other packages, or when vendor/ is not there.",
+    found_by=FoundBy.OTHERS,
+)
+CATALOG_HINT = (
+    "Write it with `opm render IMAGE > catalog.json`, or copy the folder /configs out of the image: --catalog takes a "
+    "file of JSON or YAML, plain or packed with gzip, or a folder of them."
+)
+BAD_CATALOG_FILE = Rule(
+    "OLMC646",
+    Severity.ERROR,
+    "A file that can't stand for a catalog",
+    "{path} can't stand for catalog {name}: {cause}",
+    "{hint}",
+    "With --catalog the content of a file-based catalog stands for the image of a CatalogSource that some namespace "
+    "with a Subscription sees.",
+    found_by=FoundBy.OTHERS,
+)
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
     Severity.FAILURE,
     "A catalog that the workspace does not know",
     "nothing here says what catalog {catalog} in {namespace} is: what these Subscriptions install is unknown: {names}",
-    "Let `olmc init workspace` write the catalogs of OpenShift or OperatorHub into olmc.yaml, or add the "
-    "CatalogSource; then run `olmc vendor`. Or put the file-based catalog into catalogs/{catalog}/.",
+    "{hint}",
     "Clusters bring catalogs along that no repository mentions. Which versions there are is in their content, so "
     "without it every answer about these operators would be a guess (R-CAT-502).",
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import names, olmc
-from image_workspaces import CATALOG, located, paths, state, with_images
+from image_workspaces import CATALOG, CATALOG_SOURCE, located, paths, state, with_images
 from vendoring import BEACON, FERRY, at_registry, locked, push_all, refused
 
 
@@ -237,8 +237,35 @@ def test_a_catalog_that_nobody_knows_is_red(command: list[str], tmp_path: Path) 
         "nothing here says what catalog fleet-operators in marketplace is: "
         "what these Subscriptions install is unknown: harbour/kettle, harbour/tea [OLMC643]\n"
     ) in result.output
-    assert "`olmc init workspace`" in result.output
+    assert "Add the CatalogSource and run `olmc vendor`, or fill catalogs/fleet-operators/." in result.output
+    assert "OLMC510" not in result.output
     assert "no images are needed" not in result.output and "up to date" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("source", "namespace", "hint"),
+    [
+        ("redhat-operators", "openshift-marketplace", "Run `olmc init workspace --openshift RELEASE`, which notes in"),
+        ("operatorhubio-catalog", "olm", "Run `olmc init workspace --operatorhub`, which notes in olmc.yaml"),
+        ("fleet-operator", "marketplace", "Did you mean fleet-operators? Add the CatalogSource and run `olmc vendor`"),
+        ("fleet-operators", "olm", "There is one in marketplace. Add the CatalogSource and run `olmc vendor`"),
+    ],
+)
+def test_an_unknown_catalog_is_one_finding_with_the_way_out(
+    source: str, namespace: str, hint: str, tmp_path: Path
+) -> None:
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
+    catalog = CATALOG_SOURCE.replace("harbour, namespace: olm", "fleet-operators, namespace: marketplace")
+    text = (
+        SUBSCRIPTION.format("tea")
+        .replace("fleet-operators", source)
+        .replace("sourceNamespace: marketplace", f"sourceNamespace: {namespace}")
+    )
+    (tmp_path / "a.yaml").write_text(f"{group}---\n{catalog}---\n{text}")
+    result = olmc("resolve", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.count("failure: ") == 1
+    assert hint in result.stderr
 
 
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:

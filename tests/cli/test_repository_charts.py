@@ -1,0 +1,114 @@
+"""The first commands that a person would type in a repository with charts, and what they print."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from test_diff import git
+
+from olmc.cli.main import main
+from olmc.load import helm
+
+COMMANDS = {
+    "helm": {
+        "check": ("check",),
+        "check-chart": ("check", "charts/operators"),
+        "check-prod": ("check", "--entry", "operators-prod"),
+        "check-test": ("check", "--entry", "operators-test"),
+        "render-prod": ("render", "--entry", "operators-prod", "--include", "Subscription"),
+        "status-prod": ("status", "--entry", "operators-prod"),
+        "diff": ("diff", "git:HEAD", "charts/operators"),
+        "diff-root": ("diff", "git:HEAD", "."),
+    },
+    "argo": {
+        "check": ("check",),
+        "check-beacon": ("check", "--entry", "beacon"),
+        "check-tide-north": ("check", "--entry", "tide-north"),
+        "check-tide-lab": ("check", "--entry", "tide-lab"),
+        "render-tide-south": ("render", "--entry", "Application/argocd/tide-south", "--include", "Subscription"),
+        "check-unknown": ("check", "--entry", "tide-west"),
+    },
+}
+needs_helm = pytest.mark.skipif(
+    not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"
+)
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot is a text file of its own: what a terminal shows."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+def cloned(name: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of a fixture, with one commit, in which the test stands."""
+    root = tmp_path / name
+    shutil.copytree(project / "fixtures" / "repos" / name, root)
+    git("init", "--quiet", "--initial-branch=main", cwd=root)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "operators", cwd=root)
+    monkeypatch.chdir(root)
+    return root
+
+
+def olmc(*arguments: str) -> Result:
+    done = CliRunner().invoke(main, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@needs_helm
+@pytest.mark.parametrize(("repository", "name"), [(one, name) for one, names in COMMANDS.items() for name in names])
+def test_first_commands(
+    repository: str, name: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    snapshot: SnapshotAssertion,
+) -> None:  # fmt: skip
+    cloned(repository, project, tmp_path, monkeypatch)
+    command = COMMANDS[repository][name]
+    done = olmc(*command)
+    text = f"$ olmc {' '.join(command)}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+    assert text == snapshot.use_extension(TextFile)
+
+
+@needs_helm
+def test_a_change_of_the_values_changes_what_the_chart_asks_for(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the work tree and in git, where both sides are rendered with the values of their own revision."""
+    root = cloned("helm", project, tmp_path, monkeypatch)
+    values = root / "charts/operators/values.yaml"
+    values.write_text(values.read_text(encoding="utf-8").replace("channel: stable", "channel: fast"), encoding="utf-8")
+    in_work_tree = olmc("diff", "git:HEAD", "charts/operators").stdout
+    assert "channel: stable → fast" in in_work_tree
+    git("commit", "--quiet", "--all", "--message", "fast", cwd=root)
+    in_git = olmc("diff", "git:HEAD~1:charts/operators", "git:HEAD:charts/operators").stdout
+    assert in_git.splitlines()[1:] == in_work_tree.splitlines()[1:]
+
+
+@needs_helm
+def test_a_chart_in_git_has_the_charts_of_its_own_revision(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = cloned("argo", project, tmp_path, monkeypatch)
+    common = root / "common"
+    shutil.copytree(root / "charts/tide", common)
+    (common / "Chart.yaml").write_text("apiVersion: v2\nname: common\nversion: 1.0.0\n", encoding="utf-8")
+    template = "apiVersion: v1\nkind: Namespace\nmetadata: {name: of-common}\n"
+    (common / "templates/tide.yaml").write_text(template, encoding="utf-8")
+    chart = root / "charts/tide/Chart.yaml"
+    needs = "dependencies:\n- {name: common, version: 1.0.0, repository: file://../../common}\n"
+    chart.write_text(chart.read_text(encoding="utf-8") + needs, encoding="utf-8")
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "common", cwd=root)
+    shutil.rmtree(common)
+    done = olmc("diff", "git:HEAD~1:charts/tide", "git:HEAD:charts/tide")
+    assert "of-common" in done.stdout
+    assert "OLMC188" not in done.stderr

@@ -1,0 +1,71 @@
+"""What an ApplicationSet makes of data in the repository, and what it leaves open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scenarios import write
+
+from olmc.load.applicationsets import applications_of
+from olmc.load.entries import entries_at
+
+FILES = {
+    "clusters/north/config.yaml": "cluster: {name: nor, size: 3}\n",
+    "clusters/south/config.yaml": "cluster: {name: sou, size: 5}\n",
+    "clusters/south/deep/config.yaml": "cluster: {name: dep}\n",
+}
+
+
+def made(root: Path, generators: list[Any], template: str, **more: Any) -> list[str]:
+    """The names that a template gives to the Applications."""
+    write(root, FILES)
+    spec = {"generators": generators, "template": {"metadata": {"name": template}, "spec": {}}, **more}
+    applications = applications_of({"metadata": {"namespace": "argocd"}, "spec": spec}, root, tuple(FILES))
+    return [application["metadata"]["name"] for application in applications]
+
+
+DIRECTORIES = {"git": {"directories": [{"path": "clusters/*"}, {"path": "clusters/north", "exclude": True}]}}
+NAMES = {"git": {"files": [{"path": "clusters/*/config.yaml"}]}}
+ELEMENTS = {"list": {"elements": [{"a": "x", "values": {"b": 1}}, {"a": "y", "values": {"b": 2}}]}}
+
+
+@pytest.mark.parametrize(
+    ("generators", "template", "is_go", "expected"),
+    [
+        ([ELEMENTS], "{{a}}-{{ values.b }}", False, ["x-1", "y-2"]),
+        ([ELEMENTS], "{{.a}}-{{ .values.b }}", True, ["x-1", "y-2"]),
+        ([DIRECTORIES], "{{path}}|{{path.basename}}|{{path[1]}}", False, ["clusters/south|south|south"]),
+        ([DIRECTORIES], "{{.path.path}}|{{.path.basename}}", True, ["clusters/south|south"]),
+        ([NAMES], "{{path.basename}}-{{cluster.name}}-{{cluster.size}}", False, ["north-nor-3", "south-sou-5"]),
+        ([NAMES], "{{.path.filename}}-{{.cluster.name}}", True, ["config.yaml-nor", "config.yaml-sou"]),
+        ([{"git": {"files": [{"path": "**/config.yaml"}]}}], "{{cluster.name}}", False, ["nor", "sou", "dep"]),
+        ([{"matrix": {"generators": [DIRECTORIES, ELEMENTS]}}], "{{path.basename}}-{{a}}", False,
+         ["south-x", "south-y"]),
+        ([ELEMENTS, DIRECTORIES], "all", False, ["all", "all", "all"]),
+        ([ELEMENTS], "{{ .a | upper }}", True, []),
+        ([ELEMENTS], "{{c}}", False, []),
+        ([{"clusters": {}}], "a", False, []),
+        ([ELEMENTS, {"scmProvider": {}}], "a", False, []),
+        ([{**ELEMENTS, "selector": {"matchLabels": {"a": "x"}}}], "{{a}}", False, []),
+    ],
+)  # fmt: skip
+def test_applications_are_made_of_plain_data(
+    tmp_path: Path, generators: list[Any], template: str, is_go: bool, expected: list[str]
+) -> None:
+    assert made(tmp_path, generators, template, goTemplate=is_go) == expected
+
+
+def test_what_is_left_open_is_said_of_a_chart(tmp_path: Path) -> None:
+    """A chart is installed with values that only the cluster knows: it is an entry of the set, and that is known."""
+    chart = {"c/Chart.yaml": "name: c\nversion: 1.0.0\n", "c/templates/a.yaml": "# operators.coreos.com/v1\n"}
+    text = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\nspec:\n"
+        "  generators: [{clusters: {}}]\n  template: {metadata: {name: '{{name}}'}, spec: {source: {path: c}}}\n"
+    )
+    write(tmp_path, {**chart, "set.yaml": text})
+    (entry,) = entries_at(tmp_path)
+    assert str(entry) == "c (ApplicationSet/all)"
+    assert entry.release is not None
+    assert entry.release.unknown == ("what its generators fill in",)
