@@ -24,6 +24,7 @@ from olmc.cli.options import (
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.model.diagnostics import Severity
+from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
@@ -85,11 +86,11 @@ def plan(
     from olmc.diff.sides import Side
     from olmc.plan import outputs
     from olmc.plan.applied import applied_changes
-    from olmc.plan.plan import plan_of
+    from olmc.plan.plan import plan_of, planned_installs
 
     assert options.state is not None
     names = " and ".join(proposed["from_"])
-    before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+    before = Side(names, tuple(_shown(manifest.object) for manifest in options.state.objects.values()))
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         after = _compiled(inputs[0], options, given)
@@ -99,7 +100,7 @@ def plan(
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [after.settled.cluster])
         difference = compare(before, _side(paths, after))
-        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans):
+        if not approve and any(install.waits for install in planned_installs(options.state, after.settled)):
             approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)
@@ -115,6 +116,13 @@ def plan(
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
     some = fail_on == "any" and not found.is_empty
     ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def _shown(obj: KubernetesObject) -> KubernetesObject:
+    """An object of the state as a rendering shows it: without what a Secret holds."""
+    from olmc.render.components import redacted
+
+    return redacted(obj) if (obj["kind"], obj["apiVersion"]) == ("Secret", "v1") else obj
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

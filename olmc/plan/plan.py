@@ -91,11 +91,16 @@ def plan_of(
     diagnostics: Iterable[Diagnostic],
 ) -> Plan:  # fmt: skip
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`."""
-    installs = tuple(_installs(state, settled))
+    installs = planned_installs(state, settled)
     operators = tuple(_operators(state, settled))
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
     tasks = dict.fromkeys((*_to_mend(installs, problems), *_tasks(installs, operators, state, settled.cluster)))
     return Plan(applied, installs, operators, problems, difference, tuple(tasks))
+
+
+def planned_installs(state: ClusterState, settled: SettledCluster) -> tuple[PlannedInstall, ...]:
+    """The InstallPlans that OLM makes, or goes on with, in order."""
+    return tuple(_installs(state, settled))
 
 
 def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedInstall]:

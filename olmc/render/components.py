@@ -15,6 +15,7 @@ from olmc.model.objects import (
     ObjectKey,
     Origin,
     Rendered,
+    annotations_of,
     apiservice_key,
     gvk_of,
     labels_of,
@@ -28,6 +29,7 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Inputs, Reason
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, MANAGED, component_label_key, managed_labels, with_labels
+from olmc.reconcile.deployments import CA_HASH
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.render.context import Pass, RenderContext, rendered
 from olmc.render.csvs import FOLLOWED_BY_COPIES, OLMCONFIG, homes_of_copies
@@ -67,7 +69,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             continue
         # Review output is there to be read by many and committed; what is secret stays where it is.
         if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
-            yield entry._replace(object=_redact(entry))
+            yield entry._replace(object=redacted(entry.object))
         elif key in accounts:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
@@ -121,10 +123,14 @@ def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 
-def _redact(entry: Rendered) -> dict[str, object]:
+def redacted(secret: KubernetesObject) -> KubernetesObject:
+    """A Secret without its values; those of certificates that OLM issues are never known, and stay empty."""
+    is_certificate = CA_HASH in annotations_of(secret)
     return {
-        key: dict.fromkeys(value, REDACTED) if key in ("data", "stringData") and value else value
-        for key, value in entry.object.items()
+        key: {name: REDACTED if item or not is_certificate else item for name, item in value.items()}
+        if key in ("data", "stringData") and isinstance(value, dict)
+        else value
+        for key, value in secret.items()
     }
 
 
