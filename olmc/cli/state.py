@@ -47,7 +47,8 @@ def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> C
         path = _place(name, beside, Path(folder), report)
         if path is not None:
             state = _state_at(path, options, given, report)
-    tell(tuple(report), least=Severity.FAILURE)
+    # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
+    tell(tuple(report), least=Severity.ERROR)
     if state is None:
         raise click.exceptions.Exit(BAD_INPUT)
     return state

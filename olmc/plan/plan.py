@@ -13,7 +13,7 @@ from olmc.explain.status import OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
 from olmc.model.cluster import Cluster, InstallPlan, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Severity
-from olmc.model.objects import ObjectKey, crd_key, name_of, spec_of, text
+from olmc.model.objects import ObjectKey, crd_key, mapping, name_of, spec_of, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.state import ClusterState
 from olmc.plan.applied import AppliedChange
@@ -104,10 +104,16 @@ def planned_installs(state: ClusterState, settled: SettledCluster) -> tuple[Plan
 
 
 def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedInstall]:
-    known = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "InstallPlan"}
+    known = {
+        NamespacedName(key.namespace, key.name): text(mapping(manifest.object.get("status")).get("phase"))
+        for key, manifest in state.objects.items()
+        if key.kind == "InstallPlan"
+    }
     there = {NamespacedName(key.namespace, key.name) for key in state.objects if key.kind == "ClusterServiceVersion"}
     for plan in settled.cluster.plans:
-        if NamespacedName(plan.namespace, plan.name) in known and not plan.resumed:
+        # One that goes on and gets no further is no news.
+        phase = known.get(NamespacedName(plan.namespace, plan.name))
+        if phase is not None and (phase == plan.phase or not plan.resumed):
             continue
         yield _install(plan, there)
         there |= {NamespacedName(plan.namespace, csv) for csv in plan.csvs}
