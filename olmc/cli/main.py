@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from inspect import cleandoc
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +26,8 @@ _EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 class Commands(click.Group):
     """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up.
 
-    `modules` says in which module of `olmc.cli` the function NAME of a command NAME is.
+    `modules` says in which module of `olmc.cli` the function NAME of a command NAME is, or NAME_ if Python keeps the
+    name to itself.
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, str] = MappingProxyType({}), **values: Any) -> None:
@@ -38,7 +40,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.modules:
             return None
-        command: click.Command = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), cmd_name)
+        function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), function)
         if not any(each.name == "color" for each in command.params):
             _fit_out(command, cmd_name)
         return command
@@ -117,6 +120,7 @@ MODULES = {
     "fn": "pipelines",
     "get": "installed",
     "graph": "diff",
+    "import": "import_",
     "init": "pipelines",
     "migrate": "installed",
     "rbac": "inspect",

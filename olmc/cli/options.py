@@ -307,7 +307,8 @@ def with_proposed(options: Options, given: dict[str, Any]) -> Options:
     known = frozenset(name for name in Options._fields if _is_given(ctx, name))
     beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
     beside = beside[0] if isinstance(beside, tuple) else beside
-    return options._replace(state=state_from(given["from_"], os.fspath(beside), options, known))
+    found = state_from(given["from_"], os.fspath(beside), options, known)
+    return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -15,43 +16,48 @@ from olmc.cli.process import BAD_INPUT
 from olmc.diagnostics.rules import output as rules
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
-from olmc.load.manifests import manifests_in
+from olmc.load.cluster_state import read_dump
 from olmc.model.diagnostics import Report, Severity
-from olmc.model.objects import object_key
-from olmc.model.options import Options
+from olmc.model.options import APIResource, Options
 from olmc.model.state import ClusterState
 from olmc.transition.state import state_of, with_aggregated_rules
-from olmc.yaml import read
 
 
-def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> ClusterState:
+class NamedState(NamedTuple):
+    """A state, and what the cluster serves as far as that was written down with it."""
+
+    state: ClusterState
+    served: tuple[APIResource, ...] = ()
+
+
+def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> NamedState:
     """The state that `names` mean, for a compilation of the path `beside` with these options.
 
     Of two, one is a workspace, which says what was applied, and one says what the cluster holds. Ends the command,
     with the reason on stderr, where there is no such state.
     """
     states = [_state(name, beside, options, given) for name in names]
-    held, applied = states[0], states[-1]
-    if len(states) > 1:
-        held, applied = (applied, held) if held.applied and not applied.applied else (held, applied)
-        if len(states) > 2 or held.applied or not applied.applied:
-            text = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
-            raise click.BadParameter(text, param_hint="--from")
-    return ClusterState(held.objects, applied.applied)
+    held = next((found for found in states if not found.state.tracked), states[0])
+    git = next((found for found in states if found.state.tracked), held)
+    if len(states) > 2 or (len(states) == 2 and held is git):
+        text = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
+        raise click.BadParameter(text, param_hint="--from")
+    applied = {**git.state.applied, **held.state.applied}
+    return NamedState(ClusterState(held.state.objects, applied, git.state.tracked), held.served)
 
 
-def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> ClusterState:
+def _state(name: str, beside: str, options: Options, given: frozenset[str]) -> NamedState:
     report = Report()
-    state: ClusterState | None = None
+    found: NamedState | None = None
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
         path = _place(name, beside, Path(folder), report)
         if path is not None:
-            state = _state_at(path, options, given, report)
+            found = _state_at(path, options, given, report)
     # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
     tell(tuple(report), least=Severity.ERROR)
-    if state is None:
+    if found is None:
         raise click.exceptions.Exit(BAD_INPUT)
-    return state
+    return found
 
 
 def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
@@ -70,14 +76,15 @@ def _place(name: str, beside: str, folder: Path, report: Report) -> Path | None:
         return None
 
 
-def _state_at(path: Path, options: Options, given: frozenset[str], report: Report) -> ClusterState | None:
-    texts = read_rendering(path, report)
-    if texts is None:
-        return _settled(path, options, given, report)
-    documents = [document for name, text in texts.items() for document in read(name, text, report)]
-    manifests = manifests_in(documents, report, judged=False)
-    known = {object_key(manifest.object): manifest for manifest in manifests}
-    return None if report.failed else ClusterState(with_aggregated_rules(known))
+def _state_at(path: Path, options: Options, given: frozenset[str], report: Report) -> NamedState | None:
+    if path.is_dir() and read_rendering(path, Report()) is None:
+        state = _settled(path, options, given, report)
+        return NamedState(state) if state is not None else None
+    dump = read_dump([path], report)
+    if dump is None:
+        return None
+    objects = with_aggregated_rules(dict(dump.state.objects))
+    return NamedState(dump.state._replace(objects=objects), dump.served)
 
 
 def _settled(path: Path, options: Options, given: frozenset[str], report: Report) -> ClusterState | None:

@@ -3,7 +3,7 @@ YAML (APIGroupDiscoveryList, APIResourceList, and Lists of these)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.diagnostics.rules.workspace import BAD_APIS
@@ -11,6 +11,7 @@ from olmc.kube.builtin_kinds import is_native
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import GVK, as_text, mapping, mappings, split_api_version
 from olmc.model.options import APIResource, Options
+from olmc.model.workspace import IMPORTED
 from olmc.yaml import locate, read
 
 _OLD_HEADER = "APIGROUP"
@@ -25,6 +26,45 @@ def read_apis(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
     first = next((line for line in text.splitlines() if line.strip()), "")
     is_table = first.split()[:1] == ["NAME"] or any(word in _FLAGS for word in first.split()[1:])
     served = _of_table(path, text, report) if is_table else _of_documents(path, text, report)
+    resources = _with_versions(served)
+    if not resources and not report.failed:
+        report.add(BAD_APIS.finding(Location(path), problem="it names no kind that is served", hint=_HOW))
+    return resources
+
+
+def is_api_list(value: Any) -> bool:
+    """Whether a document says what a cluster serves."""
+    return isinstance(value, Mapping) and value.get("kind") in _LISTS
+
+
+def apis_in(value: Any, source: Source, report: Report) -> tuple[APIResource, ...]:
+    """The kinds that such a document says are served, as `read_apis` gives them."""
+    return _with_versions(_of_value(value, source, report))
+
+
+def apis_in_table(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
+    """The kinds in a table of `kubectl api-resources`, none if Kubernetes has all of them anyway."""
+    return _with_versions(_of_table(path, text, report))
+
+
+def together(resources: Iterable[APIResource]) -> tuple[APIResource, ...]:
+    """The resources, those that stand for one kind as one with all of their versions."""
+    return _with_versions((each._replace(versions=()), version) for each in resources for version in each.versions)
+
+
+def api_lists(resources: Iterable[APIResource]) -> list[dict[str, Any]]:
+    """The resources as documents that `read_apis` reads, sorted."""
+    by_version: dict[str, list[dict[str, Any]]] = {}
+    for resource in sorted(resources):
+        for version in resource.versions:
+            group_version = f"{resource.group}/{version}" if resource.group else version
+            row = {"name": resource.plural, "namespaced": resource.namespaced, "kind": resource.kind}
+            by_version.setdefault(group_version, []).append(row)
+    head = {"apiVersion": "v1", "kind": "APIResourceList"}
+    return [{**head, "groupVersion": name, "resources": rows} for name, rows in sorted(by_version.items())]
+
+
+def _with_versions(served: Iterable[tuple[APIResource, str]]) -> tuple[APIResource, ...]:
     known: dict[APIResource, list[str]] = {}
     for resource, version in served:
         versions = known.setdefault(resource, [])
@@ -32,8 +72,6 @@ def read_apis(path: str, text: str, report: Report) -> tuple[APIResource, ...]:
         native = is_native(GVK(resource.group, version, resource.kind), Options().kube_version)
         if version not in versions and not native:
             versions.append(version)
-    if not known and not report.failed:
-        report.add(BAD_APIS.finding(Location(path), problem="it names no kind that is served", hint=_HOW))
     return tuple(resource._replace(versions=tuple(versions)) for resource, versions in known.items() if versions)
 
 
@@ -58,7 +96,8 @@ def _of_table(path: str, text: str, report: Report) -> Iterator[tuple[APIResourc
 
 def _of_documents(path: str, text: str, report: Report) -> Iterator[tuple[APIResource, str]]:
     for document in read(path, text, report):
-        if document.value is not None:
+        # A state file has the objects of the cluster as well.
+        if document.value is not None and (not text.startswith(IMPORTED) or is_api_list(document.value)):
             yield from _of_value(document.value, document.source, report)
 
 

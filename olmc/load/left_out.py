@@ -22,7 +22,18 @@ from olmc.load.vendored import is_vendored
 from olmc.load.workspace import CATALOGS_FOLDER
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, mapping, object_key
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Inputs, LeftObject, LeftOut, Manifest, Reason, Unseen, Unused
+from olmc.model.workspace import (
+    GENERATED,
+    IMPORTED,
+    SCAFFOLDED,
+    Inputs,
+    LeftObject,
+    LeftOut,
+    Manifest,
+    Reason,
+    Unseen,
+    Unused,
+)
 from olmc.yaml import locate, read
 from olmc.yaml.events import documents_in, head_of, plain_keys
 
@@ -179,6 +190,8 @@ def _with_bundle_reason(left: LeftOut) -> LeftOut:
 def _reason_by_header(text: str) -> Reason:
     if text.startswith(GENERATED):
         return Reason.RENDERED
+    if text.startswith(IMPORTED):
+        return Reason.STATE
     return Reason.SCAFFOLDED if text.startswith(SCAFFOLDED) else Reason.OTHER
 
 

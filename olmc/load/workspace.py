@@ -39,7 +39,7 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED, Bundle, Inputs, Manifest, Reason, Unused, Workspace
 from olmc.yaml import locate, read
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ def _render(
 
 def _add_text(path: str, text: str, reading: _Reading, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
-    if text.startswith((GENERATED, SCAFFOLDED)):
+    if text.startswith((GENERATED, SCAFFOLDED, IMPORTED)):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()

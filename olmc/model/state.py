@@ -13,9 +13,11 @@ from olmc.model.workspace import Manifest
 class ClusterState(NamedTuple):
     """Everything that a cluster holds, as the API server would return it.
 
-    `objects`: all of them, with their status. `applied`: the manifests that a GitOps tool has applied, by what they
-    are; they are what it prunes, and what it compares with when it applies again.
+    `objects`: all of them, with their status. `applied`: the manifests that were applied, by what they are: what an
+    apply compares with. `tracked`: those of the repository that the state is compared with, which are what a GitOps
+    tool prunes; who else has applied what nobody can see.
     """
 
     objects: Mapping[ObjectKey, Manifest]
     applied: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
+    tracked: frozenset[ObjectKey] = frozenset()

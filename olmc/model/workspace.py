@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
 GENERATED = "# Written by olmc render; changes will be lost."
 SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
+IMPORTED = "# Written by olmc import; it is the state of a cluster, and no part of a workspace."
 
 
 class Reason(StrEnum):
@@ -33,6 +34,7 @@ class Reason(StrEnum):
     VENDORED = "vendored"
     RENDERED = "rendered"
     SCAFFOLDED = "scaffolded"
+    STATE = "state"
     TOOLS = "tools"
     COPY = "copy"
     REFUSED = "refused"
@@ -65,6 +67,7 @@ _TEXTS = {
     Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
     Reason.RENDERED: "marked as written by olmc render, and not what it writes now",
     Reason.SCAFFOLDED: "marked as written by olmc init",
+    Reason.STATE: "marked as written by olmc import, as the state of a cluster",
     Reason.TOOLS: "in a list that is for tools",
     Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
     Reason.REFUSED: "which the API server refuses",
@@ -73,7 +76,7 @@ _TEXTS = {
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
     Reason.OTHER: "in a file that is not read",
 }
-_CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED})
+_CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED, Reason.STATE})
 
 
 class Unseen(StrEnum):

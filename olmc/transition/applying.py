@@ -15,6 +15,7 @@ _KEPT = ("status",)
 
 def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
     """The state once all manifests are applied."""
+    manifests = tuple(manifests)
     objects, applied = dict(state.objects), dict(state.applied)
     for manifest in manifests:
         key = object_key(manifest.object)
@@ -24,13 +25,13 @@ def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
             manifest = manifest._replace(object=merged)
         objects[key] = manifest
         applied[key] = manifest.object
-    return ClusterState(objects, applied)
+    return ClusterState(objects, applied, state.tracked | {object_key(m.object) for m in manifests})
 
 
 def pruned(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[ObjectKey, ...]:
     """What the tool deletes: objects that it has applied before, and the repository no longer has."""
     kept = {object_key(manifest.object) for manifest in manifests}
-    return tuple(key for key in state.applied if key not in kept and key in state.objects)
+    return tuple(key for key in state.applied if key in state.tracked - kept and key in state.objects)
 
 
 def _merged(before: KubernetesObject, live: KubernetesObject, after: KubernetesObject) -> KubernetesObject:

@@ -25,9 +25,8 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         place = entry.provenance.place
         values = {name: stored.object[name] for name in _VALUES if name in stored.object} if stored is not None else {}
         known[key] = Manifest({**entry.object, **values}, place.source if place is not None else Source("", ""))
-    return ClusterState(
-        with_aggregated_rules(known), {object_key(manifest.object): manifest.object for manifest in applied}
-    )
+    by_key = {object_key(manifest.object): manifest.object for manifest in applied}
+    return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key))
 
 
 def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:

@@ -12,7 +12,7 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import write
 
-from olmc.model.workspace import GENERATED, SCAFFOLDED
+from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
 from olmc.resources import schema
 
 Files = dict[str, str]
@@ -165,6 +165,7 @@ PLACES: dict[str, tuple[Files, str]] = {
     "in-a-hidden-folder": ({".github/evil.yaml": EVIL}, "in a hidden folder"),
     "in-vendor": ({"vendor/.gitattributes": VENDORED, "vendor/a/evil.yml": EVIL}, "in vendor/"),
     "marked-as-rendered": ({"evil.yaml": f"{GENERATED}\n{EVIL}"}, "marked as written by olmc render"),
+    "marked-as-imported": ({"evil.yaml": f"{IMPORTED}\n{EVIL}"}, "marked as written by olmc import"),
     "marked-as-scaffolded": ({"evil.yaml": f"{SCAFFOLDED}\n{EVIL}"}, "marked as written by olmc init"),
     "in-a-catalog": ({"catalogs/harbour/evil.yaml": f"schema: olm.foo\n{EVIL}"}, "in a catalog"),
     "ignored-by-a-catalog": (

@@ -1,0 +1,102 @@
+"""The command that reads the state of a cluster from dumps: `olmc import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olmc.cli.console import tell, writing
+from olmc.cli.options import GivenPath
+from olmc.cli.process import BAD_INPUT, DONE
+from olmc.model.diagnostics import Location, Report
+
+if TYPE_CHECKING:
+    from olmc.load.cluster_state import Dump
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
+@click.option(
+    "-o",
+    "--output",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the state to FILE in place of stdout.",
+)
+@click.option("--print-command", is_flag=True, help="Print the commands that read a cluster's state, and end.")
+@click.option("--oc", is_flag=True, help="With --print-command: use oc in place of kubectl.")
+@click.option("--context", default="", metavar="NAME", help="With --print-command: the context of the kubeconfig.")
+@click.pass_context
+def import_(
+    ctx: click.Context, /, paths: tuple[Path, ...], output: Path | None, print_command: bool, oc: bool, context: str
+) -> None:
+    """Make a state file of what kubectl or a must-gather says.
+
+    PATH is a file, a folder, or an archive; - is stdin. Several count together. The state file has what commands take
+    for --from: installed versions, plans, CRDs, namespaces, permissions, Deployments with their variables, and the APIs
+    that are served. It never has values of Secrets. olmc itself talks to no cluster.
+
+    \b
+    Examples:
+      olmc import --print-command | sh                     read the cluster of the current context
+      olmc import --print-command --oc --context prod      the commands, to look at first
+      kubectl get csv,sub -A -o yaml | olmc import -       what is missing is said
+      olmc import must-gather.tar.gz -o cluster-state.yaml
+      olmc status . --from cluster-state.yaml              what the repository does to that one
+
+    Exit codes: 0 done, 2 wrong usage, 3 input that can't be read.
+    """
+    if print_command:
+        if paths or output is not None:
+            raise click.UsageError("--print-command reads and writes no file.")
+        from olmc.transition.state_commands import state_commands
+
+        click.echo(state_commands("oc" if oc else "kubectl", context), nl=False)
+        return
+    if oc or context:
+        raise click.UsageError("--oc and --context are for --print-command: olmc itself talks to no cluster.")
+    if not paths:
+        raise click.UsageError("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
+    from olmc.load.cluster_state import read_dump
+    from olmc.transition.state_file import state_text
+
+    report = Report()
+    dump = read_dump(paths, report)
+    if dump is not None:
+        _report_lacking(paths[0], dump, report)
+    tell(report)
+    if dump is None:
+        ctx.exit(BAD_INPUT)
+    text = state_text(dump)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        with writing(output):
+            output.write_text(text, encoding="utf-8", newline="\n")
+        click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
+    ctx.exit(DONE)
+
+
+def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
+    """Say which kinds the dump has none of, and how to read them."""
+    from olmc.diagnostics.rules.cluster_state import INCOMPLETE
+    from olmc.transition.state_commands import command_for
+    from olmc.transition.state_file import lacking
+
+    absent = lacking(dump)
+    certain = [each for each in absent if each.is_always_there]
+    possible = [each.kind.kind for each in absent if not each.is_always_there]
+    if certain or not dump.has_apis:
+        commands = [command_for(certain)] if certain else []
+        names = [each.kind.kind for each in certain]
+        if not dump.has_apis:
+            names.append("list of the APIs that are served")
+            commands.append("kubectl api-resources -o wide")
+        hint = f"Add what this prints: {'; echo ---; '.join(commands)}"
+        place = Location("stdin" if str(path) == "-" else str(path))
+        report.add(INCOMPLETE.finding(place, kinds=", ".join(names), hint=hint))
+    if possible:
+        shown = ", ".join(possible)
+        click.echo(f"olmc: none in the dump, which is as it should be if the cluster has none: {shown}", err=True)
