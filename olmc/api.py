@@ -243,6 +243,10 @@ def _compilation(
     if options.purpose == "review" and workspace is not None:
         further = (*further, refused_objects(workspace.inputs))
     objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
+    if options.state is not None:
+        from olmc.transition.state import in_known_order
+
+        objects = in_known_order(objects, options.state)
     if report.failed:  # in the objects themselves
         objects = ()
     lacking: tuple[str, ...] = ()

@@ -64,7 +64,8 @@ class Command(NamedTuple):
 def commands(checkout: Path, shared: Path, corpus: Path | None) -> Iterator[Command]:
     """All commands, in order."""
     # Repositories have snapshots of their own: what they are built with is not on every machine.
-    folders = (path for path in (checkout / "fixtures").iterdir() if path.name != "repos")
+    named = (checkout / "fixtures").iterdir()
+    folders = (path for path in named if path.name not in ("repos", "transitions"))
     fixtures = sorted(path for path in folders if path.is_dir())
     for fixture in fixtures:
         for answer in FIXTURES:

@@ -27,6 +27,7 @@ from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, mov
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.model.diagnostics import Severity
+from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options
 from olmc.output.places import seen_from
 
@@ -36,7 +37,10 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
-@output_option(["text", "markdown", "json"], "Text, a comment for a pull request, or JSON (schemas/plan.schema.json).")
+@output_option(
+    ["text", "markdown", "json", "html"],
+    "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
+)
 @entry_option
 @compile_options
 @click.option(
@@ -100,11 +104,11 @@ def plan(
     from olmc.diff.sides import Side
     from olmc.plan import outputs
     from olmc.plan.applied import applied_changes
-    from olmc.plan.plan import plan_of
+    from olmc.plan.plan import plan_of, planned_installs
 
     assert options.state is not None
     names = " and ".join(proposed["from_"])
-    before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+    before = Side(names, tuple(_shown(manifest.object) for manifest in options.state.objects.values()))
 
     def compile_once(changed: Options) -> Compilation:
         return _compiled(inputs[0], changed, given | {"approve", "delete"} if changed is not options else given)
@@ -119,7 +123,7 @@ def plan(
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [after.settled.cluster])
         difference = compare(before, _side(paths, after))
-        if not approve and any(install.phase == "RequiresApproval" for install in after.settled.cluster.plans.values()):
+        if not approve and any(install.waits for install in planned_installs(options.state, after.settled)):
             approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
             later: Difference = compare(before, _side(paths, approved))
             difference = with_approval(difference, later)
@@ -135,7 +139,10 @@ def plan(
     elif output == "text":
         click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
     else:
-        click.echo({"markdown": outputs.as_markdown, "json": outputs.as_json}[output](found), nl=False)
+        from olmc.plan.html import as_html  # jinja2 takes long to import
+
+        formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
+        click.echo(formats[output](found), nl=False)
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
     some = fail_on == "any" and not (found.is_empty and not found.drift)
     ctx.exit(FINDINGS if grave or some else DONE)
@@ -170,6 +177,13 @@ def _existing(path: Path) -> Path:
     if path.exists() or path.is_symlink():
         return path
     return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
+
+
+def _shown(obj: KubernetesObject) -> KubernetesObject:
+    """An object of the state as a rendering shows it: without what a Secret holds."""
+    from olmc.render.components import redacted
+
+    return redacted(obj) if (obj["kind"], obj["apiVersion"]) == ("Secret", "v1") else obj
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

@@ -62,7 +62,8 @@ def _state(name: str, beside: str, options: Options, given: frozenset[str], may_
         if path is not None:
             absent = may_be_absent and path.is_dir() and not any(path.iterdir())
             found = _NOTHING if absent else _state_at(path, options, given, report)
-    tell(tuple(report), least=Severity.FAILURE)
+    # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
+    tell(tuple(report), least=Severity.ERROR)
     if found is None:
         raise click.exceptions.Exit(BAD_INPUT)
     return found

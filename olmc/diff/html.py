@@ -89,8 +89,18 @@ class _Object(NamedTuple):
     lines: str
 
 
-def as_html(difference: Difference) -> str:
-    """The page."""
+class FrontSection(NamedTuple):
+    """A section in front of the changes: lines, or a table with its head; a command stands below a line."""
+
+    name: str
+    heading: str
+    lines: tuple[tuple[str, str], ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "") -> str:
+    """The page, with further sections in `front` and what `headline` says above them."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
@@ -101,6 +111,9 @@ def as_html(difference: Difference) -> str:
         old=clean(difference.old.name),
         new=clean(difference.new.name),
         summary=summary(difference),
+        headline=headline,
+        front=front,
+        command="plan" if front else "diff",
         folded=folded_text(difference),
         severities=[
             (SEVERITY_WORDS[severity], difference.count(severity)) for severity in (BREAKING, RISK, CHANGE, NOTE)

@@ -7,10 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 from olmc.diff.deltas import Delta, deltas
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 from olmc.olm.profiles.data import profile_of
+from olmc.reconcile.initial_state import as_stored
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import cascade, deletion_index
 from olmc.transition.succeed import named
@@ -67,7 +69,8 @@ def _written(
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:
-    """An object without what an apply writes about itself."""
+    """An object without what an apply writes about itself; of a CSV what its types add is no change."""
+    obj = as_stored(obj) if obj["kind"] == CSV_KIND else obj
     metadata = dict(obj["metadata"])
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
     metadata |= {"annotations": annotations} if annotations else {}

@@ -11,6 +11,7 @@ from olmc.diff.outputs import LIMIT, code, summary
 from olmc.diff.outputs import as_data as difference_data
 from olmc.diff.outputs import as_markdown as difference_markdown
 from olmc.diff.outputs import as_text as difference_text
+from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import ObjectKey
 from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
@@ -25,10 +26,13 @@ FORMAT_VERSION = 1
 
 _SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
 _WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
-_HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What is left to do")
-_DRIFT = "Drift: where the cluster is not what is expected before anything happens"
+HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What is left to do")
+_NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
 _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
+_WIDTH = 90
+"""How much of a cause stands in the table; all of it is in section 2."""
+_DRIFT = "Drift: where the cluster is not what is expected before anything happens"
 _ENDLESS = 1 << 62
 _REVIEW_WEIGHT = 8
 _APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
@@ -43,11 +47,13 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     sections: tuple[Iterable[str], ...] = (
         _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, color), _task_lines(plan)
     )  # fmt: skip
-    for number, (name, section) in enumerate(zip(_HEADINGS, sections, strict=True), 1):
-        body = list(section)
-        if body:
+    for number, (name, nothing, section) in enumerate(zip(HEADINGS, _NOTHING, sections, strict=True), 1):
+        # Where nothing happens at all, one line says it, and what is stuck for good.
+        is_told = not plan.is_empty or (number == 3 and bool(_changed(plan)))
+        body = list(section) if is_told or verbose else []
+        if body or not plan.is_empty:
             most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
-            lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body, most)]
+            lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body or [f"  {nothing}"], most)]
     if plan.drift:
         body = [f"  {line}" for line in drift_lines(plan.drift, verbose=verbose)]
         lines += ["", paint(_DRIFT, "bold"), *_cut(body, len(body) if verbose else _LINES[0])]
@@ -56,14 +62,21 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
 
 def headline(plan: Plan) -> str:
     """What happens in one line."""
-    sides = f"{clean(plan.difference.old.name)} → {clean(plan.difference.new.name)}"
+    return f"{clean(plan.difference.old.name)} → {clean(plan.difference.new.name)}: {in_short(plan)}"
+
+
+def in_short(plan: Plan) -> str:
+    """How much happens: `1 pruned, 1 InstallPlan; what comes of it: 2 changes`."""
     if plan.is_empty:
-        return f"{sides}: nothing happens"
-    parts = [f"{len(plan.applied)} applied"] if plan.applied else ["nothing applied"]
+        return "nothing happens"
+    done = {_WORDS[change.action]: 0 for change in plan.applied}
+    for change in plan.applied:
+        done[_WORDS[change.action]] += 1
+    parts = [f"{count} {word}" for word, count in done.items()] or ["nothing applied"]
     parts += [f"{len(plan.installs)} InstallPlan{'s' * (len(plan.installs) != 1)}"] if plan.installs else []
     waiting = sum(install.waits for install in plan.installs)
     parts += [f"{waiting} waiting for approval"] if waiting else []
-    return f"{sides}: {', '.join(parts)}; {summary(plan.difference)}"
+    return f"{', '.join(parts)}; what comes of it: {summary(plan.difference)}"
 
 
 def _cut(lines: Sequence[str], most: int) -> list[str]:
@@ -81,29 +94,39 @@ def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
 def _delta_text(change: AppliedChange) -> str:
     texts = [_delta(delta) for delta in change.deltas[:3]]
     more = f", and {len(change.deltas) - 3} more fields" if len(change.deltas) > 3 else ""
-    return f": {', '.join(texts)}{more}" if texts else ""
+    return f", {', '.join(texts)}{more}" if texts else ""
 
 
 def _delta(delta: Delta) -> str:
-    return f"{clean(path_text(delta.path))} {clean(shown(delta.old).text)} → {clean(shown(delta.new).text)}"
+    return f"{clean(path_text(delta.path))}: {clean(shown(delta.old).text)} → {clean(shown(delta.new).text)}"
 
 
 def _counted(keys: Sequence[ObjectKey]) -> str:
-    """Objects by kind: `3 ClusterRole, 1 Deployment`."""
+    """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
     kinds: dict[str, int] = {}
     for key in keys:
         kinds[key.kind] = kinds.get(key.kind, 0) + 1
-    return ", ".join(f"{count} {clean(kind)}" for kind, count in sorted(kinds.items()))
+    return ", ".join(f"{count} {clean(kind)}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
 
 
 def _olm_lines(plan: Plan) -> Iterator[str]:
+    told = set()
     for install in plan.installs:
         yield f"  InstallPlan {clean(install.namespace)}/{clean(install.name)}: {_hops(install)}, {_state(install)}"
+        for problem in plan.problems:
+            # The finding about a plan has its message and says where it comes from.
+            if install.message and install.message in problem.message and problem not in told:
+                told.add(problem)
+                yield f"    {_place(problem)}{clean(install.message)}"
     for problem in plan.problems:
-        place = f"{problem.location}: " if problem.location is not None else ""
-        first, *more = problem.message.split("\n")
-        yield f"  {clean(place)}{clean(first)}"
-        yield from (f"    {clean(line)}" for line in more)
+        if problem not in told:
+            first, *more = problem.message.split("\n")
+            yield f"  {_place(problem)}{clean(first)}"
+            yield from (f"    {clean(line)}" for line in more)
+
+
+def _place(problem: Diagnostic) -> str:
+    return f"{clean(str(problem.location))}: " if problem.location is not None else ""
 
 
 def _hops(install: PlannedInstall) -> str:
@@ -116,21 +139,28 @@ def _state(install: PlannedInstall) -> str:
         return f"waits for approval ({install.steps} steps)"
     if install.phase == "Complete":
         return f"{install.approval}, complete ({install.steps} steps)"
-    return f"{install.phase} after {install.done} of {install.steps} steps: {clean(install.message)}"
+    return f"{install.phase} after {install.done} of {install.steps} steps"
 
 
 def _outcome_lines(plan: Plan, color: bool) -> Iterator[str]:
-    rows = [row for row in plan.operators if row.outcome != "unchanged"]
+    rows = _changed(plan)
     if rows:
-        table = aligned([["NAMESPACE", "OPERATOR", "FROM", "TO", "PHASE", "OUTCOME"], *map(_row, rows)])
+        cells = [[*row[:-1], _shortened(row[-1])] for row in map(_row, rows)]
+        table = aligned([["NAMESPACE", "OPERATOR", "FROM", "TO", "PHASE", "OUTCOME"], *cells])
         yield from (f"  {line}" for line in table.splitlines())
     same = len(plan.operators) - len(rows)
     if same:
-        yield f"  {same} other operator{'s' * (same != 1)}: unchanged" if rows else "  all operators: unchanged"
+        all_of_them = f"all {same} operators" if same > 1 else "the operator"
+        others = f"{same} other operator{'s' * (same != 1)}"
+        yield f"  {others if rows else all_of_them}: same version, same phase"
     if plan.difference.changes:
-        yield ""
         _, *body = difference_text(plan.difference, color=color).splitlines()
+        yield from ([] if not body[0] else [""])
         yield from (f"  {line}" if line else "" for line in body)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]} …"
 
 
 def _row(row: OperatorOutcome) -> list[str]:
@@ -166,7 +196,8 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
 
     It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
     """
-    head = f"### {clean(headline(plan))}\n\n"
+    sides = f"{code(plan.difference.old.name)} → {code(plan.difference.new.name)}"
+    head = f"### {sides}: {in_short(plan)}\n\n"
     parts = _parts(plan)
     review = difference_markdown(plan.difference, limit=_ENDLESS) if plan.difference.changes else ""
     texts = [part.text for part in parts]
@@ -175,7 +206,7 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
     if sum(needs) > space:
         given = shares(needs, [*(part.weight for part in parts), _REVIEW_WEIGHT], space)
         texts = [
-            text if len(text) <= most else _shortened(part, most)
+            text if len(text) <= most else _shortened_part(part, most)
             for part, text, most in zip(parts, texts, given, strict=False)
         ]
         review = difference_markdown(plan.difference, limit=space - sum(map(len, texts))) if review else ""
@@ -184,20 +215,17 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
 
 def _parts(plan: Plan) -> list[_CommentPart]:
     """What stands before the review; of each part the items that matter most are left out last."""
-    applied = [
-        (_APPLIED_RANKS[change.action], line)
-        for change, line in zip(plan.applied, _applied_lines(plan.applied), strict=True)
-    ]
-    installs = len(plan.installs)
-    # A problem stays before an InstallPlan that waits or failed, and that before one that is done.
-    ranks = [1 if install.phase != "Complete" else 2 for install in plan.installs]
-    olm = [(ranks[at] if at < installs else 0, line) for at, line in enumerate(_olm_lines(plan))]
-    rows = [row for row in plan.operators if row.outcome != "unchanged"]
+    applied_lines, olm_lines = front_sections(plan)
+    ranks = [_APPLIED_RANKS[change.action] for change in plan.applied]
+    # Like changes may share a line.
+    applied = list(zip([*ranks, *([2] * len(applied_lines))], applied_lines, strict=False))
+    olm = [(_olm_rank(line), line) for line in olm_lines]
+    rows = _changed(plan)
     cells = [(_OUTCOME_RANKS.get(row.outcome, 1), " | ".join(_cell(cell) for cell in _row(row))) for row in rows]
     tasks = [
         f"- {code(task.text)}\n" + (f"\n  {code(task.command)}\n\n" if task.command else "") for task in plan.tasks
     ]
-    lists = zip(_HEADINGS, (applied, olm), (1, 2), strict=False)
+    lists = zip(HEADINGS, (applied, olm), (1, 2), strict=False)
     return [
         *(
             _CommentPart(
@@ -211,7 +239,7 @@ def _parts(plan: Plan) -> list[_CommentPart]:
             "| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
             tuple((rank, f"| {line} |\n") for rank, line in cells), "\n", "| … | {} more | | | | |\n", 3,
         ),
-        _CommentPart(f"**{_HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
+        _CommentPart(f"**{HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
         _CommentPart(
             f"**{_DRIFT}**\n\n",
             tuple((0, f"- {code(line)}\n") for line in drift_lines(plan.drift)) if plan.drift else (),
@@ -220,12 +248,14 @@ def _parts(plan: Plan) -> list[_CommentPart]:
     ]  # fmt: skip
 
 
-def _cell(text: str) -> str:
-    """A cell of a table, in which a bar ends even inline code."""
-    return text if text == "-" else code(text).replace("|", "\\|")
+def _olm_rank(line: str) -> int:
+    """A problem stays before an InstallPlan that waits or failed, and that before one that is done."""
+    if not line.startswith("  InstallPlan "):
+        return 0
+    return 2 if ", complete (" in line else 1
 
 
-def _shortened(part: _CommentPart, space: int) -> str:
+def _shortened_part(part: _CommentPart, space: int) -> str:
     """A part with as many of its items as there is space for, those of the lowest rank, and how many more there are."""
     more = part.more.format(len(part.items))
     left = space - len(part.head) - len(part.end) - len(more)
@@ -238,6 +268,26 @@ def _shortened(part: _CommentPart, space: int) -> str:
     items = "".join(text for at, (_, text) in enumerate(part.items) if at in kept)
     text = part.head + items + part.more.format(len(part.items) - len(kept)) + part.end
     return text if len(text) <= space else ""
+
+
+def _cell(text: str) -> str:
+    """A cell of a table, in which a bar would be its end."""
+    return text if text == "-" else code(text).replace("|", "\\|")
+
+
+def front_sections(plan: Plan) -> tuple[list[str], list[str]]:
+    """The lines of the first two sections: what is applied, and what OLM does."""
+    return list(_applied_lines(plan.applied)), list(_olm_lines(plan))
+
+
+def operator_rows(plan: Plan) -> list[list[str]]:
+    """The operators of which something becomes, as cells: namespace, operator, from, to, phase, outcome."""
+    return [_row(row) for row in _changed(plan)]
+
+
+def _changed(plan: Plan) -> list[OperatorOutcome]:
+    """The operators that change, or that something keeps from ever changing."""
+    return [row for row in plan.operators if row.outcome != "unchanged" or row.why]
 
 
 def as_json(plan: Plan) -> str:
@@ -267,7 +317,10 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for install in plan.installs
         ],
         "operators": [_operator(row) for row in plan.operators],
-        "problems": [{"code": problem.code, "text": problem.message} for problem in plan.problems],
+        "problems": [
+            {"code": p.code, "text": p.message, "place": str(p.location) if p.location is not None else ""}
+            for p in plan.problems
+        ],
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
         **({"drift": drift_data(plan.drift)} if plan.drift else {}),

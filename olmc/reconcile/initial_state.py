@@ -212,6 +212,14 @@ def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
     return Csv({**typed, "apiVersion": f"{OLM_GROUP}/v1alpha1", "kind": "ClusterServiceVersion"}, manifest.source)
 
 
+def as_stored(obj: KubernetesObject) -> KubernetesObject:
+    """A CSV as the API server and OLM's types keep it; one that they can't read as it is."""
+    try:
+        return default_csv(decode("ClusterServiceVersion", obj))
+    except DecodeError:
+        return obj
+
+
 def _is_copy(obj: KubernetesObject) -> bool:
     return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
 

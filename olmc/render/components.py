@@ -15,6 +15,7 @@ from olmc.model.objects import (
     ObjectKey,
     Origin,
     Rendered,
+    annotations_of,
     apiservice_key,
     gvk_of,
     labels_of,
@@ -28,9 +29,10 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Inputs, Reason
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, MANAGED, component_label_key, managed_labels, with_labels
+from olmc.reconcile.deployments import CA_HASH
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.render.context import Pass, RenderContext, rendered
-from olmc.render.csvs import OLMCONFIG, homes_of_copies
+from olmc.render.csvs import FOLLOWED_BY_COPIES, OLMCONFIG, homes_of_copies
 from olmc.yaml import locate
 
 REDACTED = "REDACTED"
@@ -67,7 +69,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             continue
         # Review output is there to be read by many and committed; what is secret stays where it is.
         if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
-            yield entry._replace(object=_redact(entry))
+            yield entry._replace(object=redacted(entry.object))
         elif key in accounts:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
@@ -121,10 +123,14 @@ def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
 
 
-def _redact(entry: Rendered) -> dict[str, object]:
+def redacted(secret: KubernetesObject) -> KubernetesObject:
+    """A Secret without its values; those of certificates that OLM issues are never known, and stay empty."""
+    is_certificate = CA_HASH in annotations_of(secret)
     return {
-        key: dict.fromkeys(value, REDACTED) if key in ("data", "stringData") and value else value
-        for key, value in entry.object.items()
+        key: {name: REDACTED if item or not is_certificate else item for name, item in value.items()}
+        if key in ("data", "stringData") and isinstance(value, dict)
+        else value
+        for key, value in secret.items()
     }
 
 
@@ -224,7 +230,7 @@ def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedNam
         subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
-        keys = plans.get(NamespacedName(identity.namespace, identity.name), set())
+        keys = plans.get(NamespacedName(identity.namespace, identity.name), set()) | _orphaned(context, entry)
     else:
         own = dict(labels)
         keys = _owner_keys(context, identity, entry.object)
@@ -237,11 +243,21 @@ def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedNam
     return entry._replace(object={**entry.object, "metadata": {**order, **({"labels": new} if new else {}), **kept}})
 
 
+def _orphaned(context: RenderContext, plan: Rendered) -> set[str]:
+    """The component labels of an InstallPlan that no Subscription is left to take back (observed-68)."""
+    namespace = plan.identity.namespace
+    subscriptions = context.cluster.subscriptions.items()
+    asked = {component_label_key(s.package, namespace) for name, s in subscriptions if name.namespace == namespace}
+    return {key for key in labels_of(plan.object) if key.startswith(COMPONENT_PREFIX)} - asked
+
+
 def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     labels = labels_of(obj)
     is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not context.profile.csv_label_managed
-    if COPIED_FROM in labels or not is_seen:
+    if COPIED_FROM in labels:
+        return _copied_keys(context, identity, labels)
+    if not is_seen:
         return set()
     owners = [
         NamespacedName(identity.namespace, text(ref.get("name")))
@@ -257,6 +273,16 @@ def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObje
         if csv is not None and not csv.counts_as_copy:
             keys |= context.cluster.adopted.get(owner, frozenset())
     return keys | context.cluster.adopted.get(identity, frozenset())
+
+
+def _copied_keys(context: RenderContext, identity: ObjectKey, labels: Mapping[str, str]) -> set[str]:
+    """The component labels of what was copied to a target namespace: those of the original where its copies have
+    failed, since OLM then takes them for owners of their own (observed-72)."""
+    name = NamespacedName(labels[COPIED_FROM], labels.get("olm.owner", ""))
+    member = context.cluster.members.get(name)
+    if member is None or member.reason != FOLLOWED_BY_COPIES or identity.kind not in ("Role", "RoleBinding"):
+        return set()
+    return set(context.cluster.adopted.get(name, frozenset()))
 
 
 def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[Rendered]:

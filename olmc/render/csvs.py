@@ -71,7 +71,8 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
         yield rendered(kept.object, "copied_csvs", "observed-52", kept.source)
 
 
-_FOLLOWING = "TooManyOperatorGroups"
+FOLLOWED_BY_COPIES = "TooManyOperatorGroups"
+"""The one reason of those by which a group fails a CSV that the copies get, too (observed-72)."""
 
 
 def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
@@ -84,7 +85,7 @@ def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
             continue
         group = member.group
         if group is None or group.problem or not group.targets or not may_be_copied(member):
-            if member.reason == _FOLLOWING:
+            if member.reason == FOLLOWED_BY_COPIES:
                 status = {**status_of(context.csvs[NamespacedName(copy.home, name.name)])}
                 status |= filled(context.profile.copied_status, csv_ns=copy.home)
                 copy = copy._replace(object={**copy.object, "status": status})

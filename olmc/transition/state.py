@@ -12,6 +12,9 @@ from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labe
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 
+# What a rendering does not show of a Secret.
+_VALUES = ("data", "stringData")
+
 
 def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Manifest]) -> ClusterState:
     """The state that a compilation ends in: its objects, with Secrets as they are stored, and its manifests."""
@@ -20,7 +23,8 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         key = entry.identity
         stored = cluster.objects.get(key) if (key.group, key.kind) == ("", "Secret") else None
         place = entry.provenance.place
-        known[key] = Manifest((stored or entry).object, place.source if place is not None else Source("", ""))
+        values = {name: stored.object[name] for name in _VALUES if name in stored.object} if stored is not None else {}
+        known[key] = Manifest({**entry.object, **values}, place.source if place is not None else Source("", ""))
     by_key = {object_key(manifest.object): manifest.object for manifest in applied}
     return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key))
 
@@ -36,6 +40,25 @@ def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey,
                 rules += (rule for rule in mappings(selected.get("rules")) if rule not in rules)
             objects[key] = objects[key]._replace(object={**role, "rules": rules})
     return objects
+
+
+def in_known_order(objects: Iterable[Rendered], state: ClusterState) -> tuple[Rendered, ...]:
+    """The objects, each that is as it was with the keys in the order that they had: what has not changed is written
+    with the same bytes."""
+    ordered = []
+    for entry in objects:
+        known = state.objects.get(entry.identity)
+        ordered.append(entry._replace(object=_in_order(known.object, entry.object)) if known is not None else entry)
+    return tuple(ordered)
+
+
+def _in_order(known: Any, value: Any) -> Any:
+    if isinstance(value, dict) and isinstance(known, dict):
+        keys = dict.fromkeys((*(key for key in known if key in value), *value))
+        return {key: _in_order(known.get(key), value[key]) for key in keys}
+    if isinstance(value, list) and isinstance(known, list) and len(value) == len(known):
+        return [_in_order(old, new) for old, new in zip(known, value, strict=True)]
+    return value
 
 
 def _selected(

@@ -12,7 +12,9 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from olmc.cli.main import main
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-WORKSPACES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir() and path.name != "repos")
+WORKSPACES = sorted(
+    path.name for path in FIXTURES.iterdir() if path.is_dir() and path.name not in ("repos", "transitions")
+)
 
 # Workspaces that hold workspaces: rendered side by side.
 SEVERAL = {"review-upgrade": ("before", "after"), "several-workspaces": ("production", "staging")}

@@ -2,10 +2,12 @@
 
     score.py [--olmc CMD] [--shared FOLDER] [-v]
 
-Runs the comparison of the shared data on all conformance cases except those listed in waiting.txt, and holds
-the two totals against floor.txt: the share of objects that are equal, of all objects observed or rendered,
-and the share of statuses that are equal. Exits 1 when a total is below its floor or a case failed. Without the
-shared data (OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
+Runs the comparison of the shared data three times: on all cases except those listed in waiting.txt; on the
+transitions, which begin with the cluster that their `before/` leaves; and on the transitions once more, which begin
+with what was observed of that cluster. Holds the two totals of each against its floor*.txt: the share of objects
+that are equal, of all objects observed or rendered, and the share of statuses that are equal. Exits 1 when a total
+is below its floor or a case failed. Without the shared data (OLMC_SHARED, or the folder `shared` beside the
+checkout) it says so and exits 0.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,6 +25,15 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
+
+
+class Round(NamedTuple):
+    """A run of the comparison: what it is called, its cases, the command for them, and the file with its floor."""
+
+    name: str
+    cases: Sequence[Path]
+    olmc: str
+    floor: Path
 
 
 class Score(NamedTuple):
@@ -68,6 +80,42 @@ def compare(shared: Path, cases: Sequence[Path], olmc: str, *, verbose: bool) ->
         return results
 
 
+def rounds(args: argparse.Namespace) -> list[Round]:
+    """The runs; of cases in waiting.txt that do not exist stderr says so."""
+    observed = args.shared.glob("conformance/cases/*/*/observed.json")
+    cases = {path.parent.name: path.parent for path in observed}
+    waiting = set(lines(args.waiting))
+    if unknown := sorted(waiting - set(cases)):
+        print(f"{args.waiting.name} names cases that do not exist: {', '.join(unknown)}", file=sys.stderr)
+    transitions = sorted(path.parent for path in args.shared.glob("conformance/transitions/*/observed.json"))
+    seen = [path for path in transitions if (path / "observed-before.json").is_file()]
+    again = shlex.join([sys.executable, str(HERE / "from_observed.py"), args.olmc])
+    return [
+        Round("cases", [cases[name] for name in sorted(set(cases) - waiting)], args.olmc, args.floors / "floor.txt"),
+        Round("transitions", transitions, args.olmc, args.floors / "floor-transitions.txt"),
+        Round("transitions from what was observed", seen, again, args.floors / "floor-observed.txt"),
+    ]
+
+
+def judged(run: Round, shared: Path, *, verbose: bool) -> bool:
+    """Whether a run reaches its floor, which is printed."""
+    lowest = floor(run.floor)
+    sys.stdout.flush()
+    results = compare(shared, run.cases, run.olmc, verbose=verbose)
+    reached = score(results)
+    failed = [result["case"] for result in results if "error" in result]
+    print(
+        f"conformance, {run.name}: objects {reached.objects:.2f} % (floor {lowest.objects:.2f} %), "
+        f"statuses {reached.statuses:.2f} % (floor {lowest.statuses:.2f} %), {len(run.cases)} cases"
+    )
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    is_reached = reached.objects >= lowest.objects and reached.statuses >= lowest.statuses
+    if not is_reached:
+        print(f"the score of {run.name} is below the floor", file=sys.stderr)
+    return is_reached and not failed
+
+
 def main() -> int:
     shared = Path(os.environ.get("OLMC_SHARED", PROJECT.parent / "shared"))
     olmc = PROJECT / ".venv" / "bin" / "olmc"
@@ -75,36 +123,16 @@ def main() -> int:
     parser.add_argument("--olmc", default=str(olmc), help="the command to score")
     parser.add_argument("--shared", type=Path, default=shared, help="the folder with the shared data")
     parser.add_argument("--waiting", type=Path, default=HERE / "waiting.txt")
-    parser.add_argument("--floor", type=Path, default=HERE / "floor.txt")
+    parser.add_argument("--floors", type=Path, default=HERE, help="the folder with floor*.txt")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every difference")
     args = parser.parse_args()
 
     if not (args.shared / "conformance" / "compare.py").is_file():
         print(f"conformance: skipped, because {args.shared} holds no conformance data (set OLMC_SHARED)")
         return 0
-    observed = args.shared.glob("conformance/cases/*/*/observed.json")
-    cases = {path.parent.name: path.parent for path in observed}
-    waiting = set(lines(args.waiting))
-    if unknown := sorted(waiting - set(cases)):
-        print(f"{args.waiting.name} names cases that do not exist: {', '.join(unknown)}", file=sys.stderr)
-    lowest = floor(args.floor)
-
-    chosen = [cases[name] for name in sorted(set(cases) - waiting)]
-    sys.stdout.flush()
-    results = compare(args.shared, chosen, args.olmc, verbose=args.verbose)
-    reached = score(results)
-    failed = [result["case"] for result in results if "error" in result]
-    print(
-        f"conformance: objects {reached.objects:.2f} % (floor {lowest.objects:.2f} %), "
-        f"statuses {reached.statuses:.2f} % (floor {lowest.statuses:.2f} %), "
-        f"{len(chosen)} cases, {len(cases) - len(chosen)} waiting"
-    )
-    if failed:
-        print(f"failed: {', '.join(failed)}", file=sys.stderr)
-    if reached.objects < lowest.objects or reached.statuses < lowest.statuses:
-        print("the score is below the floor", file=sys.stderr)
-        return 1
-    return 1 if failed else 0
+    # All of them run, however the first ends: one report says everything.
+    reached = [judged(run, args.shared, verbose=args.verbose) for run in rounds(args) if run.cases]
+    return 0 if all(reached) else 1
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from from_observed import with_observed
 
 SCRIPT = Path(__file__).with_name("score.py")
 
@@ -18,8 +19,11 @@ import json, pathlib, shutil, sys
 here = pathlib.Path(__file__).parent
 options, cases = sys.argv[1:5], sys.argv[5:]
 assert options[::2] == ["--olmc", "--json"], options
-shutil.copy(here / "results.json", options[3])
-(here / "given.json").write_text(json.dumps([options[1], *(pathlib.Path(case).name for case in cases)]))
+kind = "transitions" if "/transitions/" in cases[0] else "cases"
+results = here / ("observed.json" if "from_observed" in options[1] else kind + ".json")
+shutil.copy(results, options[3])
+with (here / "given.jsonl").open("a") as file:
+    print(json.dumps([options[1], *(pathlib.Path(case).name for case in cases)]), file=file)
 """
 
 GOOD = {"case": "a", "observed": 8, "equal": 8, "extra": [], "status_total": 4, "status_equal": 3}
@@ -28,18 +32,37 @@ FAILED = {"case": "b", "observed": 2, "error": "exit 3"}
 
 
 def run(
-    tmp_path: Path, results: list[dict[str, Any]], floor: str, waiting: str = ""
+    tmp_path: Path,
+    results: list[dict[str, Any]],
+    floor: str,
+    waiting: str = "",
+    transitions: list[dict[str, Any]] | None = None,
+    observed: list[dict[str, Any]] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     conformance = tmp_path / "conformance"
     for name in ("real/a", "synthetic/b", "synthetic/c"):
         (conformance / "cases" / name).mkdir(parents=True)
         (conformance / "cases" / name / "observed.json").touch()
+    for name in ("1-removed", "2-added") if transitions is not None else ():
+        (conformance / "transitions" / name).mkdir(parents=True)
+        (conformance / "transitions" / name / "observed.json").touch()
+    if observed is not None:
+        (conformance / "transitions" / "1-removed" / "observed-before.json").touch()
     (conformance / "compare.py").write_text(COMPARE)
-    (conformance / "results.json").write_text(json.dumps(results))
+    for name, content in (("cases", results), ("transitions", transitions), ("observed", observed)):
+        (conformance / f"{name}.json").write_text(json.dumps(content))
     (tmp_path / "floor.txt").write_text(floor)
+    for name in ("transitions", "observed"):
+        (tmp_path / f"floor-{name}.txt").write_text("objects 100\nstatuses 75\n")
     (tmp_path / "waiting.txt").write_text(waiting)
-    files = ["--floor", str(tmp_path / "floor.txt"), "--waiting", str(tmp_path / "waiting.txt")]
-    return score("--olmc", "olmc", "--shared", str(tmp_path), *files)
+    files = ["--floors", str(tmp_path), "--waiting", str(tmp_path / "waiting.txt")]
+    return score("--olmc", "olmc -v", "--shared", str(tmp_path), *files)
+
+
+def given(tmp_path: Path) -> list[list[str]]:
+    """The command and the cases of each comparison that has run."""
+    text = (tmp_path / "conformance" / "given.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def score(*options: str) -> subprocess.CompletedProcess[str]:
@@ -49,15 +72,48 @@ def score(*options: str) -> subprocess.CompletedProcess[str]:
 def test_totals_and_cases(tmp_path: Path) -> None:
     done = run(tmp_path, [GOOD, EXTRA], "objects 90 # of ten\nstatuses 75\n", "# later\nc\n")
     assert "objects 90.00 % (floor 90.00 %), statuses 75.00 % (floor 75.00 %)" in done.stdout
-    assert "2 cases, 1 waiting" in done.stdout
+    assert "conformance, cases:" in done.stdout
+    assert "2 cases\n" in done.stdout
     assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads((tmp_path / "conformance" / "given.json").read_text()) == ["olmc", "a", "b"]
+    assert given(tmp_path) == [["olmc -v", "a", "b"]]
 
 
 @pytest.mark.parametrize("floor", ["objects 90.01\nstatuses 75\n", "objects 90\nstatuses 75.01\n"])
 def test_below_the_floor(tmp_path: Path, floor: str) -> None:
     done = run(tmp_path, [GOOD, EXTRA], floor)
-    assert (done.returncode, done.stderr) == (1, "the score is below the floor\n")
+    assert (done.returncode, done.stderr) == (1, "the score of cases is below the floor\n")
+
+
+WHOLE = {"case": "1-removed", "observed": 4, "equal": 4, "extra": [], "status_total": 4, "status_equal": 3}
+PART = {"case": "1-removed", "observed": 4, "equal": 3, "extra": [], "status_total": 4, "status_equal": 4}
+
+
+def test_transitions_have_floors_of_their_own(tmp_path: Path) -> None:
+    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", transitions=[WHOLE], observed=[WHOLE])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "conformance, transitions: objects 100.00 % (floor 100.00 %), statuses 75.00 %" in done.stdout
+    assert "conformance, transitions from what was observed: objects 100.00 %" in done.stdout
+    _, from_before, from_observed = given(tmp_path)
+    assert from_before == ["olmc -v", "1-removed", "2-added"]
+    assert from_observed[1:] == ["1-removed"]
+
+
+def test_what_was_observed_is_below_its_floor(tmp_path: Path) -> None:
+    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", transitions=[WHOLE], observed=[PART])
+    assert (done.returncode, done.stderr) == (1, "the score of transitions from what was observed is below the floor\n")
+
+
+def test_later_comparisons_run_after_one_below_its_floor(tmp_path: Path) -> None:
+    done = run(tmp_path, [EXTRA], "objects 100\nstatuses 0\n", transitions=[WHOLE])
+    assert (done.returncode, done.stderr) == (1, "the score of cases is below the floor\n")
+    assert "conformance, transitions: objects 100.00 %" in done.stdout
+
+
+def test_observed_state_beside_what_was_applied() -> None:
+    arguments = ["render", "x/after", "--from", "x/before", "-o", "json"]
+    assert list(with_observed(arguments)) == [
+        *("render", "x/after", "--from", "x/before", "--from", "x/observed-before.json", "-o", "json")
+    ]
 
 
 def test_failed_case(tmp_path: Path) -> None:
@@ -69,7 +125,7 @@ def test_failed_case(tmp_path: Path) -> None:
 def test_waiting_for_a_case_that_does_not_exist(tmp_path: Path) -> None:
     done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n", "d\nb\n")
     assert (done.returncode, done.stderr) == (0, "waiting.txt names cases that do not exist: d\n")
-    assert "2 cases, 1 waiting" in done.stdout
+    assert "2 cases\n" in done.stdout
 
 
 def test_without_the_shared_data(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""Every change of `fixtures/transitions/`, planned as a user would; what is printed, in all formats, are snapshots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from olmc.cli.main import main
+from olmc.resources import schema
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "transitions"
+NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+
+# What a terminal shows without scrolling, its prompt included.
+SCREEN = 50
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot is a file of its own, as the command line has printed it."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+class MarkdownFile(TextFile):
+    """The same for comments."""
+
+    file_extension = "md"
+
+
+def plan(name: str, *options: str) -> Result:
+    arguments = ["plan", f"{name}/after", "--from", f"{name}/before", *options]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+@pytest.fixture(autouse=True)
+def inside_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in messages are then the same in every checkout."""
+    monkeypatch.chdir(FIXTURES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text(name: str, snapshot: SnapshotAssertion) -> None:
+    result = plan(name)
+    assert f"{result.stdout}# exit code {result.exit_code}\n" == snapshot(extension_class=TextFile)
+    assert result.stdout.count("\n") <= SCREEN
+
+
+@pytest.mark.parametrize("name", ["manual-waiting", "stuck-upgrade", "subscription-renamed"])
+def test_markdown(name: str, snapshot: SnapshotAssertion) -> None:
+    assert plan(name, "-o", "markdown").stdout == snapshot(extension_class=MarkdownFile)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_json_obeys_its_schema(name: str) -> None:
+    data: dict[str, Any] = json.loads(plan(name, "-o", "json").stdout)
+    errors = [error.message for error in Draft202012Validator(schema("plan")).iter_errors(data)]
+    assert errors == []
+    Draft202012Validator(schema("diff")).validate(data["difference"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_happens_from_before_to_before(name: str) -> None:
+    """The plan of a workspace that its cluster has already is empty."""
+    arguments = ["plan", f"{name}/before", "--from", f"{name}/before"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{name}/before → {name}/before: nothing happens\n")
+
+
+@pytest.mark.parametrize("name", ["stuck-upgrade", "uninstalled", "catalog-drops-installed"])
+def test_html_has_the_plan_in_front(name: str) -> None:
+    page = plan(name, "-o", "html").stdout
+    data = json.loads(plan(name, "-o", "json").stdout)
+    assert page.startswith("<!DOCTYPE html>\n")
+    assert ('<section id="applied"' in page) == bool(data["applied"])
+    assert ('<section id="tasks"' in page) == bool(data["tasks"])
+    assert '<section id="operators"' in page
+    assert "Written by olmc plan." in page
+
+
+def test_grave_changes_decide_the_exit_code() -> None:
+    assert plan("stuck-upgrade", "--fail-on", "breaking").exit_code == 1
+    assert plan("config-changed", "--fail-on", "breaking").exit_code == 0
+    assert plan("config-changed", "--fail-on", "any").exit_code == 1
+
+
+def test_what_is_not_pruned_stays() -> None:
+    data = json.loads(plan("subscription-removed", "--no-prune", "-o", "json").stdout)
+    assert data["applied"] == []
+    assert [row["outcome"] for row in data["operators"]] == ["unchanged"]
+
+
+def test_every_change_is_explained() -> None:
+    """Each has a README with a title and the command, and the list of all has its title."""
+    index = (FIXTURES / "README.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        title, blank, *text = (FIXTURES / name / "README.md").read_text(encoding="utf-8").splitlines()
+        assert (title[:2], blank) == ("# ", ""), name
+        assert text[-1] == f"    olmc plan fixtures/transitions/{name}/after --from fixtures/transitions/{name}/before"
+        assert f"| [{name}]({name}) | {title.removeprefix('# ')} |" in index, name
