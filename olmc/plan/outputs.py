@@ -216,9 +216,8 @@ def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
 def _parts(plan: Plan) -> list[_CommentPart]:
     """What stands before the review; of each part the items that matter most are left out last."""
     applied_lines, olm_lines = front_sections(plan)
-    ranks = [_APPLIED_RANKS[change.action] for change in plan.applied]
-    # Like changes may share a line.
-    applied = list(zip([*ranks, *([2] * len(applied_lines))], applied_lines, strict=False))
+    ranks = (_APPLIED_RANKS[change.action] for change in plan.applied)
+    applied = list(zip(ranks, applied_lines, strict=True))
     olm = [(_olm_rank(line), line) for line in olm_lines]
     rows = _changed(plan)
     cells = [(_OUTCOME_RANKS.get(row.outcome, 1), " | ".join(_cell(cell) for cell in _row(row))) for row in rows]
@@ -236,7 +235,7 @@ def _parts(plan: Plan) -> list[_CommentPart]:
             for name, items, weight in lists
         ),
         _CommentPart(
-            "| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
+            f"**{HEADINGS[2]}**\n\n| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
             tuple((rank, f"| {line} |\n") for rank, line in cells), "\n", "| … | {} more | | | | |\n", 3,
         ),
         _CommentPart(f"**{HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
