@@ -26,9 +26,10 @@ from olmc.cli.options import (
 from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.walking import drift_in, print_hops, walk_hops
-from olmc.model.diagnostics import Severity
+from olmc.load.config import narrowing_of, read_config
+from olmc.model.diagnostics import Report, Severity
 from olmc.model.objects import KubernetesObject
-from olmc.model.options import Options
+from olmc.model.options import Narrowing, Options
 from olmc.output.places import seen_from
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
@@ -187,7 +188,18 @@ def _shown(obj: KubernetesObject) -> KubernetesObject:
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
-    return compile(one.root, options, given=given, beside=one.beside, release=one.release)
+    """The compilation of PATH without the files that FROM leaves out: who changes PATH must not choose what a plan gets
+    to see. Those that PATH leaves out itself stay left out where they can't be compiled."""
+    ignored = options.state.ignored if options.state is not None else None
+    narrowing = Narrowing(ignored) if ignored is not None else None
+    done = compile(
+        one.root, options, given=given, beside=one.beside, release=one.release, narrowing=narrowing
+    )  # fmt: skip
+    if narrowing is None or not done.failed:
+        return done
+    own = narrowing_of(one.root, read_config(one.root, Report())).ignored
+    wider = Narrowing((*narrowing.ignored, *own))
+    return compile(one.root, options, given=given, beside=one.beside, release=one.release, narrowing=wider)
 
 
 def _side(paths: tuple[Path, ...], done: Compilation) -> Any:

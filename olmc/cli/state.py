@@ -17,6 +17,7 @@ from olmc.diagnostics.rules import output as rules
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
 from olmc.load.cluster_state import read_dump
+from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import APIResource, Options
 from olmc.model.state import ClusterState
@@ -51,7 +52,8 @@ def state_from(
         raise click.BadParameter(text, param_hint="--from")
     applied = {**git.state.applied, **held.state.applied}
     expected = git.state.objects if git is not held else held.state.expected
-    return NamedState(ClusterState(held.state.objects, applied, git.state.tracked, expected), held.served)
+    state = ClusterState(held.state.objects, applied, git.state.tracked, expected, git.state.ignored)
+    return NamedState(state, held.served)
 
 
 def _state(name: str, beside: str, options: Options, given: frozenset[str], may_be_absent: bool) -> NamedState:
@@ -107,4 +109,5 @@ def _settled(path: Path, options: Options, given: frozenset[str], report: Report
         if not done.failed:
             raise click.BadParameter(f"{path} is a bundle by itself, and no cluster.", param_hint="--from")
         return None
-    return state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+    state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+    return state._replace(ignored=narrowing_of(path, read_config(path, Report())).ignored)

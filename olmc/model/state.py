@@ -16,10 +16,12 @@ class ClusterState(NamedTuple):
     `objects`: all of them, with their status. `applied`: the manifests that were applied, by what they are: what an
     apply compares with. `tracked`: those of the repository that the state is compared with, which are what a GitOps
     tool prunes; who else has applied what nobody can see. `expected`: what the repository comes to rest in, where it
-    was named besides what the cluster holds.
+    was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
+    None where nobody knows.
     """
 
     objects: Mapping[ObjectKey, Manifest]
     applied: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
     tracked: frozenset[ObjectKey] = frozenset()
     expected: Mapping[ObjectKey, Manifest] = MappingProxyType({})
+    ignored: tuple[str, ...] | None = None

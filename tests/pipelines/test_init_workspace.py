@@ -266,4 +266,3 @@ def test_until_then_the_command_is_named(workspace: Path) -> None:
     assert result.exit_code == 1
     assert "nothing here says what catalog redhat-operators in openshift-marketplace is" in result.output
     assert f"`olmc init workspace --openshift RELEASE {workspace / 'base'}`, which notes in olmc.yaml" in result.output
-
