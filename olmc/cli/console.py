@@ -58,14 +58,12 @@ _ERASE = "\r\x1b[K"
 
 
 def folder_from_here(root: Path | None) -> str:
-    """The folder of a workspace as one names it where one stands: "" for the current directory and for what is no
-    folder of the user's (None), and an absolute path only for what was given so and is elsewhere."""
+    """The folder of a workspace as the user names it: "" for the current directory and for what is no folder of the
+    user's (None); what was given as an absolute path stays one, so that it reads the same wherever one stands."""
     if root is None:
         return ""
-    there = os.path.relpath(root)
-    if root.is_absolute() and there.startswith(os.pardir):
-        return root.as_posix()
-    return "" if there == os.curdir else Path(there).as_posix()
+    there = root.as_posix() if root.is_absolute() else Path(os.path.relpath(root)).as_posix()
+    return "" if there == os.curdir else there
 
 
 def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: Severity = SHOWN_FROM) -> None:
