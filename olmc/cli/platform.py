@@ -115,7 +115,7 @@ def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform,
     """What the cluster is on, and what it moves to: what it serves besides stays, but for what the release brings."""
     from olmc.olm.openshift_maximum import release_of
     from olmc.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift
-    from olmc.olm.profiles.openshift import openshift, served_by
+    from olmc.olm.profiles.openshift import openshift, openshift_release, served_by
     from olmc.plan.platform import ClusterPlatform, platform_of
 
     if not move.to:
@@ -124,7 +124,7 @@ def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform,
     target = move.to.removeprefix(OPENSHIFT_PREFIX)
     releases = list(openshift()["kubernetes"])
     is_known = is_openshift(options.olm_version)
-    now = options.olm_version.removeprefix(OPENSHIFT_PREFIX) if is_known else releases[releases.index(target) - 1]
+    now = openshift_release(options) if is_known else releases[releases.index(target) - 1]
     shipped = set(served_by(now))
     own = tuple(resource for resource in options.api_resources if resource not in shipped)
     old = platform_of(options, release_of(now))._replace(api_resources=(*own, *served_by(now)))

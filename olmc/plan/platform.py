@@ -36,7 +36,8 @@ from olmc.olm.openshift_maximum import (
     maximum_of_annotations,
     release_of,
 )
-from olmc.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift
+from olmc.olm.profiles.data import is_openshift
+from olmc.olm.profiles.openshift import openshift_release
 from olmc.reconcile.requirements import kube_version_problem
 from olmc.yaml import locate
 
@@ -109,7 +110,7 @@ class LostManifest(NamedTuple):
 def platform_of(options: Options, release: Release | None = None) -> ClusterPlatform:
     """The platform that a compilation with these options is for; `release` where they name none of OpenShift."""
     if is_openshift(options.olm_version):
-        release = release_of(options.olm_version.removeprefix(OPENSHIFT_PREFIX))
+        release = release_of(openshift_release(options))
     return ClusterPlatform(release, options.kube_version, options.api_resources)
 
 

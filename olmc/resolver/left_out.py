@@ -134,11 +134,11 @@ def reachable(
 
 
 def _entries_by_package(catalogs: Iterable[VisibleCatalog]) -> Mapping[PackageKey, Sequence[Candidate]]:
-    """The bundles of each package, each once, whatever channels it is in."""
-    entries: dict[PackageKey, dict[str, Candidate]] = defaultdict(dict)
+    """The bundles of each package, each once, whatever channels it is in; two of one name may ask for other things."""
+    entries: dict[PackageKey, dict[tuple[str, int], Candidate]] = defaultdict(dict)
     for catalog in catalogs:
         for entry in catalog.entries:
-            entries[catalog.key, entry.package].setdefault(entry.name, entry)
+            entries[catalog.key, entry.package].setdefault((entry.name, id(entry.properties)), entry)
     return {key: tuple(members.values()) for key, members in entries.items()}
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 from commands import BROKEN, olmc
 from jsonschema import Draft202012Validator
 
+from olmc.cli.main import main
 from olmc.model.diagnostics import Report
 from olmc.resources import schema
 from olmc.yaml import read
@@ -254,7 +256,7 @@ def test_a_side_with_errors_is_not_compared(tmp_path: Path) -> None:
     """The place begins with the side's name; nothing goes to stdout."""
     for name, text in BROKEN.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    result = olmc("diff", AFTER, tmp_path)
+    result = CliRunner().invoke(main, ["diff", str(AFTER), str(tmp_path)])
     assert (result.exit_code, result.stdout) == (3, "")
     assert f"{tmp_path}/b.yaml:" in result.stderr
 

@@ -50,6 +50,11 @@ def served_by(release: str) -> tuple[APIResource, ...]:
     return tuple(resource for resource in resources if resource.versions)
 
 
+def openshift_release(options: Options) -> str:
+    """The release of OpenShift that is compiled for, as `4.18`; only where it is OpenShift."""
+    return options.olm_version.removeprefix(OPENSHIFT_PREFIX)
+
+
 def on_platform(options: Options, chosen: Set[str] = frozenset()) -> Options:
     """The options with what the OpenShift release sets that `olm_version` names; the same for any other OLM.
 

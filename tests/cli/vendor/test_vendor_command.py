@@ -35,9 +35,9 @@ def test_without_it_the_way_out_is_named(root: Path) -> None:
     result = olmc("render", root)
     assert result.exit_code == 1
     said = f"cluster.yaml:16:10: failure: the content of CatalogSource olm/harbour is not in the workspace: {CATALOG} "
-    assert f"{said}[OLMC620]\n  Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.\n" in (
-        result.stderr
-    )
+    way_out = "  Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.\n"
+    assert f"{said}[OLMC620]\n  cluster.yaml:" in result.stderr
+    assert f": Subscription harbour/ferry needs it\n{way_out}" in result.stderr
 
 
 def test_a_bundle_that_is_missing_is_named_with_its_place(tmp_path: Path) -> None:
