@@ -36,8 +36,8 @@ def test_without_it_the_way_out_is_named(root: Path) -> None:
     assert result.exit_code == 1
     said = f"cluster.yaml:16:10: failure: the content of CatalogSource olm/harbour is not in the workspace: {CATALOG} "
     way_out = "  Run `olmc vendor`, or put its file-based catalog into catalogs/harbour/.\n"
-    assert f"{said}[OLMC620]\n  cluster.yaml:" in result.stderr
-    assert f": Subscription harbour/ferry needs it\n{way_out}" in result.stderr
+    needs = "  operators.yaml:17:11: Subscription harbour/ferry needs it\n"
+    assert f"{said}[OLMC620]\n{needs}{way_out}" in result.stderr
 
 
 def test_a_bundle_that_is_missing_is_named_with_its_place(tmp_path: Path) -> None:
