@@ -11,7 +11,7 @@ from olmc.diff.change import WORKLOADS, DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.workload_kinds import image_name
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, metadata_of, pod_of, text
+from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, pod_of, text
 
 _VERSION = re.compile(r"[-.]?v?[0-9]+([.-][0-9]+)+([-.+][0-9A-Za-z]+)*\Z|-v[0-9]+\Z")
 
@@ -102,8 +102,3 @@ def _renamed(workload: KubernetesObject, names: Mapping[str, str]) -> Kubernetes
             containers = mappings(pod[field])
             pod[field] = [{**c, "name": names.get(text(c.get("name")), c.get("name"))} for c in containers]
     return {**workload, "spec": {**spec, "template": {**template, "spec": pod}}}
-
-
-def name_of_old(old: KubernetesObject) -> str:
-    """What a workload was called."""
-    return text(metadata_of(old).get("name"))

@@ -220,12 +220,6 @@ def _written(values: Sequence[Any]) -> tuple[str, ...]:
     return tuple(value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values)
 
 
-def _cel(schema: Schema) -> dict[str, str]:
-    """The messages of rules by their text, in which white space does not count."""
-    rules = mappings(schema.get(_VALIDATIONS))
-    return {" ".join(text(rule.get("rule")).split()): text(rule.get("message")) for rule in rules}
-
-
 def _rules(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     before, after = (
         {

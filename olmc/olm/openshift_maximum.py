@@ -80,11 +80,6 @@ def release_of(text: str) -> Release:
     return int(major), int(minor)
 
 
-def following_release(release: Release) -> Release:
-    """The next minor release."""
-    return release[0], release[1] + 1
-
-
 def _comparable(release: Release) -> Release:
     # 4.23 and 5.0 are one release under two names (R-OCP-5).
     return (5, 0) if release == (4, 23) else release

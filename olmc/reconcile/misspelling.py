@@ -328,11 +328,6 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     return rules.STRANGE_KIND.finding(where, api=manifest.object["apiVersion"], kind=kind, name=name, meant=meant)
 
 
-def _newest(group: str, kind: str) -> str:
-    """The newest apiVersion of a kind."""
-    return GVK(group, versions_of(GroupKind(group, kind))[-1], kind).api_version
-
-
 def unknown_kinds(names: Iterable[str], objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
     """Those of `names` that no kind goes by that there could be among objects, each with what to write in its place.
 
