@@ -19,7 +19,7 @@ from olmc.reconcile.requirements import successor
 _OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
 # A CSV can't own what has no namespace, so its finalizer deletes these by owner labels. Other cluster-wide objects of a
 # bundle nobody deletes (R-CAT-752, D30).
-_LABELLED = frozenset(
+FINALIZED_KINDS = frozenset(
     "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
 )
 
@@ -75,7 +75,7 @@ def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
 def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:
     """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
     labels = labels_of(rendered.object)
-    if key.kind in _LABELLED:
+    if key.kind in FINALIZED_KINDS:
         is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
         return None if is_own else rendered
     # With a CRD all its objects would go, so OLM never deletes one (R-CAT-726).

@@ -24,15 +24,12 @@ from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COPIED_FROM, owner_labels
 from olmc.olm.profiles.data import filled
+from olmc.reconcile.garbage_collection import FINALIZED_KINDS
 
 Objects = Mapping[ObjectKey, Manifest]
 
-# A CSV can't own what has no namespace, so its finalizer deletes these by owner labels (R-CAT-752).
-_FINALIZED = frozenset(
-    "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
-)
 # What may own an object in any namespace; of all other owners the namespace is that of the object.
-_CLUSTER_SCOPED = _FINALIZED | {CRD_KIND, "Namespace", "Operator"}
+_CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator"}
 
 
 class DeletionIndex(NamedTuple):
@@ -68,7 +65,7 @@ def deletion_index(objects: Objects) -> DeletionIndex:
             dependents[owner].append(key)
         inside[key.namespace].append(key)
         kinds[key.group, key.kind].append(key)
-        if key.kind in _FINALIZED:
+        if key.kind in FINALIZED_KINDS:
             for label in labels_of(manifest.object).items():
                 labelled[label].append(key)
         elif key.kind == CSV_KIND:
@@ -143,7 +140,7 @@ def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Itera
         yield from index.kinds.get((text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))), ())
     elif key.kind == CSV_KIND and COPIED_FROM not in labels_of(obj):
         yield key._replace(kind="OperatorCondition")
-        yield from _labelled(index, owner_labels(profile, key.name, key.namespace), _FINALIZED)
+        yield from _labelled(index, owner_labels(profile, key.name, key.namespace), FINALIZED_KINDS)
         for other in index.copies.get(key.name, ()):
             if labels_of(index.objects[other].object).get(COPIED_FROM) == key.namespace:
                 yield other
