@@ -34,6 +34,12 @@ def olmc(*arguments: str | Path, env: Mapping[str, str] | None = None, stdin: st
     return result
 
 
+def as_typed(*arguments: str) -> str:
+    """A command as somebody types it, and all that it prints."""
+    done = olmc(*arguments)
+    return f"$ olmc {' '.join(arguments)}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+
+
 _PLACE = re.compile(rb"(?m)(?<![^\s(])%s/(?=\S*?(?::\d+:\d+\b|: (?:error|failure|warning|info): ))")
 
 

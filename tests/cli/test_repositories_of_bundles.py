@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import names, olmc
+from commands import as_typed, names, olmc
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
@@ -84,10 +84,7 @@ def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 @pytest.mark.parametrize(("repository", "name"), CASES)
 def test_first_commands(repository: str, name: str, clone: Callable[[str], Path], snapshot: SnapshotAssertion) -> None:
     clone(repository)
-    command = COMMANDS[repository][name]
-    done = olmc(*command)
-    text = f"$ olmc {' '.join(command)}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
-    assert text == snapshot.use_extension(TextFile)
+    assert as_typed(*COMMANDS[repository][name]) == snapshot.use_extension(TextFile)
 
 
 def test_the_project_is_its_bundle(clone: Callable[[str], Path]) -> None:

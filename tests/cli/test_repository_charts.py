@@ -7,12 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from commands import as_typed, olmc
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
 
-from olmc.cli.main import main
 from olmc.load import helm
 
 COMMANDS = {
@@ -58,13 +57,6 @@ def cloned(name: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return root
 
 
-def olmc(*arguments: str) -> Result:
-    done = CliRunner().invoke(main, list(arguments))
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
-
-
 @needs_helm
 @pytest.mark.parametrize(("repository", "name"), [(one, name) for one, names in COMMANDS.items() for name in names])
 def test_first_commands(
@@ -72,10 +64,7 @@ def test_first_commands(
     snapshot: SnapshotAssertion,
 ) -> None:  # fmt: skip
     cloned(repository, project, tmp_path, monkeypatch)
-    command = COMMANDS[repository][name]
-    done = olmc(*command)
-    text = f"$ olmc {' '.join(command)}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
-    assert text == snapshot.use_extension(TextFile)
+    assert as_typed(*COMMANDS[repository][name]) == snapshot.use_extension(TextFile)
 
 
 @needs_helm

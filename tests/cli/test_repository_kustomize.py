@@ -6,12 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from commands import as_typed, olmc
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
-
-from olmc.cli.main import main
 
 COMMANDS = {
     "check": ("check",),
@@ -45,20 +43,11 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return root
 
 
-def olmc(*arguments: str, stream: str = "") -> Result:
-    done = CliRunner().invoke(main, list(arguments), input=stream)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
-
-
 @needs_tool
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_first_commands(name: str, snapshot: SnapshotAssertion) -> None:
-    done = olmc(*COMMANDS[name])
-    text = f"$ olmc {' '.join(COMMANDS[name])}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
-    assert text == snapshot.use_extension(TextFile)
+    assert as_typed(*COMMANDS[name]) == snapshot.use_extension(TextFile)
 
 
 @needs_tool
@@ -82,9 +71,9 @@ def test_a_change_of_the_base_changes_the_overlays(repository: Path) -> None:
 def test_a_stream_is_compared_with_a_folder(repository: Path) -> None:
     base = {path.name: path.read_text(encoding="utf-8") for path in (repository / "base").iterdir()}
     stream = "---\n".join(base[name] for name in ("namespace.yaml", "group.yaml", "beacon.yaml"))
-    done = olmc("diff", "overlays/test", "-", stream=stream)
+    done = olmc("diff", "overlays/test", "-", stdin=stream)
     assert "~ channel: fast → set-by-overlays" in done.stdout
-    assert done.stdout == olmc("diff", "git:HEAD:overlays/test", "-", stream=stream).stdout.replace("git:HEAD:", "", 1)
+    assert done.stdout == olmc("diff", "git:HEAD:overlays/test", "-", stdin=stream).stdout.replace("git:HEAD:", "", 1)
     assert olmc("diff", "-", "-").exit_code == 2
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from commands import olmc
+from commands import as_typed, olmc
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
@@ -98,10 +98,7 @@ def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 @pytest.mark.parametrize(("repository", "name"), [(one, name) for one, names in COMMANDS.items() for name in names])
 def test_first_commands(repository: str, name: str, clone: Callable[[str], Path], snapshot: SnapshotAssertion) -> None:
     clone(repository)
-    text = ""
-    for command in COMMANDS[repository][name]:
-        done = olmc(*command)
-        text += f"$ olmc {' '.join(command)}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+    text = "".join(as_typed(*command) for command in COMMANDS[repository][name])
     assert text == snapshot.use_extension(TextFile)
 
 

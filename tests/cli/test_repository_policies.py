@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from commands import as_typed, olmc
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
-from test_repository_kustomize import TextFile, needs_tool, olmc
+from test_repository_kustomize import TextFile, needs_tool
 
 COMMANDS = {
     "check": ("check",),
@@ -37,9 +38,7 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_first_commands(name: str, snapshot: SnapshotAssertion) -> None:
-    done = olmc(*COMMANDS[name])
-    text = f"$ olmc {' '.join(COMMANDS[name])}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n"
-    assert text == snapshot.use_extension(TextFile)
+    assert as_typed(*COMMANDS[name]) == snapshot.use_extension(TextFile)
 
 
 @needs_tool
