@@ -188,7 +188,7 @@ def challenges_in(headers: list[str]) -> dict[str, dict[str, str]]:
     challenges = {}
     for text in headers:
         scheme, _, parameters = text.partition(" ")
-        pairs = [pair for pair in parse_http_list(parameters) if "=" in pair]
+        pairs = [pair for pair in parse_http_list(parameters) if pair.partition("=")[2]]
         challenges[scheme.lower()] = parse_keqv_list(pairs)
     return challenges
 

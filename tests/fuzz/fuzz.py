@@ -35,7 +35,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="how long, all targets together")
     parser.add_argument("--target", action="append", help="only this one (may be repeated)")
     parser.add_argument("--found", type=Path, default=HERE / "found", help="where inputs that olmc can't take are kept")
-    parser.add_argument("--work", type=Path, default=HERE.parents[1] / "build" / "fuzz", help="where the others are kept")
+    parser.add_argument(
+        "--work", type=Path, default=HERE.parents[1] / "build" / "fuzz", help="where the others are kept"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers; 0 for another one each time")
     parser.add_argument("--round", metavar="NAME", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help=argparse.SUPPRESS)
@@ -108,8 +110,10 @@ def with_atheris(args: argparse.Namespace) -> int:
 
     flags = [f"-max_total_time={int(args.seconds)}", f"-timeout={HUNG_SECONDS}", f"-rss_limit_mb={GIBIBYTE}"]
     flags += [f"-artifact_prefix={args.found / args.round}/", "-max_len=250000", f"-seed={args.seed}", "-len_control=0"]
-    flags += ["-print_final_stats=1", "-verbosity=1"]
-    atheris.Setup([sys.argv[0], *flags, str(corpus)], lambda data: within_limits(target.run, data), custom_mutator=mutate)
+    flags += ["-print_final_stats=1", "-verbosity=0"]
+    atheris.Setup(
+        [sys.argv[0], *flags, str(corpus)], lambda data: within_limits(target.run, data), custom_mutator=mutate
+    )
     atheris.Fuzz()
     return 0
 

@@ -16,7 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from click.testing import CliRunner
-from image_kit import image, index, member, packed, tar
+from image_kit import BUNDLE_LABELS, image, index, member, packed, tar
 from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_document, pack, unpack
 
 import olmc
@@ -31,7 +31,15 @@ from olmc.model.options import Options
 from olmc.output.messages import as_text
 from olmc.resolver.predicates import ConstraintError, matches, predicate_of, wording
 from olmc.resolver.snapshot import item_of_candidate
-from olmc.semver import RangeError, VersionError, parse_range, parse_release, parse_strict, parse_tolerant, range_problem
+from olmc.semver import (
+    RangeError,
+    VersionError,
+    parse_range,
+    parse_release,
+    parse_strict,
+    parse_tolerant,
+    range_problem,
+)
 from olmc.vendor.containers_config import read_auth_files, read_rewrites
 from olmc.vendor.layers import LayerLimits, Tree, add_layer, content_folders
 from olmc.vendor.registry import challenges_in
@@ -57,9 +65,11 @@ COMMANDS = tuple(
     olmc plan w --from v -o json --approve all | olmc plan v --from w -o markdown | olmc plan w --from v -o html
     olmc plan w --to ocp-4.19 | olmc status w -o wide | olmc status w -o json --from v | olmc status w -o prometheus
     olmc why Deployment w | olmc why beacon w -o json | olmc rbac w | olmc rbac w -o json | olmc resolve w --dry-run
-    olmc resolve w -o json | olmc graph beacon w | olmc graph beacon w -o svg | olmc graph beacon w -o json --skip-ranges
+    olmc resolve w -o json | olmc graph beacon w | olmc graph beacon w -o svg
+    olmc graph beacon w -o json --skip-ranges
     olmc graph beacon w --from 1.0.0 --to 1.1.0 | olmc get installed -A -C w | olmc get packagemanifests -A -C w -o yaml
-    olmc get csv -A -C w -o wide | olmc import w | olmc import - | olmc fn | olmc migrate w --to descoped --dry-run
+    olmc get csv -A -C w -o wide | olmc explain w | olmc import w | olmc import -
+    olmc fn | olmc migrate w --to descoped --dry-run
     olmc migrate w --to v2alpha1 | olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
     olmc argocd generate | olmc init workspace --openshift 4.18
     """.replace("\n", " | ").split(" | ")
@@ -174,9 +184,10 @@ def run_registry(data: bytes) -> None:
             found = decode_manifest(data, media_type)
             if isinstance(found, Index):
                 choose(found, "linux/amd64")
-    for kind in ("catalog", "bundle"):
-        with suppress(VendorError):
-            content_folders(data, kind, "example.com/a:v1")  # type: ignore[arg-type]
+    with suppress(VendorError):
+        content_folders(data, "catalog", "example.com/a:v1")
+    with suppress(VendorError):
+        content_folders(data, "bundle", "example.com/a:v1")
     challenges_in([data.decode("latin-1")])
 
 
@@ -297,8 +308,12 @@ def config_seeds() -> Iterator[bytes]:
 
 
 def registry_seeds() -> Iterator[bytes]:
-    one = image([packed(tar(("manifests/a.yaml", "a: 1")))], {"operators.operatorframework.io.bundle.manifests.v1": "m"})
-    yield from (one.data, index({"linux/amd64": one, "linux/arm64/v8": one}).data, *(data for _, data in one.parts.values()))
+    one = image([packed(tar(("manifests/a.yaml", "a: 1")))], BUNDLE_LABELS)
+    yield from (
+        one.data,
+        index({"linux/amd64": one, "linux/arm64/v8": one}).data,
+        *(data for _, data in one.parts.values()),
+    )
     yield b'Bearer realm="https://example.com/token",service="example.com",scope="repository:a:pull",error="x"'
 
 
@@ -315,9 +330,10 @@ def text_seeds(name: str) -> Iterator[bytes]:
     texts = {
         "reader": "a: &x {b: [1, 0x1f, 1e3, ~, 'q', \"d\\n\"], <<: *x}\n---\n- |2\n   t\n- ? k\n  : !!binary YQ==\n",
         "ranges": ">=1.0.0 <2.0.0 || !1.5.x || 1.2.3-rc.1+b.2 - 3",
-        "constraints": """[{"type": "olm.constraint", "value": {"failureMessage": "f", "all": {"constraints": [
-          {"cel": {"rule": "properties.exists(p, p.type == 'olm.package' && semver_compare(p.value.version, '1.0.0') > 0)"}},
-          {"gvk": {"group": "g", "version": "v1", "kind": "K"}}, {"package": {"packageName": "p", "versionRange": ">1"}}]}}},
+        "constraints": """[{"type": "olm.constraint", "value": {"failureMessage": "f", "all": {"constraints": [{"cel":
+          {"rule": "properties.exists(p, p.type == 'olm.package' && semver_compare(p.value.version, '1.0.0') > 0)"}},
+          {"gvk": {"group": "g", "version": "v1", "kind": "K"}},
+          {"package": {"packageName": "p", "versionRange": ">1"}}]}}},
           {"type": "olm.package", "value": {"packageName": "p", "version": "1.1.0"}},
           {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "K"}},
           {"type": "olm.label.required", "value": {"label": "l"}}]""",

@@ -22,7 +22,7 @@ Mutate = Callable[[bytes, random.Random], bytes]
 _FILE = re.compile(rb"^-- ([^\n]+) --\n", re.MULTILINE)
 _LARGEST = 60_000
 SCALARS: Sequence[Any] = (
-    None, True, False, 0, -1, 2**31, 2**63, 2**64, 10**30, 1e308, 5e-324, 0.1, "", " ", "~", "a", "null", "true", "0x1f",
+    None, True, False, 0, -1, 2**31, 2**63, 2**64, 10**30, 1e308, 5e-324, 0.1, "", "~", "a", "null", "true", "0x1f",
     "1e9", "1.2.3", "1.2.3-rc.1+b", ">=1.0.0 <2.0.0", "*", "a" * 64, "a" * 254, "A", "-a", "a.b/c", "..", "../../etc",
     "/etc/passwd", "\n", "x\n::error::y", "\x1b[2J", "\u202e", "\x00", "\ud800", "\ufeff", "é", "\U0001f600", "$(X)",
     "${X}", "{{ . }}", "{{", "<script>", "%s", "\\", "'", '"', "2001-01-01", "12:34:56", "v1", "v1alpha1", "apps/v1",
@@ -33,9 +33,19 @@ SCALARS: Sequence[Any] = (
 _BYTES: Sequence[bytes] = (
     b"\n---\n", b"...\n", b"&a ", b"*a", b"<<: *a\n", b"!!binary ", b"!!int ", b"? ", b": ", b"- ", b"|2\n", b">-\n",
     b"%YAML 1.2\n---\n", b"{", b"}", b"[", b"]", b"\t", b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xc2\x85",
-    b"\r", b"\\u0000", b"\\ud83d", b'"', b"'", b"#", b"|", b"||", b" - ", b">", b"<", b"=", b"!", b"x", b".", b"*", b"-",
+    b"\r", b"\\u0000", b"\\ud83d", b'"', b"'", b"#", b"|", b"||", b" - ", b">", b"<", b"=", b"!", b"x", b".", b"*",
     b"1e999", b"99999999999999999999", b"(", b")", b"&&", b"matches('(a*)*b')", b".map(x, x)", b"\x1f\x8b", b"../",
 )  # fmt: skip
+_NAMES = (
+    "x.yaml",
+    "x.json",
+    ".olmcignore",
+    ".gitignore",
+    ".indexignore",
+    "Chart.yaml",
+    "olmc.lock",
+    "kustomization.yaml",
+)
 
 
 class Archive(NamedTuple):
@@ -73,9 +83,9 @@ def mutated_archive(data: bytes, rng: random.Random, commands: Sequence[str] = (
             files[name] = rng.choice(list(files.values()))
         elif act < 0.09:
             folder = name.rpartition("/")[0]
-            files[f"{folder}/{rng.choice(('x.yaml', '.olmcignore', '.indexignore', 'x.json', 'Chart.yaml', 'olmc.lock'))}"] = (
-                files.pop(name)
-            )
+            files[
+                f"{folder}/{rng.choice(('x.yaml', '.olmcignore', '.indexignore', 'x.json', 'Chart.yaml', 'olmc.lock'))}"
+            ] = files.pop(name)
         else:
             others = [document for path in rng.sample(sorted(files), 1) for document in _documents(files[path])]
             files[name] = mutated_document(files[name], rng, others)
@@ -85,12 +95,12 @@ def mutated_archive(data: bytes, rng: random.Random, commands: Sequence[str] = (
 def _documents(data: bytes) -> list[Any]:
     try:
         return list(yaml.load_all(data, yaml.CSafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError, KeyError):
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError, OverflowError, TypeError):
         return []
 
 
 def mutated_document(data: bytes, rng: random.Random, others: Sequence[Any] = ()) -> bytes:
-    """A stream of YAML or JSON with a few of its nodes changed; one time in five, or where it can't be read, its bytes."""
+    """A stream of YAML or JSON with a few of its nodes changed, or its bytes: at times, and where it can't be read."""
     documents = _documents(data) if rng.random() < 0.8 else []
     if not documents or len(data) > _LARGEST:
         return mutated_bytes(data, rng)
