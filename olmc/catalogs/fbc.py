@@ -93,7 +93,7 @@ def _components(parts: list[str]) -> str:
 
 _BOUND = r"\\.|[^\\\]-]"
 _SET = rf"(?:(?:{_BOUND})(?:-(?:{_BOUND}))?)+"
-_TOKENS = re.compile(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[])", re.DOTALL)
+_TOKENS = re.compile(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])", re.DOTALL)
 _RANGE = re.compile(rf"(?P<first>{_BOUND})(?:-(?P<last>{_BOUND}))?", re.DOTALL)
 _WELL_FORMED = re.compile(rf"(?:{_TOKENS.pattern})*", re.DOTALL)
 

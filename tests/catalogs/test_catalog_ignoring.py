@@ -73,7 +73,7 @@ def test_files_are_walked_folder_by_folder() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["*a" * 60 + "*b", "**/a/" * 30 + "b", "/" + "*/**/" * 30 + "b", "*[a-c]" * 60 + "b"]
+    "pattern", ["*a" * 60 + "*b", "**/a/" * 30 + "b", "/" + "*/**/" * 30 + "b", "*[a-c]" * 60 + "b", "?" * 99 + "["]
 )
 def test_stars_are_cheap(pattern: str) -> None:
     """Of a pattern with many stars not all ways to divide a name among them are tried."""
