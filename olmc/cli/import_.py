@@ -11,6 +11,7 @@ from olmc.cli.console import tell, writing
 from olmc.cli.options import GivenPath
 from olmc.cli.process import BAD_INPUT, DONE
 from olmc.model.diagnostics import Location, Report
+from olmc.output.directory import put
 
 if TYPE_CHECKING:
     from olmc.load.cluster_state import Dump
@@ -74,7 +75,7 @@ def import_(
         click.echo(text, nl=False)
     else:
         with writing(output):
-            output.write_text(text, encoding="utf-8", newline="\n")
+            put(output, text)
         click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
     ctx.exit(DONE)
 

@@ -198,9 +198,13 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
         if os.path.lexists(folder / name) and not _is_marked(folder / name):
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*difference.added, *difference.changed):
+    fresh = (*difference.added, *difference.changed)
+    for name in (name for name in fresh if name != KUSTOMIZATION):
         put(folder / name, files[name])
-    # Last, so that whoever stops in between has too much, never too little.
+    # After the others, so that whoever stops in between has too much, never too little.
     for name in difference.stale:
-        (folder / name).unlink()
+        (folder / name).unlink(missing_ok=True)
+    # Last of all, since it is what the next run knows by which files are stale.
+    if KUSTOMIZATION in fresh:
+        put(folder / KUSTOMIZATION, files[KUSTOMIZATION])
     return difference
