@@ -34,6 +34,7 @@ from olmc.vendor.transport import (
     exchange,
     failure,
     is_loopback,
+    joined,
     raise_if_passing,
     read_body,
     with_retries,
@@ -202,7 +203,7 @@ def _token(
 ) -> str:
     """A token for pulling, from the service that the registry names."""
     # The registry may name any host here, and is about to be believed with a password: never without TLS.
-    realm = challenge.get("realm") or ""
+    realm = joined("", challenge.get("realm") or "")
     insecure = _is_insecure(network, location)
     if urlsplit(realm).scheme not in (("https", "http") if insecure else ("https",)):
         raise FinalError(f"it names no safe token service: {realm or 'none'}")
@@ -215,8 +216,8 @@ def _token(
         response = exchange(network, "POST", realm, kind, insecure=insecure, body=form)
     else:
         headers = {"Authorization": _basic(credential)} if credential is not None else {}
-        joined = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
-        response = exchange(network, "GET", joined, headers, insecure=insecure)
+        address = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
+        response = exchange(network, "GET", address, headers, insecure=insecure)
     raise_if_passing(response)
     if response.status != 200:
         reason = _refusal_reason(network, response)
