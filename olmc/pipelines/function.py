@@ -202,9 +202,9 @@ def run(text: str, root: Path = Path()) -> FunctionResult:
     """What `olmc fn` makes of the text of a ResourceList.
 
     With `spec.path` in its functionConfig the workspace there, which must lie in the folder `root`, is rendered and its
-    objects join the items; without it the items are the workspace, and the rendered objects take their place. The text is a valid list whatever happens:
-    after an error it has the items as they came, and the results say why. So it has where an operator would fail and
-    the output is for apply, unless the settings say to keep going.
+    objects join the items; without it the items are the workspace, and the rendered objects take their place. The text
+    is a valid list whatever happens: after an error it has the items as they came, and the results say why. So it has
+    where an operator would fail and the output is for apply, unless the settings say to keep going.
     """
     report = Report()
     given = read_list(text, report)

@@ -151,7 +151,7 @@ class Protocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        # Once the headers are there, the limits of the application count; uvicorn stops its own clock at the first byte.
+        # Once the headers are there, the application has limits; uvicorn stops its own clock at the first byte.
         if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
         elif self.waiting is None:
