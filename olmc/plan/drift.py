@@ -9,6 +9,7 @@ from olmc.diff.deltas import Delta, deltas
 from olmc.diff.operators import is_copy
 from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, labels_of, name_of, owner_references
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.secrets import masked, may_hold_secrets
 from olmc.olm.naming import COPIED_FROM
 from olmc.plan.server_fields import is_default, predicted
 
@@ -57,7 +58,8 @@ def _drift(
         if held is None:
             yield DriftedObject("missing", key, _who_makes(key, expected, manifests))
             continue
-        differing = tuple(d for d in deltas(expected, held) if not is_default(key.kind, d))
+        sides = masked(expected, held) if may_hold_secrets(expected) else (expected, held)
+        differing = tuple(d for d in deltas(*sides) if not is_default(key.kind, d))
         if differing:
             yield DriftedObject("different", key, _who_writes(key, expected, held, manifests, differing), differing)
     for key, held in there.items():
