@@ -19,7 +19,8 @@ from olmc.output.text import aligned
 from olmc.output.unicode import clean, json_text
 from olmc.plan.applied import Action, AppliedChange
 from olmc.plan.drift_outputs import drift_data, drift_lines
-from olmc.plan.plan import OperatorOutcome, Plan, PlannedInstall
+from olmc.plan.outcomes import OperatorOutcome, PlannedInstall
+from olmc.plan.plan import Plan
 
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/plan.schema.json`."""
@@ -49,7 +50,7 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     )  # fmt: skip
     for number, (name, nothing, section) in enumerate(zip(HEADINGS, _NOTHING, sections, strict=True), 1):
         # Where nothing happens at all, one line says it, and what is stuck for good.
-        is_told = not plan.is_empty or (number == 3 and bool(_changed(plan)))
+        is_told = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
         body = list(section) if is_told or verbose else []
         if body or not plan.is_empty:
             most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
@@ -123,6 +124,7 @@ def _olm_lines(plan: Plan) -> Iterator[str]:
             first, *more = problem.message.split("\n")
             yield f"  {_place(problem)}{clean(first)}"
             yield from (f"    {clean(line)}" for line in more)
+    yield from (f"  later: {clean(text)}" for text in plan.late)
 
 
 def _place(problem: Diagnostic) -> str:
@@ -320,6 +322,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             {"code": p.code, "text": p.message, "place": str(p.location) if p.location is not None else ""}
             for p in plan.problems
         ],
+        "later": list(plan.late),
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
         **({"drift": drift_data(plan.drift)} if plan.drift else {}),
