@@ -2,9 +2,9 @@
 R-V1-CRD-5).
 
 It is stricter and blinder than `olmc.diff`, which judges what breaks for those who have objects, and shares no
-judgement with it. Here every difference in a field that was there is an error unless a check knows that it is harmless: another
-default, a field that may be null from now on, another title or type of list. Fields that are new are not looked at, not
-even what they require, and a version that is no longer served is no error while it stays in the list.
+judgement with it. Here every difference in a field that was there is an error unless a check knows that it is harmless:
+another default, a field that may be null from now on, another title or type of list. Fields that are new are not looked
+at, not even what they require, and a version that is no longer served is no error while it stays in the list.
 """
 
 from __future__ import annotations
