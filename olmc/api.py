@@ -14,7 +14,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
-from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
+from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.reconcile.diagnose import diagnose
 from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
 from olmc.render.components import refused_objects
@@ -163,6 +163,9 @@ def compile(
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
             bundle_folder = _bundle_in(rest, Report()) or bundle_folder
+        if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
+            chosen = "certificates" in given or "certs" in config
+            return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
@@ -260,6 +263,16 @@ def _compilation(
         objects, tuple(report), phases, settled, workspace, lock,
         inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
     )  # fmt: skip
+
+
+def _extension(path: Path, folder: Folder, options: Options, report: Report, chosen: bool) -> Compilation:
+    """A bundle by itself as a ClusterExtension has it; `chosen`: somebody has asked for a provider of certificates."""
+    from olmc.olmv1.single_extension import single_extension  # most runs know nothing of OLM v1
+
+    certificates = options.certificates if chosen else None
+    made = single_extension(path, folder, options, certificates, report)
+    objects = () if report.failed else made.objects
+    return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:

@@ -1,13 +1,12 @@
-"""The feature gates of operator-controller, by the names of the profiles in `feature_gates.json` (R-V1-FG-1 … 4)."""
+"""The feature gates of operator-controller, by the profile of an OLM version (R-V1-FG-1 … 4)."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from olmc.model.options import Certificates
+from olmc.olm.profiles.data import profile_of
 
 
 class FeatureGates(NamedTuple):
@@ -24,14 +23,17 @@ class FeatureGates(NamedTuple):
     synthetic_permissions: bool = False
 
 
-def gates_of(profile: str) -> FeatureGates:
-    """The gates of a profile, such as `v1` or `ocp-4.20` (R-V1-FG-1, R-V1-FG-4). Raises KeyError for an unknown one."""
-    return FeatureGates(**dict.fromkeys(map(_field, _profiles()[profile]), True))
+def gates_of(version: str) -> FeatureGates:
+    """The gates in the profile of an OLM version, such as `v1` or `ocp-4.20` (R-V1-FG-1, R-V1-FG-4).
+
+    Raises UnknownVersionError.
+    """
+    return open_gates(profile_of(version).feature_gates)
 
 
-def known_profiles() -> tuple[str, ...]:
-    """The names of the profiles, in the order of the file."""
-    return tuple(_profiles())
+def open_gates(names: Iterable[str]) -> FeatureGates:
+    """The gates with these open, by the names that operator-controller has for them. Raises KeyError for an unknown."""
+    return FeatureGates(**{_FIELDS[name]: True for name in names})
 
 
 def certificate_provider(gates: FeatureGates) -> Certificates:
@@ -41,14 +43,8 @@ def certificate_provider(gates: FeatureGates) -> Certificates:
     return "service-ca" if gates.webhook_provider_openshift_service_ca else "none"
 
 
-@cache
-def _profiles() -> dict[str, list[str]]:
-    content: dict[str, Any] = json.loads((Path(__file__).parent / "feature_gates.json").read_text(encoding="utf-8"))
-    profiles: dict[str, list[str]] = content["profiles"]
-    return profiles
+def _gate(field: str) -> str:
+    return "".join(part.upper() if part == "ca" else part.capitalize() for part in field.split("_"))
 
 
-def _field(gate: str) -> str:
-    """`DeploymentConfig` → `deployment_config`."""
-    spaced = "".join(f"_{char.lower()}" if char.isupper() else char for char in gate.replace("CA", "Ca"))
-    return spaced.removeprefix("_")
+_FIELDS = {_gate(field): field for field in FeatureGates._fields}

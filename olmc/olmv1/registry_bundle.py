@@ -31,19 +31,21 @@ SINGLE_NAMESPACE, MULTI_NAMESPACE = "SingleNamespace", "MultiNamespace"
 class BundleError(ValueError):
     """What operator-controller reports about a bundle or its configuration, with the place that it is about.
 
-    `terminal`: it does not try again, for `InvalidConfiguration` (R-V1-CFG-3).
+    `terminal`: it does not try again, for `InvalidConfiguration` (R-V1-CFG-3). `hint` is what to do about it, "" where
+    nothing special is known.
     """
 
-    def __init__(self, message: str, place: Location | None = None, *, terminal: bool = False) -> None:
+    def __init__(self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.place = place
         self.terminal = terminal
+        self.hint = hint
 
 
 class RegistryBundle(NamedTuple):
     """The content of a bundle: the name of its package, the CSV and the CRDs as their types keep them, and all other
-    objects as they stand there; `csv_source` and `sources` (of the others) are where they stand."""
+    objects as they stand there; `csv_source` and `sources`, of the CRDs and the others, are where they stand."""
 
     package: str
     csv: KubernetesObject
@@ -89,7 +91,7 @@ def read_registry_bundle(files: Mapping[str, str]) -> RegistryBundle:
     """
     package = _package(files)
     csv: Manifest | None = None
-    crds: list[KubernetesObject] = []
+    crds: list[Manifest] = []
     others: list[Manifest] = []
     for path in sorted((path for path in files if path.startswith(MANIFESTS)), key=str.encode):
         name, slash, _ = path.removeprefix(MANIFESTS).partition("/")
@@ -101,14 +103,14 @@ def read_registry_bundle(files: Mapping[str, str]) -> RegistryBundle:
             if kind == CSV_KIND:
                 csv = manifest._replace(object=_typed(CSV_KIND, manifest, path))
             elif kind == CRD_KIND:
-                crds.append(_typed(CRD_KIND, manifest, path))
+                crds.append(manifest._replace(object=_typed(CRD_KIND, manifest, path)))
             else:
                 others.append(manifest)
     if csv is None:
         raise BundleError('no ClusterServiceVersion found in "manifests"', Location("manifests"))
-    objects = tuple({"apiVersion": "", **manifest.object} for manifest in others)
-    sources = tuple(manifest.source for manifest in others)
-    return RegistryBundle(package, _with_properties(csv, files), tuple(crds), objects, csv.source, sources)
+    sources = tuple(manifest.source for manifest in (*crds, *others))
+    typed, untyped = (tuple(manifest.object for manifest in some) for some in (crds, others))
+    return RegistryBundle(package, _with_properties(csv, files), typed, untyped, csv.source, sources)
 
 
 def _package(files: Mapping[str, str]) -> str:

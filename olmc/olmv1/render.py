@@ -83,17 +83,23 @@ def _sort_key(obj: KubernetesObject) -> tuple[Any, ...]:
 def _check_support(bundle: RegistryBundle, request: InstallRequest) -> None:
     """Raise BundleError for a bundle that operator-controller does not install at all (R-V1-LOAD-6)."""
     modes = bundle.install_modes
-    problem = ""
+    problem = hint = ""
     if mapping(spec_of(bundle.csv).get("apiservicedefinitions")).get("owned"):
         problem = "apiServiceDefintions are not supported"  # spelt like this
+        hint = "Keep the operator on OLM v0: OLM v1 can't serve an API by an API server of the operator's own."
     elif bundle.webhooks and request.provider == "none":
         problem = "webhookDefinitions are not supported"
+        hint = "Somebody has to issue the certificates: choose cert-manager or service-ca, by --certs or the profile."
     elif not request.gates.single_own_namespace_install_support and ALL_NAMESPACES not in modes:
         problem = "bundle does not support AllNamespaces install mode"
+        hint = (
+            "Open the gate SingleOwnNamespaceInstallSupport, as --olm-version v1-experimental does, and give --watch."
+        )
     elif not set(modes) & set(_SUPPORTED_MODES):
         problem = f"bundle must support at least one of {go_list(_SUPPORTED_MODES)} install modes"
+        hint = "Keep the operator on OLM v0: a ClusterExtension watches all namespaces or one."
     if problem:
-        raise BundleError(f"unsupported bundle: {problem}")
+        raise BundleError(f"unsupported bundle: {problem}", hint=hint)
 
 
 def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str, Any]:
