@@ -17,7 +17,6 @@ from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.schema_values import value_errors
 from olmc.model.objects import as_text, mapping, name_of, spec_of, text, texts
 
-GROUP_VERSION = "olm.operatorframework.io/v1"
 METADATA_NAME = "olm.operatorframework.io/metadata.name"
 SELF_CERTIFIED = "SelfCertified"
 
@@ -31,7 +30,7 @@ class InstalledBundle(NamedTuple):
     image: str = ""
 
 
-class CatalogSource(NamedTuple):
+class CatalogFilter(NamedTuple):
     """What a ClusterExtension asks catalogs for: `version` is None where any will do, `selector` the catalogs'."""
 
     package: str
@@ -47,7 +46,7 @@ class ClusterExtension(NamedTuple):
     name: str
     namespace: str
     service_account: str
-    source: CatalogSource
+    source: CatalogFilter
     checks_crds: bool = True
     config: Mapping[str, Any] | None = None
     progress_deadline: int | None = None
@@ -92,7 +91,7 @@ def cluster_extension(obj: Mapping[str, Any], *, experimental: bool = True) -> C
     """The ClusterExtension that an object without errors is, as the experimental or the standard CRD keeps it."""
     spec = spec_of(obj)
     catalog = mapping(mapping(spec.get("source")).get("catalog"))
-    source = CatalogSource(
+    source = CatalogFilter(
         text(catalog.get("packageName")),
         as_text(catalog["version"]) if catalog.get("version") is not None else None,
         tuple(texts(catalog.get("channels"))),

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from olmc.model.catalog import Deprecation
-from olmc.olmv1.api_types import CatalogSource, InstalledBundle
-from olmc.olmv1.resolution import Resolution
+from olmc.olmv1.api_types import CatalogFilter, InstalledBundle
+from olmc.olmv1.resolution import ExtensionResolution
 from olmc.strconv import quoted
 
 _LONGEST = 32768
@@ -69,6 +69,15 @@ def succeeded(installed: InstalledBundle) -> list[Condition]:
     return [condition("Progressing", "True", "Succeeded", DESIRED), installed_condition(installed)]
 
 
+def rolled_out(installed: InstalledBundle) -> list[Condition]:
+    """After a ClusterObjectSet has come to rest, whose conditions are copied (R-V1-COS-8)."""
+    return [
+        condition("Progressing", "True", "Succeeded", f"Revision {installed.version} has rolled out."),
+        condition("Available", "True", "ProbesSucceeded", "Objects are available and pass all probes."),
+        installed_condition(installed),
+    ]
+
+
 def rolling_out(version: str, installed: InstalledBundle | None) -> list[Condition]:
     """While a ClusterObjectSet is on its way."""
     text = f"Revision {version} is rolling out."
@@ -76,7 +85,7 @@ def rolling_out(version: str, installed: InstalledBundle | None) -> list[Conditi
 
 
 def conditions_after(
-    source: CatalogSource, installed: InstalledBundle | None, resolution: Resolution
+    source: CatalogFilter, installed: InstalledBundle | None, resolution: ExtensionResolution
 ) -> tuple[InstalledBundle | None, list[Condition]]:
     """What is installed after a resolution, and the conditions if what it chose could be applied with the Helm runtime.
 
@@ -91,13 +100,13 @@ def conditions_after(
     return installed, [*conditions, *deprecation_conditions(source, installed, None)]
 
 
-def keeps_installed(source: CatalogSource, installed: InstalledBundle | None, *, any_catalog: bool) -> bool:
+def keeps_installed(source: CatalogFilter, installed: InstalledBundle | None, *, any_catalog: bool) -> bool:
     """Whether what is installed is what is wanted, since no catalog can say otherwise."""
     return installed is not None and not any_catalog and source.version in (None, "", installed.version)
 
 
 def deprecation_conditions(
-    source: CatalogSource, installed: InstalledBundle | None, deprecations: Sequence[Deprecation] | None
+    source: CatalogFilter, installed: InstalledBundle | None, deprecations: Sequence[Deprecation] | None
 ) -> list[Condition]:
     """What the catalog says is deprecated of what is `installed`; None if no catalog could be asked (R-V1-CND-2)."""
     if deprecations is None:

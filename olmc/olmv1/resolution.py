@@ -16,7 +16,7 @@ from olmc.kube.api_validation.field import aggregated
 from olmc.kube.names import is_label_value, is_qualified_name
 from olmc.kube.selectors import matches, requirements
 from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package
-from olmc.olmv1.api_types import SELF_CERTIFIED, CatalogSource, ClusterCatalog, InstalledBundle
+from olmc.olmv1.api_types import SELF_CERTIFIED, CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.olmv1.bundle_versions import BundleVersion, bundle_version, installed_bundle, installed_version
 from olmc.olmv1.version_ranges import VersionRange, VersionRangeError, parse_version_range
 from olmc.semver import Version, VersionError, parse_strict, range_or_none
@@ -50,7 +50,7 @@ class CatalogOutcome(NamedTuple):
     dropped: str = ""
 
 
-class Resolution(NamedTuple):
+class ExtensionResolution(NamedTuple):
     """What a resolution gives: a bundle, or `error`, and how every catalog contributed.
 
     `deprecations` are those that the controller goes by (R-V1-RES-12), `own_deprecations` those of the catalog that the
@@ -83,20 +83,24 @@ class _ResolutionError(ValueError):
 
 
 def resolve(
-    source: CatalogSource, installed: InstalledBundle | None, catalogs: Sequence[ServedCatalog], *, releases: bool
-) -> Resolution:
+    source: CatalogFilter, installed: InstalledBundle | None, catalogs: Sequence[ServedCatalog], *, releases: bool
+) -> ExtensionResolution:
     """Resolve what a ClusterExtension asks for; `releases` is the gate BundleReleaseSupport."""
     outcomes: list[CatalogOutcome] = []
     selected: Sequence[ServedCatalog] | None = None
     try:
         selected = _selected(source.selector, catalogs)
+        outcomes += (
+            CatalogOutcome(served.catalog.name, served.catalog.priority, dropped="the selector does not name it")
+            for served in catalogs if served not in selected
+        )  # fmt: skip
         versions = _version_range(source.version)
         candidates = _walk(source, versions, installed, selected, outcomes, releases=releases)
         winner = _winner(candidates, source, installed)
         version = _checked_version(winner.bundle, releases=releases)
     except _ResolutionError as error:
-        return Resolution(str(error), outcomes=tuple(outcomes), any_catalog=selected is None or bool(selected))
-    return Resolution(
+        return ExtensionResolution(str(error), outcomes=tuple(outcomes), any_catalog=selected is None or bool(selected))
+    return ExtensionResolution(
         "", winner.bundle, version, installed_bundle(winner.bundle, version, releases=releases), winner.catalog.name,
         candidates[-1].deprecations, winner.deprecations, tuple(outcomes),
     )  # fmt: skip
@@ -141,7 +145,7 @@ def _version_range(text: str | None) -> VersionRange | None:
 
 
 def _walk(
-    source: CatalogSource, versions: VersionRange | None, installed: InstalledBundle | None,
+    source: CatalogFilter, versions: VersionRange | None, installed: InstalledBundle | None,
     selected: Sequence[ServedCatalog], outcomes: list[CatalogOutcome], *, releases: bool,
 ) -> list[_Candidate]:  # fmt: skip
     """The candidates of the catalogs, those dropped that lose to a later one for being deprecated (R-V1-RES-11)."""
@@ -182,7 +186,7 @@ def _walk(
 
 
 def _best(
-    package: Package, source: CatalogSource, versions: VersionRange | None, installed: InstalledBundle | None,
+    package: Package, source: CatalogFilter, versions: VersionRange | None, installed: InstalledBundle | None,
     *, releases: bool,
 ) -> tuple[CatalogBundle | None, tuple[tuple[str, int], ...]]:  # fmt: skip
     """The catalog's best bundle after the filters (R-V1-RES-8, R-V1-RES-10), and how many each filter left."""
@@ -259,7 +263,7 @@ def _skippable(text: str) -> Version:
         raise _ResolutionError(f"{where}: error parsing installed bundle version: {error}") from None
 
 
-def _winner(candidates: list[_Candidate], source: CatalogSource, installed: InstalledBundle | None) -> _Candidate:
+def _winner(candidates: list[_Candidate], source: CatalogFilter, installed: InstalledBundle | None) -> _Candidate:
     """The candidate of the catalog with the highest priority, if there is one such (R-V1-RES-11, R-V1-RES-14)."""
     ranked = sorted(candidates, key=lambda candidate: -candidate.catalog.priority)
     if len(ranked) == 1 or (len(ranked) > 1 and ranked[0].catalog.priority != ranked[1].catalog.priority):

@@ -38,7 +38,7 @@ class VersionRangeError(ValueError):
     """A text that is no range; its message is the one of Masterminds/semver."""
 
 
-class Condition(NamedTuple):
+class VersionCondition(NamedTuple):
     """One comparison: an operator and a version, and which of its parts were left open, which makes it dirty."""
 
     operator: str
@@ -125,7 +125,7 @@ class VersionRange(NamedTuple):
     """A range: parts, of which one must hold, each of them conditions that must all hold; `text` as written."""
 
     text: str
-    parts: tuple[tuple[Condition, ...], ...]
+    parts: tuple[tuple[VersionCondition, ...], ...]
 
     def contains(self, version: Version) -> bool:
         """Whether a version is in the range, build metadata left aside (R-V1-SV-3)."""
@@ -156,22 +156,22 @@ def parse_version_range(text: str) -> VersionRange:
     return VersionRange(text, tuple(map(_conditions, parts)))
 
 
-def _conditions(part: str) -> tuple[Condition, ...]:
+def _conditions(part: str) -> tuple[VersionCondition, ...]:
     if not _CONDITIONS.fullmatch(part):
         raise VersionRangeError(f"improper constraint: {quoted(part)}")
     return tuple(map(_condition, _EACH.finditer(part)))
 
 
-def _condition(match: re.Match[str]) -> Condition:
+def _condition(match: re.Match[str]) -> VersionCondition:
     minor, patch, pre = (match["minor"] or "")[1:], (match["patch"] or "")[1:], (match["pre"] or "")[1:]
     operator = match["operator"]
     if match["major"] in _WILD:
-        return Condition(operator, _version("0", "0", "0", pre), dirty=True)
+        return VersionCondition(operator, _version("0", "0", "0", pre), dirty=True)
     if not minor or minor in _WILD:
-        return Condition(operator, _version(match["major"], "0", "0", pre), dirty=True, minor_dirty=True)
+        return VersionCondition(operator, _version(match["major"], "0", "0", pre), dirty=True, minor_dirty=True)
     if not patch or patch in _WILD:
-        return Condition(operator, _version(match["major"], minor, "0", pre), dirty=True, patch_dirty=True)
-    return Condition(operator, _version(match["major"], minor, patch, pre))
+        return VersionCondition(operator, _version(match["major"], minor, "0", pre), dirty=True, patch_dirty=True)
+    return VersionCondition(operator, _version(match["major"], minor, patch, pre))
 
 
 def _version(major: str, minor: str, patch: str, pre: str) -> Version:

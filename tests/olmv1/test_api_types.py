@@ -12,8 +12,8 @@ from v1_vectors import cases
 from olmc.kube.api_validation import objects, webhooks
 from olmc.kube.api_validation.cel_values import rule_errors
 from olmc.kube.api_validation.field import Path as FieldPath
+from olmc.model.workspace import EXTENSIONS_V1
 from olmc.olmv1.api_types import (
-    GROUP_VERSION,
     METADATA_NAME,
     InstalledBundle,
     api_errors,
@@ -28,11 +28,11 @@ def _extension(**spec: Any) -> dict[str, Any]:
     catalog = {"packageName": "kettle", **spec.pop("catalog", {})}
     whole = {"namespace": "brewing", "serviceAccount": {"name": "installer"}, **spec}
     whole.setdefault("source", {"sourceType": "Catalog", "catalog": catalog})
-    return {"apiVersion": GROUP_VERSION, "kind": "ClusterExtension", "metadata": {"name": "kettle"}, "spec": whole}
+    return {"apiVersion": EXTENSIONS_V1, "kind": "ClusterExtension", "metadata": {"name": "kettle"}, "spec": whole}
 
 
 def _catalog(**spec: Any) -> dict[str, Any]:
-    return {"apiVersion": GROUP_VERSION, "kind": "ClusterCatalog", "metadata": {"name": "tools"}, "spec": spec}
+    return {"apiVersion": EXTENSIONS_V1, "kind": "ClusterCatalog", "metadata": {"name": "tools"}, "spec": spec}
 
 
 def _image(ref: str, **image: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def test_objects_are_refused_as_an_api_server_refused_them(shared: Path) -> None
 
 
 def _errors(obj: Mapping[str, Any]) -> list[Any]:
-    if obj["apiVersion"] == GROUP_VERSION:
+    if obj["apiVersion"] == EXTENSIONS_V1:
         return api_errors(obj)
     if "webhooks" not in obj:
         return objects.creation_errors(obj)
@@ -147,7 +147,7 @@ def test_what_is_immutable_stays(change: dict[str, Any], expected: list[str]) ->
 
 def _object_set(**spec: Any) -> dict[str, Any]:
     whole = {"lifecycleState": "Active", "revision": 1, "collisionProtection": "Prevent", **spec}
-    return {"apiVersion": GROUP_VERSION, "kind": "ClusterObjectSet", "metadata": {"name": "kettle-1"}, "spec": whole}
+    return {"apiVersion": EXTENSIONS_V1, "kind": "ClusterObjectSet", "metadata": {"name": "kettle-1"}, "spec": whole}
 
 
 def test_rules_of_object_sets_hold() -> None:

@@ -8,10 +8,10 @@ from olmc.kube.rbac import EVERYTHING
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import RestMapper
 from olmc.model.objects import PolicyRule
-from olmc.olmv1.api_types import CatalogSource, ClusterExtension
+from olmc.olmv1.api_types import CatalogFilter, ClusterExtension
 from olmc.olmv1.permissions import installer, missing_rules, preflight_error, required_rules
 
-EXTENSION = ClusterExtension("kettle", "brewing", "installer", CatalogSource("kettle"))
+EXTENSION = ClusterExtension("kettle", "brewing", "installer", CatalogFilter("kettle"))
 RBAC = "rbac.authorization.k8s.io"
 
 

@@ -11,10 +11,10 @@ from v1_vectors import cases
 
 from olmc.catalogs.blobs import Blobs, add_document
 from olmc.model.diagnostics import Source
-from olmc.olmv1.api_types import METADATA_NAME, CatalogSource, ClusterCatalog, InstalledBundle
+from olmc.olmv1.api_types import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.olmv1.catalog_content import served_packages
 from olmc.olmv1.conditions import condition, conditions_after, rolling_out, service_account_missing
-from olmc.olmv1.resolution import Resolution, ServedCatalog, resolve
+from olmc.olmv1.resolution import ExtensionResolution, ServedCatalog, resolve
 
 IMAGE = "example.com/installed@sha256:0"
 
@@ -28,10 +28,10 @@ def _served(name: str, fbc: Sequence[Any], priority: int = 0, **values: Any) -> 
     return ServedCatalog(catalog, served_packages(blobs), values.get("problem", ""))
 
 
-def _source(given: Mapping[str, Any]) -> CatalogSource:
+def _source(given: Mapping[str, Any]) -> CatalogFilter:
     policy = given.get("upgradeConstraintPolicy", "CatalogProvided")
     channels = tuple(given.get("channels") or ())
-    return CatalogSource(given["packageName"], given.get("version"), channels, given.get("selector") or {}, policy)
+    return CatalogFilter(given["packageName"], given.get("version"), channels, given.get("selector") or {}, policy)
 
 
 def test_resolutions_are_as_the_controller_has_them(shared: Path) -> None:
@@ -65,7 +65,7 @@ def _of_case(catalog: Mapping[str, Any]) -> ServedCatalog:
     )
 
 
-def _facts(resolution: Resolution) -> dict[str, Any]:
+def _facts(resolution: ExtensionResolution) -> dict[str, Any]:
     if resolution.bundle is None or resolution.version is None:
         return {}
     return {
@@ -103,12 +103,14 @@ def _bundle(version: str, *properties: Any, name: str = "") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _resolve(catalogs: list[ServedCatalog], installed: str = "", releases: bool = False, **given: Any) -> Resolution:
+def _resolve(
+    catalogs: list[ServedCatalog], installed: str = "", releases: bool = False, **given: Any
+) -> ExtensionResolution:
     there = InstalledBundle(f"kettle.v{installed}", installed, image=IMAGE) if installed else None
     return resolve(_source({"packageName": "kettle", **given}), there, catalogs, releases=releases)
 
 
-def _chosen(resolution: Resolution) -> str:
+def _chosen(resolution: ExtensionResolution) -> str:
     return resolution.bundle.name if resolution.bundle is not None else resolution.error
 
 

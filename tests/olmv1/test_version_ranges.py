@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from v1_vectors import cases
 
-from olmc.olmv1.api_types import GROUP_VERSION, api_errors
+from olmc.model.workspace import EXTENSIONS_V1
+from olmc.olmv1.api_types import api_errors
 from olmc.olmv1.version_ranges import VersionRangeError, parse_version_range
 from olmc.semver import Version, parse_strict, range_or_none
 
@@ -23,7 +24,7 @@ def _is_accepted(text: str) -> bool:
         "namespace": "brewing", "serviceAccount": {"name": "installer"},
         "source": {"sourceType": "Catalog", "catalog": catalog},
     }  # fmt: skip
-    obj = {"apiVersion": GROUP_VERSION, "kind": "ClusterExtension", "metadata": {"name": "kettle"}, "spec": spec}
+    obj = {"apiVersion": EXTENSIONS_V1, "kind": "ClusterExtension", "metadata": {"name": "kettle"}, "spec": spec}
     return not api_errors(obj)
 
 
