@@ -33,7 +33,7 @@ from olmc.olmv1.object_set import (
     EXTENSION_KIND,
     MAX_PHASE,
     SET_KIND,
-    Resolved,
+    RevisionBundle,
     labelled,
     owner_reference,
     phases_of,
@@ -213,7 +213,7 @@ def _written(obj: KubernetesObject, bundle: RegistryBundle, options: Options, ga
     extension = bundle.package
     if gates.boxcutter_runtime:
         version = str(spec_of(bundle.csv).get("version") or "")
-        revised = revision_object(obj, extension, Resolved(bundle.name, bundle.package, version, ""))
+        revised = revision_object(obj, extension, RevisionBundle(bundle.name, bundle.package, version, ""))
         return _owned(revised, SET_KIND, f"{extension}-1")
     kept = annotations_of(obj).get(_KEEP[0]) == _KEEP[1]
     return labelled(obj, extension) if kept else _owned(labelled(obj, extension), EXTENSION_KIND, extension)
