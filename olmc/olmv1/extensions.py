@@ -51,7 +51,7 @@ from olmc.olmv1.conditions import (
 )
 from olmc.olmv1.crd_upgrade import upgrade_errors
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
-from olmc.olmv1.object_set import EXTENSION_KIND, PREFIX, Owner, Resolved, object_set
+from olmc.olmv1.object_set import EXTENSION_KIND, PREFIX, Owner, RevisionBundle, object_set
 from olmc.olmv1.permissions import ScopedRule, installer, missing_rules, preflight_error, required_rules
 from olmc.olmv1.registry_bundle import (
     ANNOTATIONS,
@@ -400,7 +400,7 @@ def _objects(
 ) -> tuple[Rendered, ...]:  # fmt: skip
     """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
     extension, gates, options = result.extension, setting.gates, setting.options
-    resolved = Resolved(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
+    resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
     objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
     if not gates.boxcutter_runtime or options.purpose == "apply":
         return objects

@@ -33,7 +33,7 @@ from olmc.olmv1.object_set import (
     EXTENSION_KIND,
     MAX_PHASE,
     SET_KIND,
-    Resolved,
+    RevisionBundle,
     labelled,
     owner_reference,
     phases_of,
@@ -102,14 +102,14 @@ def single_extension(
         _report_refusal(bundle, error, report)
         missing = (f"{namespace}/{bundle.name}",) if options.purpose == "apply" else ()
         return SingleExtension(tuple(_with_provenance(there, bundle)), missing, inputs)
-    resolved = Resolved(bundle.name, bundle.package, str(spec_of(bundle.csv).get("version") or ""), "")
+    resolved = RevisionBundle(bundle.name, bundle.package, str(spec_of(bundle.csv).get("version") or ""), "")
     installed = extension_objects(bundle, rendered, bundle.package, resolved, gates, options, report)
     objects = (*_with_provenance(there, bundle), *installed)
     return SingleExtension(_selected(objects, options, report), (), inputs)
 
 
 def extension_objects(
-    bundle: RegistryBundle, rendered: Iterable[KubernetesObject], extension: str, resolved: Resolved,
+    bundle: RegistryBundle, rendered: Iterable[KubernetesObject], extension: str, resolved: RevisionBundle,
     gates: FeatureGates, options: Options, report: Report,
 ) -> tuple[Rendered, ...]:  # fmt: skip
     """The rendered objects of a bundle as the ClusterExtension of that name has them in the cluster, or for apply; what
@@ -215,7 +215,7 @@ def _variables(container: Mapping[str, Any]) -> set[str]:
 
 
 def _written(
-    obj: KubernetesObject, extension: str, resolved: Resolved, options: Options, gates: FeatureGates
+    obj: KubernetesObject, extension: str, resolved: RevisionBundle, options: Options, gates: FeatureGates
 ) -> KubernetesObject:
     """An object as it is in the cluster, or for apply as it runs without a controller."""
     metadata = {key: value for key, value in metadata_of(obj).items() if value is not None}
