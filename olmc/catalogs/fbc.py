@@ -14,7 +14,8 @@ from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.model_checks import check_model
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Cause, Location, Report, Severity
-from olmc.yaml import Document, read
+from olmc.yaml import Document
+from olmc.yaml.pieces import Known, read_pieces
 
 FILE_NAME = ".indexignore"
 
@@ -137,13 +138,13 @@ class CatalogFile(NamedTuple):
     cause: Cause | None = None
 
 
-def read_file(path: str, text: str, report: Report) -> CatalogFile:
-    """The documents of a file.
+def read_file(path: str, text: str, report: Report, known: Known | None = None) -> CatalogFile:
+    """The documents of a file; `known` is what files before it said, if there are any.
 
     What the reader finds odd is reported; that the file can't be read is only noted, since not all formats mind.
     """
     findings = Report()
-    documents = read(path, text, findings)
+    documents = read_pieces(path, text, findings, known if known is not None else {})
     for diagnostic in findings:
         if diagnostic.severity is not Severity.ERROR:
             report.add(diagnostic)

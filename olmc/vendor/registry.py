@@ -150,8 +150,11 @@ def _host(registry: str) -> str:
 
 def _is_insecure(network: Network, location: MirrorLocation) -> bool:
     """Whether a registry may be asked without TLS: the user says so, or it is on this machine."""
-    registry = location.reference.registry
-    return location.insecure or registry in network.insecure or is_loopback(registry)
+    return location.insecure or _is_insecure_host(network, location.reference.registry)
+
+
+def _is_insecure_host(network: Network, host: str) -> bool:
+    return host in network.insecure or is_loopback(host)
 
 
 def _scheme(network: Network, location: MirrorLocation) -> str:
@@ -204,7 +207,9 @@ def _token(
     """A token for pulling, from the service that the registry names."""
     # The registry may name any host here, and is about to be believed with a password: never without TLS.
     realm = joined("", challenge.get("realm") or "")
-    insecure = _is_insecure(network, location)
+    host = urlsplit(realm).netloc
+    is_own = host == _host(location.reference.registry)
+    insecure = _is_insecure(network, location) if is_own else _is_insecure_host(network, host)
     if urlsplit(realm).scheme not in (("https", "http") if insecure else ("https",)):
         raise FinalError(f"it names no safe token service: {realm or 'none'}")
     scope = challenge.get("scope") or f"repository:{location.reference.repository}:pull"
