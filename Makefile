@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint conformance bench pins clean
+.PHONY: help venv demo test fuzz lint conformance bench pins sbom clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -56,7 +56,12 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
 
-pins: $(INSTALLED_DEV)  ## fetch olmc's dependencies and write their hashes to templates/requirements.txt
+sbom: $(INSTALLED)  ## write dist/olmc.cdx.json, a bill of materials; of an image on top of BASE=NAME@sha256:…
+	@mkdir -p dist
+	@$(BIN)/python -m olmc.pipelines.bill_of_materials templates/requirements.txt $(BASE) > dist/olmc.cdx.json
+	@echo dist/olmc.cdx.json
+
+pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constraints.txt and templates/requirements.txt
 	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
 		> "$$wheels/needs.txt"; \
@@ -66,7 +71,21 @@ pins: $(INSTALLED_DEV)  ## fetch olmc's dependencies and write their hashes to t
 			--platform "manylinux2014_$$machine" --platform any --dest "$$wheels" --requirement "$$wheels/needs.txt"; \
 	done; \
 	$(BIN)/python -m olmc.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
-	mv "$$wheels/requirements.txt" templates/requirements.txt
+	mv "$$wheels/requirements.txt" templates/requirements.txt; \
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools > "$$wheels/x86_64.txt"; \
+	grep -v shellcheck "$$wheels/x86_64.txt" > "$$wheels/aarch64.txt"; \
+	for version in 3.11.9 3.12.9 3.13.9; do \
+		minor=$${version#3.}; minor=$${minor%.*}; \
+		for machine in x86_64 aarch64; do \
+			$(BIN)/python -m pip download --quiet --no-deps --only-binary :all: --python-version $$version \
+				--implementation cp --abi cp3$$minor --abi abi3 --abi none \
+				--platform "manylinux_2_28_$$machine" --platform "manylinux_2_24_$$machine" \
+				--platform "manylinux_2_17_$$machine" --platform "manylinux2014_$$machine" --platform any \
+				--dest "$$wheels/all" --requirement "$$wheels/$$machine.txt"; \
+		done; \
+	done; \
+	$(BIN)/python -m olmc.pipelines.requirements --development "$$wheels/all" > "$$wheels/constraints.txt"; \
+	mv "$$wheels/constraints.txt" constraints.txt
 
 clean:  ## remove .venv and everything that can be made again
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
@@ -81,6 +100,11 @@ $(INSTALLED): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(INSTALLED_DEV): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# Where there are no wheels of what constraints.txt pins (another Python, another system), what pyproject.toml allows.
+$(INSTALLED_DEV): pyproject.toml constraints.txt | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes \
+			--requirement constraints.txt \
+		&& $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . \
+		|| { echo "constraints.txt does not fit here; installing what pyproject.toml allows" >&2; \
+			$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; }
 	@touch $(INSTALLED) $@
