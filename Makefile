@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint conformance bench pins clean
+.PHONY: help venv demo test fuzz lint conformance bench docs pins clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -55,6 +55,10 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/growth.py --olmc $(OLMC)
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
+
+docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict --clean
+	@echo "built: build/site/index.html (with its search: python3 -m http.server -d build/site)"
 
 pins: $(INSTALLED_DEV)  ## fetch olmc's dependencies and write their hashes to templates/requirements.txt
 	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \
