@@ -20,7 +20,7 @@ from mkdocs.structure.pages import Page
 from olmc.cli.main import main
 
 PROJECT = Path(__file__).resolve().parent.parent
-_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+_LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
 _WIDTH = 84  # what fits beside the two columns of a page
 
 
