@@ -8,16 +8,17 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
 from olmc.model.workspace import GENERATED as MARK
 from olmc.yaml import dump_one, read
+from olmc.yaml.parts import object_parts
 
 PARTIAL = ".olmc-"
 """What the names of files that are not whole yet begin with: hidden, and so no part of a workspace."""
@@ -29,15 +30,19 @@ def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> No
     With `synced` it is on the disk when this returns, whatever happens to the machine. Raises OSError; what was there
     is there still.
     """
+    _put_parts(path, [text.encode()], mode, synced=synced)
+    if synced:
+        sync_folder(path.parent)
+
+
+def _put_parts(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = False) -> None:
     # Renaming is the one step that others can't see half of.
-    partial = _beside(path, text, mode, synced=synced)
+    partial = _beside(path, parts, mode, synced=synced)
     try:
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    if synced:
-        sync_folder(path.parent)
 
 
 def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
@@ -49,12 +54,12 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
     try:
         for path, text in texts.items():
             if path in new:
-                partials.append((_beside(path, text, 0o644), path))
+                partials.append((_beside(path, [text.encode()], 0o644), path))
                 continue
             target = path.resolve(strict=True)
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
-            partials.append((_beside(target, text, stat.S_IMODE(target.stat().st_mode)), target))
+            partials.append((_beside(target, [text.encode()], stat.S_IMODE(target.stat().st_mode)), target))
         # All are on the disk before the first takes its place: a full disk changes nothing.
         for partial, target in partials:
             partial.replace(target)
@@ -64,13 +69,13 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
         raise
 
 
-def _beside(path: Path, text: str, mode: int, *, synced: bool = False) -> Path:
-    """A file of that text and mode in the folder of `path`."""
+def _beside(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = False) -> Path:
+    """A file of that content and mode in the folder of `path`."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
     partial = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines(parts)
             if synced:
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -117,16 +122,22 @@ def conflicting(objects: Sequence[Rendered]) -> list[ObjectKey]:
     return [o.identity for o in objects if first.setdefault(o.identity, o).object != o.object]
 
 
-def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
-    """The text of each file by its name, `kustomization.yaml` included, which says when they are one phase alone."""
-    named: dict[str, str] = {}
-    for rendered in {rendered.identity: rendered for rendered in objects}.values():
-        name = file_name(rendered.identity)
+Files: TypeAlias = dict[str, list[bytes]]
+"""The content of each file by its name, in parts: what many files have in common is held once."""
+
+
+def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> Files:
+    """The content of each file, `kustomization.yaml` included, which says when they are one phase alone."""
+    named: Files = {}
+    once = {rendered.identity: rendered.object for rendered in objects}
+    head = f"{MARK}\n".encode()
+    for identity, parts in zip(once, object_parts([*once.values()]), strict=True):
+        name = file_name(identity)
         if name in named:
-            name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
-        named[name] = f"{MARK}\n{dump_one(rendered.object)}"
+            name = name.removesuffix(".yaml") + f"-{_digest(str(identity) + identity.group)}.yaml"
+        named[name] = [head, *parts]
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
-    named[KUSTOMIZATION] = f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}"
+    named[KUSTOMIZATION] = [f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}".encode()]
     return named
 
 
@@ -145,14 +156,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def changes(folder: Path, files: Mapping[str, str]) -> Changes:
+def changes(folder: Path, files: Files) -> Changes:
     """What writing `files` to `folder` would change; files that olmc did not write are left alone."""
-    present = _written_before(folder)
-    return Changes(
-        added=tuple(sorted(name for name in files if not (folder / name).is_file())),
-        changed=tuple(sorted(n for n, text in files.items() if (folder / n).is_file() and _text(folder / n) != text)),
-        stale=tuple(sorted(present - files.keys())),
-    )
+    stale = _written_before(folder) - files.keys()
+    there = {name for name in files if (folder / name).is_file()}
+    changed = (name for name in there if (folder / name).read_bytes() != b"".join(files[name]))
+    return Changes(tuple(sorted(files.keys() - there)), tuple(sorted(changed)), tuple(sorted(stale)))
 
 
 def phase_in(folder: Path) -> Phase | None:
@@ -188,7 +197,7 @@ def _is_marked(path: Path) -> bool:
         return stream.read(len(MARK)) == MARK.encode()
 
 
-def write(folder: Path, files: Mapping[str, str]) -> Changes:
+def write(folder: Path, files: Files) -> Changes:
     """Bring `folder` to hold `files`: each is written beside its place and renamed into it; stale ones are removed.
 
     Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
@@ -199,7 +208,7 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*difference.added, *difference.changed):
-        put(folder / name, files[name])
+        _put_parts(folder / name, files[name], 0o644)
     # Last, so that whoever stops in between has too much, never too little.
     for name in difference.stale:
         (folder / name).unlink()
