@@ -7,15 +7,16 @@ import hashlib
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple, TypeAlias
 
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
+from olmc.model.secrets import has_values
 from olmc.model.workspace import GENERATED as MARK
 from olmc.yaml import dump_one, read
 from olmc.yaml.parts import object_parts
@@ -24,18 +25,22 @@ PARTIAL = ".olmc-"
 """What the names of files that are not whole yet begin with: hidden, and so no part of a workspace."""
 
 
-def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> None:
-    """Write a file, UTF-8 and with line ends as they are; a link is replaced, not followed.
+PLAIN, PRIVATE = 0o666, 0o600
+"""What others may do with a file, before the umask takes its part."""
+
+
+def put(path: Path, text: str, *, mode: int = PLAIN, synced: bool = False) -> None:
+    """Write a file, UTF-8 and with line ends as they are; a link is replaced, not followed. Of `mode` the umask takes
+    away what it is for.
 
     With `synced` it is on the disk when this returns, whatever happens to the machine. Raises OSError; what was there
     is there still.
     """
-    _put_parts(path, [text.encode()], mode, synced=synced)
-    if synced:
-        sync_folder(path.parent)
+    put_parts(path, [text.encode()], mode=mode, synced=synced)
 
 
-def _put_parts(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = False) -> None:
+def put_parts(path: Path, parts: Iterable[bytes], *, mode: int = PLAIN, synced: bool = False) -> None:
+    """As `put`, for a file in parts."""
     # Renaming is the one step that others can't see half of.
     partial = _beside(path, parts, mode, synced=synced)
     try:
@@ -43,6 +48,8 @@ def _put_parts(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = 
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+    if synced:
+        sync_folder(path.parent)
 
 
 def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
@@ -54,12 +61,14 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
     try:
         for path, text in texts.items():
             if path in new:
-                partials.append((_beside(path, [text.encode()], 0o644), path))
+                partials.append((_beside(path, [text.encode()], PLAIN), path))
                 continue
             target = path.resolve(strict=True)
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
-            partials.append((_beside(target, [text.encode()], stat.S_IMODE(target.stat().st_mode)), target))
+            partial = _beside(target, [text.encode()], PRIVATE)
+            partials.append((partial, target))
+            partial.chmod(stat.S_IMODE(target.stat().st_mode))
         # All are on the disk before the first takes its place: a full disk changes nothing.
         for partial, target in partials:
             partial.replace(target)
@@ -70,16 +79,16 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
 
 
 def _beside(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = False) -> Path:
-    """A file of that content and mode in the folder of `path`."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
-    partial = Path(name)
+    """A file of that content and mode, without what the umask takes, in the folder of `path`."""
+    # Not by tempfile, which gives each file to its owner alone and says nothing of the umask.
+    partial = path.with_name(f"{PARTIAL}{token_hex(8)}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines(parts)
             if synced:
                 stream.flush()
                 os.fsync(stream.fileno())
-        partial.chmod(mode)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
@@ -128,16 +137,29 @@ Files: TypeAlias = dict[str, list[bytes]]
 
 def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> Files:
     """The content of each file, `kustomization.yaml` included, which says when they are one phase alone."""
-    named: Files = {}
-    once = {rendered.identity: rendered.object for rendered in objects}
+    named = _named(objects)
     head = f"{MARK}\n".encode()
-    for identity, parts in zip(once, object_parts([*once.values()]), strict=True):
-        name = file_name(identity)
-        if name in named:
-            name = name.removesuffix(".yaml") + f"-{_digest(str(identity) + identity.group)}.yaml"
-        named[name] = [head, *parts]
+    texts = object_parts([rendered.object for rendered in named.values()])
+    files = {name: [head, *parts] for name, parts in zip(named, texts, strict=True)}
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
-    named[KUSTOMIZATION] = [f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}".encode()]
+    files[KUSTOMIZATION] = [f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}".encode()]
+    return files
+
+
+def private_in(objects: Sequence[Rendered]) -> frozenset[str]:
+    """The names of the files that are for their owner alone: those with the values of a Secret."""
+    if not any(has_values(rendered.object) for rendered in objects):
+        return frozenset()  # names take their time, and few outputs have such values
+    return frozenset(name for name, rendered in _named(objects).items() if has_values(rendered.object))
+
+
+def _named(objects: Sequence[Rendered]) -> dict[str, Rendered]:
+    named: dict[str, Rendered] = {}
+    for rendered in {rendered.identity: rendered for rendered in objects}.values():
+        name = file_name(rendered.identity)
+        if name in named:
+            name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
+        named[name] = rendered
     return named
 
 
@@ -197,8 +219,9 @@ def _is_marked(path: Path) -> bool:
         return stream.read(len(MARK)) == MARK.encode()
 
 
-def write(folder: Path, files: Files) -> Changes:
+def write(folder: Path, files: Files, private: Collection[str] = ()) -> Changes:
     """Bring `folder` to hold `files`: each is written beside its place and renamed into it; stale ones are removed.
+    Those in `private` are for their owner alone, also where they were there before.
 
     Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
     """
@@ -208,7 +231,9 @@ def write(folder: Path, files: Files) -> Changes:
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*difference.added, *difference.changed):
-        _put_parts(folder / name, files[name], 0o644)
+        put_parts(folder / name, files[name], mode=PRIVATE if name in private else PLAIN)
+    for name in private:
+        (folder / name).chmod(stat.S_IMODE((folder / name).stat().st_mode) & PRIVATE)
     # Last, so that whoever stops in between has too much, never too little.
     for name in difference.stale:
         (folder / name).unlink()

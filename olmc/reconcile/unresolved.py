@@ -49,7 +49,9 @@ def _for_want_of_a_catalog(question: ResolveRequest, given: Resolution, cluster:
     unusable = [cluster.catalogs.get(catalog.key) for catalog in question.catalogs if catalog.problem]
     if unusable:
         return all(source is not None and is_not_vendored(source) for source in unusable)
-    unknown = {wish.catalog for wish in question.wishes if wish.catalog.name and wish.catalog not in cluster.catalogs}
+    gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
+    wanted = {wish.catalog for wish in question.wishes if wish.catalog.name}
+    unknown = wanted - cluster.catalogs.keys() - gone
     texts = tuple(f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown)
     return bool(texts) and any(text.startswith(texts) for text in given.conflict)
 
