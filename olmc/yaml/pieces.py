@@ -76,15 +76,17 @@ def read_pieces(path: str, text: str, report: Report, known: Known) -> list[Docu
 
 def _values(path: str, text: str, known: Known) -> list[Any]:
     if (
-        not text.startswith("---\n")
-        or not text.endswith("\n")
+        not text.endswith("\n")
         or looks_like_json(path, text)
         or any(sign in text for sign in _OUT_OF_THE_ORDINARY)
         or (not text.isascii() and any(sign in text for sign in _BEYOND_ASCII))
     ):
         raise _GiveUp
     new: _New = {}
-    documents = [_cut_mapping(document, 0, known, new) for document in text[len(_MARKER) - 1 : -1].split(_MARKER)]
+    documents = [
+        _cut_mapping(document.lstrip("\n"), 0, known, new)
+        for document in text.removeprefix("---\n")[:-1].split(_MARKER)
+    ]
     _read_new([piece for piece, node in new.items() if node is None], known)
     return [_value_of_mapping(document, known) for document in documents]
 
