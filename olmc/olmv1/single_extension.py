@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from olmc.diagnostics.rules import olmv1 as rules
 from olmc.load.bundles import MANIFESTS, METADATA
 from olmc.load.files import Folder, read_text
-from olmc.model.diagnostics import Place, Report, Source
+from olmc.model.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -45,7 +45,6 @@ from olmc.olmv1.server_errors import CONFIGURATIONS, server_errors
 from olmc.olmv1.validators import CLUSTER_SCOPED_KINDS
 from olmc.reconcile.deployments import CONDITION_NAME
 from olmc.reconcile.single_bundle import suggested_namespace
-from olmc.render.apply import report_large
 from olmc.render.passes import select_objects, select_phase
 from olmc.yaml import locate
 
@@ -160,21 +159,21 @@ def _once(
         same = normal_form(earlier) == normal_form(obj)
         if not same or gates.boxcutter_runtime:
             difference = "" if same else ", and not the same"
-            place = locate(_source_of(obj, bundle), ())
+            place = _place_of(obj, bundle)
             report.add(rules.RENDERED_TWICE.finding(place, object=object_key(obj), difference=difference))
 
 
-def _findings(objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates) -> Iterator[Any]:
+def _findings(objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates) -> Iterator[Diagnostic]:
     """What the API server refuses of rendered objects, and what does not work as elsewhere (R-V1-LIM-4)."""
     for obj in objects:
-        place = locate(_source_of(obj, bundle), ())
         for text in server_errors(obj):
+            place = _place_of(obj, bundle)
             yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=text, hint=_MEND)
         if annotations_of(obj).get(_KEEP[0]) == _KEEP[1] and not gates.boxcutter_runtime:
-            yield rules.SURVIVES_EXTENSION.finding(place, object=object_key(obj))
+            yield rules.SURVIVES_EXTENSION.finding(_place_of(obj, bundle), object=object_key(obj))
         containers = mappings(pod_of(obj).get("containers")) if obj["kind"] == "Deployment" else []
         if any(CONDITION_NAME in _variables(container) for container in containers):
-            yield rules.ASKS_CONDITION.finding(place, deployment=name_of(obj))
+            yield rules.ASKS_CONDITION.finding(_place_of(obj, bundle), deployment=name_of(obj))
     for phase in phases_of(objects) if gates.boxcutter_runtime else ():
         if len(phase.objects) > MAX_PHASE:
             text = f"spec.phases: Too many: {len(phase.objects)}: must have at most {MAX_PHASE} items"
@@ -227,9 +226,16 @@ def _source_of(obj: KubernetesObject, bundle: RegistryBundle) -> Source:
     return next((source for source, is_it in zip(bundle.sources, same, strict=True) if is_it), bundle.csv_source)
 
 
+def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
+    """Where that is; finding it takes another reading, which only what is told pays for."""
+    return locate(_source_of(obj, bundle), ())
+
+
 def _selected(objects: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
     if options.purpose == "review":
         return select_objects(objects, options)
+    from olmc.render.apply import report_large  # review output needs none of it
+
     selected = select_phase(objects, options, report)
     report_large(selected, options, report)
     return selected
