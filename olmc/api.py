@@ -22,6 +22,7 @@ from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
     from olmc.render.context import Pass
@@ -39,7 +40,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `extensions`: what became of
+    ClusterExtensions. `missing`: what is wanted and not
     among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
@@ -57,6 +59,7 @@ class Compilation:
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -242,6 +245,12 @@ def _compilation(
         settled, operators, installs = stage.settled, stage.operators, stage.installs
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
+    extensions: tuple[ExtensionResult, ...] = ()
+    if workspace is not None and (workspace.extensions or workspace.extension_catalogs):
+        from olmc.olmv1.extensions import install_extensions  # most workspaces have none
+
+        extended = install_extensions(workspace, settled.cluster, options, report)
+        extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
         further = (*further, refused_objects(workspace.inputs))
@@ -262,6 +271,7 @@ def _compilation(
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
         inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
+        extensions=extensions,
     )  # fmt: skip
 
 

@@ -70,14 +70,21 @@ def render_objects(
         targets = ("",) if ALL_NAMESPACES in bundle.install_modes else ()
     _check_targets(bundle, namespace, targets)
     objects = generate(bundle, Installation(namespace, tuple(targets), certificates, config))
-    return tuple(sorted(objects, key=_sort_key))
+    return _sorted(objects)
 
 
-def _sort_key(obj: KubernetesObject) -> tuple[Any, ...]:
-    # Upstream has some in random order. Of two with one name the text decides, which hardly any bundle needs.
+def _sorted(objects: list[KubernetesObject]) -> tuple[KubernetesObject, ...]:
+    """Objects by API, kind, namespace and name: upstream has some of them in random order."""
+    keys = {_sort_key(obj) for obj in objects}
+    if len(keys) == len(objects):
+        return tuple(sorted(objects, key=_sort_key))
+    # Of two with one name the text decides, which takes its time and hardly any bundle needs.
+    return tuple(sorted(objects, key=lambda obj: (_sort_key(obj), encode_plain(obj))))
+
+
+def _sort_key(obj: KubernetesObject) -> tuple[str, ...]:
     metadata = metadata_of(obj)
-    names = (text(metadata.get("namespace")), text(metadata.get("name")))
-    return (text(obj["apiVersion"]), obj["kind"], *names, encode_plain(obj))
+    return text(obj["apiVersion"]), obj["kind"], text(metadata.get("namespace")), text(metadata.get("name"))
 
 
 def _check_support(bundle: RegistryBundle, request: InstallRequest) -> None:

@@ -103,12 +103,22 @@ def single_extension(
         _report_refusal(bundle, error, report)
         missing = (f"{namespace}/{bundle.name}",) if options.purpose == "apply" else ()
         return SingleExtension(tuple(_with_provenance(there, bundle)), missing, inputs)
-    kept = tuple(_once(rendered, gates, report, bundle))
-    for finding in _findings(kept, bundle, gates):
-        report.add(finding)
-    written = [_written(obj, bundle, options, gates) for obj in kept]
-    objects = tuple(_with_provenance([*there, *written], bundle))
+    resolved = RevisionBundle(bundle.name, bundle.package, str(spec_of(bundle.csv).get("version") or ""), "")
+    installed = extension_objects(bundle, rendered, bundle.package, resolved, gates, options, report)
+    objects = (*_with_provenance(there, bundle), *installed)
     return SingleExtension(_selected(objects, options, report), (), inputs)
+
+
+def extension_objects(
+    bundle: RegistryBundle, rendered: Iterable[KubernetesObject], extension: str, resolved: RevisionBundle,
+    gates: FeatureGates, options: Options, report: Report,
+) -> tuple[Rendered, ...]:  # fmt: skip
+    """The rendered objects of a bundle as the ClusterExtension of that name has them in the cluster, or for apply; what
+    can't be created is reported."""
+    kept = tuple(_once(rendered, gates, report, bundle))
+    for finding in _findings(kept, bundle, gates, extension):
+        report.add(finding)
+    return tuple(_with_provenance((_written(obj, extension, resolved, options, gates) for obj in kept), bundle))
 
 
 def _files(root: Path, folder: Folder, report: Report) -> tuple[dict[str, str], Inputs]:
@@ -163,7 +173,9 @@ def _once(
             report.add(rules.RENDERED_TWICE.finding(place, object=object_key(obj), difference=difference))
 
 
-def _findings(objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates) -> Iterator[Diagnostic]:
+def _findings(
+    objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates, extension: str
+) -> Iterator[Diagnostic]:
     """What the API server refuses of rendered objects, and what does not work as elsewhere (R-V1-LIM-4)."""
     for obj in objects:
         for text in server_errors(obj):
@@ -181,7 +193,7 @@ def _findings(objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates
                 f"The phase {phase.name} has too many objects for a ClusterObjectSet; close the gate BoxcutterRuntime."
             )
             yield rules.NOT_CREATED.finding(
-                locate(bundle.csv_source, ()), object=f"{SET_KIND}/{bundle.package}-1", text=text, hint=hint
+                locate(bundle.csv_source, ()), object=f"{SET_KIND}/{extension}-1", text=text, hint=hint
             )
 
 
@@ -192,7 +204,9 @@ def _variables(container: Mapping[str, Any]) -> set[str]:
     return named | {CONDITION_NAME for part in parts if f"$({CONDITION_NAME})" in part}
 
 
-def _written(obj: KubernetesObject, bundle: RegistryBundle, options: Options, gates: FeatureGates) -> KubernetesObject:
+def _written(
+    obj: KubernetesObject, extension: str, resolved: RevisionBundle, options: Options, gates: FeatureGates
+) -> KubernetesObject:
     """An object as it is in the cluster, or for apply as it runs without a controller."""
     metadata = {key: value for key, value in metadata_of(obj).items() if value is not None}
     if obj["kind"] in CLUSTER_SCOPED_KINDS | CONFIGURATIONS:
@@ -200,10 +214,8 @@ def _written(obj: KubernetesObject, bundle: RegistryBundle, options: Options, ga
     obj = {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
     if options.purpose == "apply":
         return obj
-    extension = bundle.package
     if gates.boxcutter_runtime:
-        version = str(spec_of(bundle.csv).get("version") or "")
-        revised = revision_object(obj, extension, RevisionBundle(bundle.name, bundle.package, version, ""))
+        revised = revision_object(obj, extension, resolved)
         return _owned(revised, SET_KIND, f"{extension}-1")
     kept = annotations_of(obj).get(_KEEP[0]) == _KEEP[1]
     return labelled(obj, extension) if kept else _owned(labelled(obj, extension), EXTENSION_KIND, extension)
@@ -217,7 +229,7 @@ def _with_provenance(objects: Iterable[KubernetesObject], bundle: RegistryBundle
     for obj in objects:
         rule = _RULES.get(obj["kind"], "R-V1-GEN-7")
         place = Place(_source_of(obj, bundle))
-        yield Rendered(obj, Provenance(place, "olmv1", rule, Origin.BUNDLE))
+        yield Rendered(obj, Provenance(place, "olmv1", rule, Origin.EXTENSION))
 
 
 def _source_of(obj: KubernetesObject, bundle: RegistryBundle) -> Source:
