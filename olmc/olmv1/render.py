@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from olmc.gojson import encode_plain
 from olmc.model.objects import KubernetesObject, mapping, metadata_of, spec_of, text
 from olmc.model.options import Certificates
-from olmc.olmv1.bundle_config import check_config, config_schema, parse_config
 from olmc.olmv1.deployment_config import NO_CONFIG, DeploymentConfig, read_deployment_config
 from olmc.olmv1.feature_gates import FeatureGates, certificate_provider
 from olmc.olmv1.generators import Installation, generate
@@ -113,6 +112,8 @@ def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str
     """The configuration, {} where nobody looks at one (R-V1-CFG-2). Raises BundleError."""
     if request.config is None and not request.gates.single_own_namespace_install_support:
         return {}
+    from olmc.olmv1.bundle_config import check_config, config_schema, parse_config  # most bundles have none
+
     value = parse_config(request.config) if isinstance(request.config, str) else request.config
     schema = config_schema(bundle, with_deployment_config=request.gates.deployment_config)
     check_config({} if request.config is None else value, schema, request.namespace)
