@@ -55,7 +55,7 @@ NEVER = Repair("nobody", "an InstallPlan made it, and OLM does not run a plan tw
 _WRITTEN_ONCE = Repair("nobody", "OLM writes it in an InstallPlan only, so with the next version", "observed-63")
 _UNMENTIONED = Repair("nobody", "the repository says nothing of these fields")
 _SAME_HASH = Repair(
-    "nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "R-DEP-1"
+    "nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15"
 )
 _OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
 
@@ -100,7 +100,7 @@ def repair_of_different(
             return Repair("unknown", f"its certificate is part of the label {SPEC_HASH}, which OLM compares", "U-3")
         # OLM compares the hash of what it would write with the label, and looks at nothing else of the object.
         same = labels_of(held).get(SPEC_HASH) == labels_of(expected).get(SPEC_HASH)
-        return _SAME_HASH if same else Repair("OLM", AT_ONCE, "R-DEP-1")
+        return _SAME_HASH if same else Repair("OLM", AT_ONCE, "U-15")
     return _by_sync(key, expected, serving) or _made_once(key, expected, _WRITTEN_ONCE)
 
 
