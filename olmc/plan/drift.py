@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from olmc.diff.deltas import Delta, deltas
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, owner_references, split_api_version, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.secrets import masked, may_hold_secrets
 from olmc.olm.naming import COPIED_FROM
 from olmc.plan.repair import Repair, repair_of_different, repair_of_extra, repair_of_missing, serving_names
 from olmc.plan.server_fields import is_default, predicted, unpredicted
@@ -82,7 +83,8 @@ def _drift(
         if held is None:
             yield DriftedObject("missing", key, repair_of_missing(key, expected, applied, serving))
             continue
-        differing = tuple(d for d in deltas(expected, held) if not is_default(key.kind, d))
+        sides = masked(expected, held) if may_hold_secrets(expected) else (expected, held)
+        differing = tuple(d for d in deltas(*sides) if not is_default(key.kind, d))
         if differing:
             repair = repair_of_different(key, expected, held, applied, differing, serving)
             yield DriftedObject("different", key, repair, differing)

@@ -12,9 +12,42 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
+
 CHROMIUM = shutil.which("chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 PATIENCE = 60.0
+
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, which is not installed")
+
+FIRST_PAINT = 2000.0
+"""Milliseconds until something of a large page is seen; the machine of the tests may be busy with other things."""
+
+SHOWN = "[...document.querySelectorAll('{}')].filter((each) => each.checkVisibility()).length"
+
+USED = ("button", "checkbox", "link", "searchbox", "DisclosureTriangle", "table", "img", "figure", "navigation")
+
+CONTRAST = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((part) => part / 255)
+    .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+  const behind = (element) => {
+    for (let each = element; each; each = each.parentElement) {
+      const colour = parse(getComputedStyle(each).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+  };
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility() || element.closest("script")) continue;
+    const [high, low] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
+    if ((high + 0.05) / (low + 0.05) < 4.5) found.add(`${element.className} ${element.textContent}`.slice(0, 60));
+  }
+  return [...found];
+}"""
 
 
 class Page:
@@ -91,11 +124,24 @@ class Page:
             self.press(char, char)
 
 
+def shown(browser: Page, selector: str) -> int:
+    """How many elements of a page can be seen."""
+    found: int = browser.ask(SHOWN.format(selector))
+    return found
+
+
 @contextmanager
 def opened(page: str, folder: Path) -> Iterator[Page]:
     """The page in a browser, which is closed at the end."""
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
+    with opened_file(path, folder) as browser:
+        yield browser
+
+
+@contextmanager
+def opened_file(path: Path, folder: Path) -> Iterator[Page]:
+    """A file in a browser, which keeps its own files in `folder` and is closed at the end."""
     commands, answers = os.pipe(), os.pipe()
 
     def as_three_and_four() -> None:
