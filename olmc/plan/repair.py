@@ -54,9 +54,7 @@ TOOL = Repair("tool", "at its next sync")
 NEVER = Repair("nobody", "an InstallPlan made it, and OLM does not run a plan twice", "observed-63")
 _WRITTEN_ONCE = Repair("nobody", "OLM writes it in an InstallPlan only, so with the next version", "observed-63")
 _UNMENTIONED = Repair("nobody", "the repository says nothing of these fields")
-_SAME_HASH = Repair(
-    "nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15"
-)
+_SAME_HASH = Repair("nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15")
 _OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
 
 
