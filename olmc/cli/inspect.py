@@ -67,7 +67,7 @@ def why(
     left = tell_left_out(path, done)
     scene = ExplainContext(
         done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
-        installs=done.installs,
+        installs=done.installs, extensions=done.extensions,
     )  # fmt: skip
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
@@ -136,7 +136,7 @@ def status(
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators)
+        for operator in operators(settled, one.operators, one.extensions)
     ]
     if output == "json":
         click.echo(json_text(as_data(found)))
@@ -149,7 +149,7 @@ def status(
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators)))
+        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, one.extensions)))
         click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding

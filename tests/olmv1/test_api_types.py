@@ -180,6 +180,8 @@ def test_an_extension_is_read_with_its_defaults() -> None:
     assert extension.source.policy == "CatalogProvided"
     assert (extension.checks_crds, extension.config, extension.progress_deadline) == (True, {"watchNamespace": "x"}, 20)
     assert extension.installed == InstalledBundle("kettle.v1.0.0", "1.0.0")
+    obj["status"]["conditions"] = [{"message": "Installed bundle example.com/kettle:v1 successfully"}]
+    assert cluster_extension(obj).installed == InstalledBundle("kettle.v1.0.0", "1.0.0", None, "example.com/kettle:v1")
     standard = cluster_extension(obj, experimental=False)
     assert (standard.config, standard.progress_deadline) == (None, None)
     assert ignored_fields(obj) == ["config", "progressDeadlineMinutes"]

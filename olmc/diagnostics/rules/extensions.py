@@ -19,7 +19,7 @@ FIELD_DROPPED = Rule(
     "OLMC731",
     Severity.WARNING,
     "A field that the standard CRD does not have",
-    "spec.{field} of {kind} {name} is dropped: the CRD of {version} does not have it",
+    "spec.{field} of {kind} {name} is dropped: the standard CRD of OLM v1 does not have it",
     "Remove it, or compile for a cluster with the experimental CRDs: --olm-version v1-experimental.",
     "The API server drops fields without a word that the CRD does not name, and some are only in the experimental CRDs "
     "of OLM v1 (R-V1-CE-1).",
