@@ -225,6 +225,11 @@ def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
+show_secrets_option = click.option(
+    "--show-secrets", is_flag=True, help="Show the values of Secrets, which are masked otherwise."
+)
+
+
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
     """What a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch` has it.
 

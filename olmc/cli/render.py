@@ -24,6 +24,7 @@ from olmc.cli.options import (
     inputs_of,
     kinds,
     output_option,
+    show_secrets_option,
     tell_idle,
     watched,
     with_proposed,
@@ -107,6 +108,7 @@ _FIELDS = {
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
 @entry_option
 @compile_options
+@show_secrets_option
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(
@@ -137,6 +139,7 @@ def render(
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: str,
+    show_secrets: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -168,6 +171,7 @@ def render(
         certificates=certs,  # type: ignore[arg-type]
         tool="flux" if flux else "",
         phase=int(phase or 0),  # type: ignore[arg-type]
+        show_secrets=show_secrets,
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,
@@ -291,7 +295,7 @@ def _to_directory(
     folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
 ) -> bool:
     """Write or check a directory; True when a check finds a difference, or a change is to be one."""
-    from olmc.output.directory import changes, conflicting, files_of, phase_in, write
+    from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
 
     with _to_be_moved(folder):
         _check_phase(folder, phase, phase_in(folder))
@@ -308,7 +312,7 @@ def _to_directory(
         _tell_changes(folder, found)
         return found.any
     with _to_be_moved(folder):
-        found = write(folder, files)
+        found = write(folder, files, private_in(objects))
     click.echo(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed",

@@ -8,6 +8,7 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered, gvk_of
 from olmc.model.options import Options
+from olmc.model.secrets import may_hold_secrets, redacted
 from olmc.render.components import catalog_sources, label_components, report_unserved, stored_objects
 from olmc.render.context import Pass, RenderContext, render_context
 from olmc.render.csvs import copied_csv_configmaps, copied_csvs, csvs, olmconfig, owned_by_configmaps
@@ -77,13 +78,19 @@ def render(
     if rewrite is not None:
         complete = rewrite(context, complete)
     if options.purpose == "review":
-        return select_objects(complete, options)
+        selected = select_objects(complete, options)
+        # Review output is there to be read by many and committed; what is secret stays where it is.
+        return selected if options.show_secrets else tuple(map(_without_secrets, selected))
     from olmc.render.apply import for_apply, report_large  # review output needs none of these
 
     selected = select_phase(tuple(for_apply(context, complete, report)), options, report)
     report_unserved(selected, cluster, options, report)
     report_large(selected, options, report)
     return selected
+
+
+def _without_secrets(rendered: Rendered) -> Rendered:
+    return rendered._replace(object=redacted(rendered.object)) if may_hold_secrets(rendered.object) else rendered
 
 
 def select_phase(applied: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:

@@ -76,7 +76,8 @@ def test_a_workspace_of_olm_v0_needs_nothing_of_v1() -> None:
         code = (
             "import sys\nfrom olmc.cli.main import main\n"
             f"main({[*command, str(fixture)]!r}, standalone_mode=False)\n"
-            "sys.stderr.write(repr([name for name in sys.modules if name.startswith(('olmc.olmv1', 'olmc.explain.ext'))]))"
+            "loaded = [name for name in sys.modules if name.startswith(('olmc.olmv1', 'olmc.explain.ext'))]\n"
+            "sys.stderr.write(repr(loaded))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.stderr.endswith("[]"), (command, done.stderr)
