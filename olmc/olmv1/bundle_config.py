@@ -77,7 +77,9 @@ class ConfigError(BundleError):
     """A configuration that does not fit its schema; `causes` are what the controller does not tell of it."""
 
     def __init__(self, message: str, causes: list[str]) -> None:
-        hint = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself, --watch is watchNamespace."
+        hint = (
+            "Mend spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
+        )
         super().__init__(message, terminal=True, hint=hint)
         self.causes = causes
 

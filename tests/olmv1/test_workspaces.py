@@ -14,7 +14,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from olmc.cli.main import main
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "olmv1"
-WORKSPACES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+WORKSPACES = sorted(path.parent.name for path in FIXTURES.glob("*/extension.yaml"))
 COMMANDS = (
     ("check", "--all"),
     ("resolve",),
