@@ -196,3 +196,9 @@ def test_a_catalog_has_the_label_with_its_name() -> None:
     catalog = cluster_catalog(obj)
     assert catalog.labels == {METADATA_NAME: "tools", "env": "test"}
     assert (catalog.priority, catalog.available, catalog.image) == (0, True, "registry.example.com/tools:v1")
+
+
+def test_what_is_no_text_is_no_reason_to_stop() -> None:
+    """Half a character is nothing that a rule could be asked about."""
+    for field in ({"namespace": "\ud800"}, {"catalog": {"version": "\ud800", "channels": ["\ud800"]}}):
+        assert api_errors(_extension(**field)) == []
