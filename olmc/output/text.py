@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from olmc.model.objects import Rendered
-from olmc.output.messages import printable
+from olmc.output.unicode import clean, json_text
 from olmc.yaml import dump
 
 
@@ -19,12 +18,12 @@ def as_json(objects: Sequence[Rendered]) -> str:
     """One `List` of all objects, indented."""
     items = [rendered.object for rendered in objects]
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
-    return json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(listed) + "\n"
 
 
 def as_names(objects: Sequence[Rendered]) -> str:
     """One line an object: `Kind/namespace/name`, without the namespace for cluster-scoped ones."""
-    return "".join(f"{rendered.identity}\n" for rendered in objects)
+    return "".join(f"{clean(str(rendered.identity))}\n" for rendered in objects)
 
 
 GAP = 3
@@ -35,7 +34,7 @@ def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Cells stand left, each column is as wide as its widest cell and three blanks, the last one is not padded (R-INST-7).
     """
-    lines = [tuple(header), *(tuple(printable(cell) for cell in row) for row in rows)]
+    lines = [tuple(header), *(tuple(clean(cell) for cell in row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) + GAP for index in range(len(header) - 1)]
     return "".join(
         "".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)) + "\n" for line in lines
@@ -48,7 +47,7 @@ WIDTH = 100
 
 def aligned(lines: Iterable[Sequence[str]]) -> str:
     """Lines of cells, padded to columns; a line may be shorter than others."""
-    shown = [[printable(cell) for cell in line] for line in lines]
+    shown = [[clean(cell) for cell in line] for line in lines]
     widths: list[int] = []
     for line in shown:
         widths += [0] * (len(line) - len(widths))
@@ -62,7 +61,7 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
     from textwrap import wrap  # few outputs have paragraphs, and imports take their time
 
     lines = wrap(
-        printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        clean(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
