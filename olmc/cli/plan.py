@@ -106,7 +106,8 @@ def plan(
     from olmc.diff.sides import Side
     from olmc.plan import outputs
     from olmc.plan.applied import applied_changes
-    from olmc.plan.plan import plan_of, planned_installs
+    from olmc.plan.outcomes import planned_installs
+    from olmc.plan.plan import plan_of
 
     assert options.state is not None
     names = " and ".join(proposed["from_"])

@@ -102,7 +102,9 @@ _FIELDS = {
     help="For apply: only what can be applied first, or only what needs an API that this brings.",
 )
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
-@click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
+@click.option(
+    "--watch", multiple=True, metavar="NS,NS", help="For a bundle: the namespaces that it watches (may be repeated)."
+)
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
 @entry_option
 @compile_options
@@ -131,7 +133,7 @@ def render(
     certs: str,
     phase: str | None,
     namespace: str,
-    watch: str | None,
+    watch: tuple[str, ...],
     all_namespaces: bool,
     entries: tuple[str, ...],
     approve: tuple[str, ...],
@@ -177,7 +179,7 @@ def render(
         olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
-        watch=watched(namespace, watch, all_namespaces),
+        watch=watched(namespace, ",".join(watch) if watch else None, all_namespaces),
     )
     options = with_proposed(options, proposed)
     if not c_reader_active():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -68,6 +69,12 @@ def _written(
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
         if differing:
             yield AppliedChange("change", key, differing)
+
+
+def counted(keys: Iterable[ObjectKey]) -> str:
+    """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
+    kinds = Counter(key.kind for key in keys)
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:

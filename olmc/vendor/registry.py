@@ -177,18 +177,23 @@ def _scheme(network: Network, location: MirrorLocation) -> str:
 
 def _authorization(network: Network, image: str, location: MirrorLocation, headers: list[str]) -> str:
     """The header that a registry asks for; raises SourceError when there is nothing to answer with."""
-    reference = location.reference
-    challenges = {}
-    for text in headers:
-        scheme, _, parameters = text.partition(" ")
-        pairs = [pair for pair in parse_http_list(parameters) if "=" in pair]
-        challenges[scheme.lower()] = parse_keqv_list(pairs)
+    reference, challenges = location.reference, challenges_in(headers)
     credential = credential_for(network.auth_files, reference.registry, reference.repository)
     if "bearer" in challenges:
         return f"Bearer {_token(network, image, location, challenges['bearer'], credential)}"
     if "basic" in challenges and credential is not None and credential.user:
         return _basic(credential)
     raise _denied(network, image, location, "it wants credentials")
+
+
+def challenges_in(headers: list[str]) -> dict[str, dict[str, str]]:
+    """The parameters of each challenge in the headers WWW-Authenticate, by the scheme in lower case."""
+    challenges = {}
+    for text in headers:
+        scheme, _, parameters = text.partition(" ")
+        pairs = [pair for pair in parse_http_list(parameters) if pair.partition("=")[2]]
+        challenges[scheme.lower()] = parse_keqv_list(pairs)
+    return challenges
 
 
 def _basic(credential: Credential) -> str:
