@@ -274,9 +274,7 @@ def _print_installers(done: Compilation, output: str) -> int:
     if not done.extensions:
         click.echo("olmc: no ClusterExtensions here", err=True)
     for name in unknown:
-        click.echo(
-            printable(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"), err=True
-        )
+        click.echo(clean(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"), err=True)
     return FINDINGS if unknown else DONE
 
 
