@@ -43,7 +43,7 @@ State = Callable[[Mapping[str, Iterable[bytes]]], None]
 def stating(
     statement: Path, paths: Sequence[Path], output_dir: Path | None, arguments: Sequence[str], *, check: bool
 ) -> State:
-    """The function that writes the statement about an output, given the parts of its texts by name, or `{"": parts}` for stdout.
+    """The function that writes the statement about an output, given the parts of its texts by name, "" for stdout.
 
     The inputs are looked at now and then: if one has changed meanwhile, nobody knows what came of what, and the command
     ends. So it does for inputs that no digest can be given of.
