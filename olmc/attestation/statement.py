@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,9 +104,12 @@ def is_inside(name: str) -> bool:
     return not posixpath.isabs(name) and "\0" not in name and posixpath.normpath(name) == name and name[:3] != "../"
 
 
-def digest_of(text: str) -> str:
-    """The digest of a text as it is written."""
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+def digest_of(parts: Iterable[bytes]) -> str:
+    """The digest of a text as it is written, part by part."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def file_digest(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import progress, tell, tell_approvals, write_parts
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -35,14 +34,14 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.output.text import as_json, as_names, as_yaml
+from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
     from olmc.cli.verify import State
     from olmc.output.directory import Changes
 
-_TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
+_PARTS = {"yaml": as_yaml_parts, "json": as_json_parts, "name": as_name_parts}
 _FIELDS = {
     "for_": "purpose",
     "certs": "certificates",
@@ -62,7 +61,7 @@ _FIELDS = {
     show_default=True,
     help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
 )  # fmt: skip
-@output_option(list(_TEXTS), "A YAML stream, one JSON List, or the names.")
+@output_option(list(_PARTS), "A YAML stream, one JSON List, or the names.")
 @click.option(
     "--output-dir", type=GivenPath(path_type=Path, file_okay=False), metavar="DIR",
     help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
@@ -108,6 +107,7 @@ _FIELDS = {
 @entry_option
 @compile_options
 @show_secrets_option
+@click.option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(
@@ -140,6 +140,7 @@ def render(
     kube_version: str,
     olm_version: str,
     show_secrets: bool,
+    locked: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -211,6 +212,8 @@ def render(
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
+    if locked:
+        _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
@@ -222,10 +225,10 @@ def render(
         objects = tuple(for_flux(objects))
     differs = False
     if output_dir is None:
-        text = _TEXTS[output](objects)
-        sys.stdout.write(text)
+        parts = _PARTS[output](objects)
+        write_parts(parts)
         if state is not None:
-            state({"": text})
+            state({"": parts})
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
         differs = _to_directory(output_dir, objects, part, state, check=check, fail_on_change=fail_on_change)
@@ -280,6 +283,19 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         from olmc.explain.left_out import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
+        raise click.exceptions.Exit(FINDINGS)
+
+
+def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
+    """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
+    from olmc.load.config import read_lock
+    from olmc.model.diagnostics import LockFault, Report
+    from olmc.vendor.proofs import prove
+
+    proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
+    tell([result.finding() for result in proofs if not result.holds])
+    moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
+    if moved or not all(result.holds for result in proofs):
         raise click.exceptions.Exit(FINDINGS)
 
 

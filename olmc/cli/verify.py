@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
@@ -37,13 +37,13 @@ _OF_PLACE = {"--output-dir": True, "--provenance": True, "--fail-on-change": Fal
 _OUTPUT = "output"
 
 
-State = Callable[[Mapping[str, str]], None]
+State = Callable[[Mapping[str, Iterable[bytes]]], None]
 
 
 def stating(
     statement: Path, paths: Sequence[Path], output_dir: Path | None, arguments: Sequence[str], *, check: bool
 ) -> State:
-    """The function that writes the statement about an output, given its texts by name, or `{"": text}` for stdout.
+    """The function that writes the statement about an output, given the parts of its texts by name, "" for stdout.
 
     The inputs are looked at now and then: if one has changed meanwhile, nobody knows what came of what, and the command
     ends. So it does for inputs that no digest can be given of.
@@ -59,11 +59,11 @@ def stating(
     left_out = [path for path in (output_dir, statement) if path is not None]
     before = _or_end(lambda: inputs_below(roots, files, left_out))
 
-    def state(texts: Mapping[str, str]) -> None:
+    def state(texts: Mapping[str, Iterable[bytes]]) -> None:
         if changed := deviations(before, _or_end(lambda: inputs_below(roots, files, left_out))):
             click.echo(f"Error: {changed[0].name} has changed while it was read; run the command again.", err=True)
             raise click.exceptions.Exit(BAD_INPUT)
-        outputs = {name or _OUTPUT: digest_of(text) for name, text in texts.items()}
+        outputs = {name or _OUTPUT: digest_of(parts) for name, parts in texts.items()}
         of_place = tuple(f"{_VARIABLE}{option.strip('-').upper().replace('-', '_')}" for option in _OF_PLACE)
         variables = {name: os.environ[name] for name in os.environ if name.startswith(_VARIABLE)}
         variables = {name: value for name, value in variables.items() if name not in of_place}
