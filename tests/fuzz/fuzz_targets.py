@@ -73,6 +73,7 @@ COMMANDS = tuple(
     olmc fn | olmc migrate w --to descoped --dry-run
     olmc migrate w --to v2alpha1 | olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
     olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
+    olmc report w -o out
     """.replace("\n", " | ").split(" | ")
 )
 COMMANDS = tuple(command.strip() for command in COMMANDS if command.strip())
