@@ -7,7 +7,7 @@ import posixpath
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import click
@@ -188,8 +188,7 @@ def _of_recompiling(statement: RenderStatement, output: Path) -> Iterator[Diagno
     with tempfile.TemporaryDirectory(prefix="olmc-verify-") as name, _variables(statement.variables):
         folder = Path(name)
         place = ["--output-dir", str(folder / "out")] if output.is_dir() else []
-        printed = StringIO()
-        with redirect_stdout(printed), redirect_stderr(StringIO()):
+        with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(StringIO()):
             # What a statement says is not trusted: the last of an option counts, and these say where all of it goes.
             arguments = ["render", *statement.arguments, *place, "--provenance", str(folder / "statement")]
             with suppress(click.ClickException, click.exceptions.Exit):
