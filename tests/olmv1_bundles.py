@@ -89,7 +89,7 @@ def files_of(csv_object: dict[str, Any], *others: dict[str, Any], **metadata: st
     return {"metadata/annotations.yaml": f"annotations: {{{PACKAGE}: op}}\n", **files, **more}
 
 
-CRD = {
+CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "gears.example.com"},
@@ -102,7 +102,7 @@ CRD = {
         ],
     },
 }
-HOOK = {
+HOOK: dict[str, Any] = {
     "type": "ValidatingAdmissionWebhook",
     "generateName": "v.example.com",
     "deploymentName": "op",
@@ -110,9 +110,11 @@ HOOK = {
     "sideEffects": "None",
     "admissionReviewVersions": ["v1"],
 }
-CONVERSION = {**HOOK, "type": "ConversionWebhook", "generateName": "c.example.com"}
-OWNED = {"customresourcedefinitions": {"owned": [{"name": "gears.example.com", "kind": "Gear", "version": "v1"}]}}
-PERMISSION = {
+CONVERSION: dict[str, Any] = {**HOOK, "type": "ConversionWebhook", "generateName": "c.example.com"}
+OWNED: dict[str, Any] = {
+    "customresourcedefinitions": {"owned": [{"name": "gears.example.com", "kind": "Gear", "version": "v1"}]}
+}
+PERMISSION: dict[str, Any] = {
     "serviceAccountName": "op",
     "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["<a>"]}],
 }

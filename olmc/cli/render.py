@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import progress, tell, tell_approvals, write_parts
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -35,13 +34,13 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.output.text import as_json, as_names, as_yaml
+from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
     from olmc.output.directory import Changes
 
-_TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
+_PARTS = {"yaml": as_yaml_parts, "json": as_json_parts, "name": as_name_parts}
 _FIELDS = {
     "for_": "purpose",
     "certs": "certificates",
@@ -65,7 +64,7 @@ _FIELDS = {
     show_default=True,
     help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
 )
-@output_option(list(_TEXTS), "A YAML stream, one JSON List, or the names.")
+@output_option(list(_PARTS), "A YAML stream, one JSON List, or the names.")
 @click.option(
     "--output-dir",
     type=GivenPath(path_type=Path, file_okay=False),
@@ -217,7 +216,7 @@ def render(
         objects = tuple(for_flux(objects))
     differs = False
     if output_dir is None:
-        sys.stdout.write(_TEXTS[output](objects))
+        write_parts(_PARTS[output](objects))
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
         differs = _to_directory(output_dir, objects, part, check=check, fail_on_change=fail_on_change)

@@ -31,15 +31,19 @@ class BundleError(ValueError):
     """What operator-controller reports about a bundle or its configuration, with the place that it is about.
 
     `terminal`: it does not try again, for `InvalidConfiguration` (R-V1-CFG-3). `hint` is what to do about it, "" where
-    nothing special is known.
+    nothing special is known; `causes` are what the controller does not tell of it.
     """
 
-    def __init__(self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "") -> None:
+    def __init__(
+        self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "",
+        causes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.message = message
         self.place = place
         self.terminal = terminal
         self.hint = hint
+        self.causes = causes
 
 
 class RegistryBundle(NamedTuple):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import olmv1 as rules
-from olmc.load.bundles import MANIFESTS, METADATA
+from olmc.load.bundles import MANIFESTS, METADATA, suggested_namespace
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.model.objects import (
@@ -26,7 +26,7 @@ from olmc.model.objects import (
 )
 from olmc.model.options import Certificates, Options
 from olmc.model.workspace import Inputs
-from olmc.olmv1.bundle_config import ConfigError
+from olmc.olm.naming import CONDITION_NAME
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
 from olmc.olmv1.object_set import (
     EXTENSION_KIND,
@@ -43,9 +43,7 @@ from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registr
 from olmc.olmv1.render import InstallRequest, render_bundle
 from olmc.olmv1.server_errors import CONFIGURATIONS, server_errors
 from olmc.olmv1.validators import CLUSTER_SCOPED_KINDS
-from olmc.reconcile.deployments import CONDITION_NAME
-from olmc.reconcile.single_bundle import suggested_namespace
-from olmc.render.passes import select_objects, select_phase
+from olmc.render.selection import select_phase, select_review
 from olmc.yaml import locate
 
 _KEEP = ("helm.sh/resource-policy", "keep")
@@ -150,7 +148,7 @@ def _config(options: Options) -> Mapping[str, Any] | None:
 
 def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) -> None:
     place = error.place or locate(bundle.csv_source, ())
-    causes = "".join(f"; {cause}" for cause in error.causes) if isinstance(error, ConfigError) else ""
+    causes = "".join(f"; {cause}" for cause in error.causes)
     hint = error.hint or "Mend the bundle, or keep the operator on OLM v0."
     for text in error.message.split("\n") if not error.terminal else (error.message + causes,):
         report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, text=text, hint=hint))
@@ -245,7 +243,7 @@ def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
 
 def _selected(objects: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
     if options.purpose == "review":
-        return select_objects(objects, options)
+        return select_review(objects, options)
     from olmc.render.apply import report_large  # review output needs none of it
 
     selected = select_phase(objects, options, report)

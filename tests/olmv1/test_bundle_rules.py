@@ -21,7 +21,6 @@ from olmv1_bundles import (
     strategy,
 )
 
-from olmc.olmv1.bundle_config import ConfigError
 from olmc.olmv1.feature_gates import FeatureGates, certificate_provider, gates_of
 from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
 from olmc.olmv1.render import InstallRequest, render_bundle, render_objects
@@ -429,9 +428,8 @@ def test_configurations_that_do_not_fit(supported: list[str], config: str | None
 def test_what_a_reference_hides_is_told_beside() -> None:
     """R-V1-CFG-4a: one error below a reference prints nothing of itself."""
     error = refusal(bundle(), ALL, {"deploymentConfig": {"env": [{"value": "x"}]}})
-    assert isinstance(error, ConfigError)
     assert error.message == f"{INVALID}validation failed"
-    assert error.causes == ['deploymentConfig.env.0: required field "name" is missing']
+    assert error.causes == ('deploymentConfig.env.0: required field "name" is missing',)
     error = refusal(bundle(), ALL, {"deploymentConfig": {"resources": {"limits": {"cpu": "2x"}}}})
     assert error.message.startswith(
         "invalid deploymentConfig: failed to unmarshal deploymentConfig: quantities must match"

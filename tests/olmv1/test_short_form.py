@@ -67,16 +67,18 @@ def findings(made: olmc.Compilation) -> list[tuple[str, str]]:
 
 
 def test_v0_runs_without_code_of_v1(project: Path) -> None:
-    """Neither a bundle by itself nor a workspace imports anything of olmc.olmv1; a bundle for OLM v1 does."""
+    """Neither a bundle by itself nor a workspace imports anything of olmc.olmv1. A bundle for OLM v1 does, and nothing
+    of OLM v0's controllers, so that it costs no more."""
     code = (
         "import sys, olmc; made = olmc.compile(sys.argv[1], olmc.Options(olm_version=sys.argv[2])); "
-        "assert made.objects; print(sorted(name for name in sys.modules if name.startswith('olmc.olmv1')) != [])"
+        "assert made.objects; print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('olmc.')}"
+        "& {'olmv1', 'reconcile', 'resolver'}))"
     )
     for folder, version, imported in (
-        ("fixtures/bare-bundle", "0.46.0", "False"),
-        ("fixtures/bare-bundle", "ocp-4.20", "False"),
-        ("fixtures/own-namespace", "0.46.0", "False"),
-        ("fixtures/bare-bundle", "v1", "True"),
+        ("fixtures/bare-bundle", "0.46.0", "reconcile resolver"),
+        ("fixtures/bare-bundle", "ocp-4.20", "reconcile resolver"),
+        ("fixtures/own-namespace", "0.46.0", "reconcile resolver"),
+        ("fixtures/olmv1/turbine", "v1", "olmv1"),
     ):
         command = [sys.executable, "-c", code, str(project / folder), version]
         done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=project)
@@ -116,6 +118,14 @@ def test_what_the_api_server_refuses(tmp_path: Path) -> None:
     refused = {message.partition(" ")[0].partition("/")[0] for code, message in told if code == "OLMC722"}
     assert refused == {"ConfigMap", "Service", "ValidatingWebhookConfiguration"}
     assert any("must be no more than 63 bytes" in message for _, message in told)
+
+
+def test_what_is_secret_is_not_printed_for_review(tmp_path: Path) -> None:
+    """As of any other workspace; what is applied has it."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"key": "c4t-n1p"}}
+    for purpose, shown in (("review", False), ("apply", True)):
+        made = compiled(tmp_path / purpose, files_of(csv(), secret), purpose=purpose)
+        assert ("c4t-n1p" in json.dumps([entry.object for entry in made.objects])) is shown
 
 
 def test_too_many_objects_in_a_phase(tmp_path: Path) -> None:
