@@ -108,6 +108,7 @@ _FIELDS = {
 @entry_option
 @compile_options
 @show_secrets_option
+@click.option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(
@@ -139,6 +140,7 @@ def render(
     kube_version: str,
     olm_version: str,
     show_secrets: bool,
+    locked: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -205,6 +207,8 @@ def render(
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
+    if locked:
+        _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
@@ -271,6 +275,19 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         from olmc.explain.left_out import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
+        raise click.exceptions.Exit(FINDINGS)
+
+
+def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
+    """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
+    from olmc.load.config import read_lock
+    from olmc.model.diagnostics import LockFault, Report
+    from olmc.vendor.proofs import prove
+
+    proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
+    tell([result.finding() for result in proofs if not result.holds])
+    moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
+    if moved or not all(result.holds for result in proofs):
         raise click.exceptions.Exit(FINDINGS)
 
 

@@ -168,3 +168,25 @@ def others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
     kept = {path_of(image) for image in images}
     paths = [path for folder in FOLDERS.values() for path in (root / VENDOR_FOLDER / folder).glob("*")]
     return tuple(sorted(name for path in paths if (name := path.relative_to(root).as_posix()) not in kept))
+
+
+@contextmanager
+def undo_on_failure(root: Path) -> Iterator[list[Path]]:
+    """A list of folders that are new; those that are still in it in the end are removed, and vendor/ if it is new."""
+    folder = root / VENDOR_FOLDER
+    was_there = folder.exists()
+    had_mark = (folder / MARK_FILE).exists()
+    placed: list[Path] = []
+    try:
+        yield placed
+    finally:
+        for path in placed:
+            if path.is_file():
+                path.unlink(missing_ok=True)
+            shutil.rmtree(path, ignore_errors=True)
+        if placed and not had_mark:
+            (folder / MARK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            for empty in (folder / "catalogs", folder / "bundles", *(() if was_there else (folder,))):
+                if empty.is_dir() and not any(empty.iterdir()):
+                    empty.rmdir()
