@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +32,9 @@ from olmc.model.diagnostics import Severity
 from olmc.output.messages import as_text
 from olmc.output.places import seen_from
 from olmc.output.unicode import clean, json_text
+
+if TYPE_CHECKING:
+    from olmc.explain.status import OperatorStatus
 
 
 @click.command()
@@ -137,7 +141,7 @@ def status(
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators, one.extensions)
+        for operator in operators(settled, one.operators, _extension_rows(one))
     ]
     if output == "json":
         click.echo(json_text(as_data(found)))
@@ -150,7 +154,9 @@ def status(
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, one.extensions)))
+        untold_here = seen_from(
+            folder, untold(one.diagnostics, operators(settled, one.operators, _extension_rows(one)))
+        )
         click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding
@@ -160,6 +166,14 @@ def status(
     click.echo(as_text(empty), err=True, nl=False)
     fails = bool(empty) or any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
     ctx.exit(FINDINGS if fails else DONE)
+
+
+def _extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
+    """The rows of ClusterExtensions."""
+    if done.extensions:
+        from olmc.explain.extensions import extension_states  # most workspaces have none
+
+        yield from extension_states(done.extensions)
 
 
 _LEVELS = ("low", "medium", "high", "critical")

@@ -116,7 +116,12 @@ def _print(done: Compilation, output: str) -> None:
     if done.settled is None:
         return
     if output == "json":
-        click.echo(json_text(as_data(resolutions(done.settled), done.operators, done.extensions)))
+        of_extensions = []
+        if done.extensions:
+            from olmc.explain.extensions import resolutions_data  # most workspaces have none
+
+            of_extensions = resolutions_data(done.extensions)
+        click.echo(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)))
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
         if done.extensions:

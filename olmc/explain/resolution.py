@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
@@ -23,7 +23,6 @@ from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
 
 if TYPE_CHECKING:
-    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
@@ -180,16 +179,12 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
 
 def as_data(
     found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = (),
-    extensions: Sequence[ExtensionResult] = (),
+    extensions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:  # fmt: skip
-    """The resolutions, and what became of Operators and ClusterExtensions, in the format of
+    """The resolutions, and what became of Operators and ClusterExtensions (these as data already), in the format of
     `schemas/resolution.schema.json`."""
     of_operators = {"operators": _operators_data(operators)} if operators else {}
-    of_extensions = {}
-    if extensions:
-        from olmc.explain.extensions import resolutions_data  # most workspaces have none
-
-        of_extensions = {"extensions": resolutions_data(extensions)}
+    of_extensions = {"extensions": list(extensions)} if extensions else {}
     return {
         "version": FORMAT_VERSION,
         "namespaces": [

@@ -30,7 +30,6 @@ from olmc.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
-    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
@@ -67,12 +66,12 @@ class OperatorStatus(NamedTuple):
 
 
 def operators(
-    settled: SettledCluster, proposed: Iterable[OperatorResult] = (), extensions: Sequence[ExtensionResult] = ()
+    settled: SettledCluster, proposed: Iterable[OperatorResult] = (), others: Iterable[OperatorStatus] = ()
 ) -> tuple[OperatorStatus, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one.
 
     `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should;
-    `extensions` what became of ClusterExtensions.
+    `others` are rows of what OLM v1 installs, to be shown among them.
     """
     cluster = settled.cluster
     hindered = _hindered(settled)
@@ -82,10 +81,7 @@ def operators(
         _operated(each, settled) for each in proposed if each.package or each.operator.catalog or each.operator.image
     ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
-    if extensions:
-        from olmc.explain.extensions import extension_states  # most clusters have none
-
-        found += extension_states(extensions)
+    found += others
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
