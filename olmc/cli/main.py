@@ -67,6 +67,8 @@ class Commands(click.Group):
             near = close_matches(name, self.modules, 2, POSSIBLE)
             hint = did_you_mean(*near) or f"There is {', '.join(self.modules)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
+        # What a statement about the output names (olmc.cli.verify).
+        ctx.meta["olmc.arguments"] = tuple(args[1:])
         return super().resolve_command(ctx, args)
 
 
@@ -134,6 +136,7 @@ MODULES = {
     "serve": "installed",
     "status": "inspect",
     "vendor": "lock",
+    "verify": "verify",
     "version": "reference",
     "why": "inspect",
 }

@@ -19,6 +19,7 @@ Schema = Mapping[str, Any]
 
 _NAMESPACE = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 _OWN_FORMAT, _SINGLE_FORMAT = "ownNamespaceInstallMode", "singleNamespaceInstallMode"
+_MEND = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
 _INVALID = "invalid ClusterExtension configuration: invalid configuration: "
 
 
@@ -61,7 +62,7 @@ def parse_config(text: str) -> Any:
 
 def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
     """Nothing for a configuration that fits its schema. Raises BundleError with all that is wrong (R-V1-CFG-3)."""
-    root = _check(value, schema, _At((), install_namespace))
+    root = _check(value, schema, _ConfigPlace((), install_namespace))
     if root is None:
         return
     # What is below one error at the top is told as if there were no top.
@@ -69,26 +70,17 @@ def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
     messages = [message for node in nodes for message in _messages(node)]
     lines = "".join(f"\n  - {message}" for message in messages)
     problem = messages[0] if len(messages) == 1 else f"multiple errors found:{lines}"
-    causes = [cause for node in nodes for cause in _hidden_causes(node)]
-    raise ConfigError(_INVALID + problem, causes)
+    causes = tuple(cause for node in nodes for cause in _hidden_causes(node))
+    raise BundleError(_INVALID + problem, terminal=True, hint=_MEND, causes=causes)
 
 
-class ConfigError(BundleError):
-    """A configuration that does not fit its schema; `causes` are what the controller does not tell of it."""
-
-    def __init__(self, message: str, causes: list[str]) -> None:
-        hint = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself, --watch is watchNamespace."
-        super().__init__(message, terminal=True, hint=hint)
-        self.causes = causes
-
-
-class _At(NamedTuple):
+class _ConfigPlace(NamedTuple):
     """Where a value stands in a configuration, and the namespace of the installation."""
 
     path: tuple[str, ...]
     namespace: str
 
-    def below(self, step: str | int) -> _At:
+    def below(self, step: str | int) -> _ConfigPlace:
         return self._replace(path=(*self.path, str(step)))
 
     @property
@@ -96,27 +88,27 @@ class _At(NamedTuple):
         return quoted(".".join(self.path))
 
 
-class _Node(NamedTuple):
+class _ConfigNode(NamedTuple):
     """An error: `kind` is leaf, group, reference, anyOf, allOf or oneOf; `text` is what it prints."""
 
     kind: str
     text: str
     path: tuple[str, ...]
-    below: tuple[_Node, ...] = ()
+    below: tuple[_ConfigNode, ...] = ()
 
 
-def _check(value: Any, schema: Schema, at: _At) -> _Node | None:
+def _check(value: Any, schema: Schema, at: _ConfigPlace) -> _ConfigNode | None:
     """What is wrong with a value as one tree, None for nothing (R-V1-CFG-4a)."""
     text = _type_error(value, schema, at) or _format_error(value, schema, at)
     if text:
-        return _Node("leaf", text, at.path)
+        return _ConfigNode("leaf", text, at.path)
     nodes = tuple(filter(None, _errors(value, schema, at)))
     if len(nodes) > 1:
-        return _Node("group", "validation failed", at.path, nodes)
+        return _ConfigNode("group", "validation failed", at.path, nodes)
     return nodes[0] if nodes else None
 
 
-def _errors(value: Any, schema: Schema, at: _At) -> Iterator[_Node | None]:
+def _errors(value: Any, schema: Schema, at: _ConfigPlace) -> Iterator[_ConfigNode | None]:
     if isinstance(value, dict):
         yield from _object_errors(value, schema, at)
     elif isinstance(value, list):
@@ -127,37 +119,39 @@ def _errors(value: Any, schema: Schema, at: _At) -> Iterator[_Node | None]:
     if "$ref" in schema:
         node = _check(value, _base_schema()["definitions"][schema["$ref"]], at)
         if node is not None:
-            yield _Node("reference", "validation failed", at.path, node.below if node.kind == "group" else (node,))
+            yield _ConfigNode(
+                "reference", "validation failed", at.path, node.below if node.kind == "group" else (node,)
+            )
     yield from _combined_errors(value, schema, at)
 
 
-def _object_errors(value: Mapping[str, Any], schema: Schema, at: _At) -> Iterator[_Node | None]:
+def _object_errors(value: Mapping[str, Any], schema: Schema, at: _ConfigPlace) -> Iterator[_ConfigNode | None]:
     properties, more = schema.get("properties", {}), schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
         if name not in value:
-            yield _Node("leaf", f"required field {quoted(name)} is missing", at.path)
+            yield _ConfigNode("leaf", f"required field {quoted(name)} is missing", at.path)
     for name in sorted(value.keys() & properties.keys()):
         yield _check(value[name], properties[name], at.below(name))
     unknown = sorted(value.keys() - properties.keys())
     if more is False and unknown:
-        yield _Node("leaf", f"unknown field {quoted(unknown[0])}", at.path)
+        yield _ConfigNode("leaf", f"unknown field {quoted(unknown[0])}", at.path)
     elif isinstance(more, Mapping):
         for name in unknown:
             yield _check(value[name], more, at.below(name))
 
 
-def _text_errors(value: str, schema: Schema, at: _At) -> Iterator[_Node]:
+def _text_errors(value: str, schema: Schema, at: _ConfigPlace) -> Iterator[_ConfigNode]:
     least, most, pattern = schema.get("minLength", 0), schema.get("maxLength"), schema.get("pattern")
     if len(value) < least:
-        yield _Node("leaf", f"field {at.field} must have minimum length of {least} (len={len(value)})", at.path)
+        yield _ConfigNode("leaf", f"field {at.field} must have minimum length of {least} (len={len(value)})", at.path)
     if most is not None and len(value) > most:
-        yield _Node("leaf", f"field {at.field} must have maximum length of {most} (len={len(value)})", at.path)
+        yield _ConfigNode("leaf", f"field {at.field} must have maximum length of {most} (len={len(value)})", at.path)
     # Go's $ is the end of the text, Python's also stands before a last line end.
     if pattern is not None and not re.search(pattern.replace("$", r"\Z"), value):
-        yield _Node("leaf", f"field {at.field} must match pattern {quoted(pattern)}", at.path)
+        yield _ConfigNode("leaf", f"field {at.field} must match pattern {quoted(pattern)}", at.path)
 
 
-def _combined_errors(value: Any, schema: Schema, at: _At) -> Iterator[_Node]:
+def _combined_errors(value: Any, schema: Schema, at: _ConfigPlace) -> Iterator[_ConfigNode]:
     for kind, text in (
         ("allOf", "'allOf' failed"),
         ("anyOf", f"invalid value for field {at.field}"),
@@ -168,10 +162,10 @@ def _combined_errors(value: Any, schema: Schema, at: _At) -> Iterator[_Node]:
         passed = len(nodes) - len(errors)
         wanted = len(nodes) if kind == "allOf" else 1
         if nodes and (passed < wanted or (kind == "oneOf" and passed > 1)):
-            yield _Node(kind, text, at.path, errors)
+            yield _ConfigNode(kind, text, at.path, errors)
 
 
-def _type_error(value: Any, schema: Schema, at: _At) -> str:
+def _type_error(value: Any, schema: Schema, at: _ConfigPlace) -> str:
     wanted, got = schema.get("type"), _type_name(value)
     fits = wanted is None or got == wanted
     if fits or (wanted == "integer" and got == "number" and integral(float(value)) is not None):
@@ -191,7 +185,7 @@ def _type_name(value: Any) -> str:
     return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
 
 
-def _format_error(value: Any, schema: Schema, at: _At) -> str:
+def _format_error(value: Any, schema: Schema, at: _ConfigPlace) -> str:
     """What is wrong with the namespace to watch, by the install mode that the schema's format is named after."""
     kind = schema.get("format")
     if kind not in (_OWN_FORMAT, _SINGLE_FORMAT) or not isinstance(value, str):
@@ -212,7 +206,7 @@ def _format_error(value: Any, schema: Schema, at: _At) -> str:
     return f"invalid format for field {at.field}: '{value}' is not valid {kind}: invalid value {given}: {why}"
 
 
-def _messages(node: _Node) -> Iterator[str]:
+def _messages(node: _ConfigNode) -> Iterator[str]:
     """What the controller prints of a tree: parents first, and nothing below a reference with one error."""
     yield node.text
     if not (node.kind == "reference" and len(node.below) == 1):
@@ -220,7 +214,7 @@ def _messages(node: _Node) -> Iterator[str]:
             yield from _messages(below)
 
 
-def _hidden_causes(node: _Node, *, hidden: bool = False) -> Iterator[str]:
+def _hidden_causes(node: _ConfigNode, *, hidden: bool = False) -> Iterator[str]:
     """What stands below references and is not printed, which is what users want to know."""
     below_hidden = hidden or (node.kind == "reference" and len(node.below) == 1)
     if hidden and node.kind == "leaf":

@@ -66,7 +66,7 @@ class Owner(NamedTuple):
     deadline_minutes: int | None = None
 
 
-class Resolved(NamedTuple):
+class RevisionBundle(NamedTuple):
     """The bundle that was resolved: its name, package and version, the image, and the release where one is set."""
 
     name: str
@@ -93,7 +93,7 @@ def normal_form(obj: KubernetesObject) -> KubernetesObject:
     return {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
 
 
-def revision_object(obj: KubernetesObject, extension: str, resolved: Resolved) -> KubernetesObject:
+def revision_object(obj: KubernetesObject, extension: str, resolved: RevisionBundle) -> KubernetesObject:
     """A rendered object as it stands in a revision (R-V1-COS-2)."""
     normal = normal_form(labelled(obj, extension))
     annotations = {key: value for key, value in annotations_of(obj).items() if key != _LAST_APPLIED}
@@ -135,7 +135,11 @@ def _phase_key(obj: KubernetesObject) -> tuple[str, ...]:
 
 
 def object_set(
-    bundle: RegistryBundle, objects: Sequence[KubernetesObject], owner: Owner, resolved: Resolved, revision: int = 1
+    bundle: RegistryBundle,
+    objects: Sequence[KubernetesObject],
+    owner: Owner,
+    resolved: RevisionBundle,
+    revision: int = 1,
 ) -> KubernetesObject:
     """The ClusterObjectSet with these rendered objects of a bundle, each inline (R-V1-COS-4).
 
@@ -160,7 +164,7 @@ def object_set(
     return {"apiVersion": API_VERSION, "kind": SET_KIND, "metadata": metadata, "spec": spec}
 
 
-def _set_annotations(bundle: RegistryBundle, owner: Owner, resolved: Resolved) -> dict[str, str]:
+def _set_annotations(bundle: RegistryBundle, owner: Owner, resolved: RevisionBundle) -> dict[str, str]:
     annotations = {
         f"{PREFIX}bundle-name": resolved.name,
         f"{PREFIX}package-name": resolved.package,

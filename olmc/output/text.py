@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from olmc.model.objects import Rendered
-from olmc.output.unicode import clean, json_text
+from olmc.output.unicode import clean, json_text, legible
 from olmc.yaml import dump
+from olmc.yaml.parts import METADATA, dump_parts, joined_parts, shared_values
 
 
 def as_yaml(objects: Sequence[Rendered]) -> str:
     """A stream of YAML documents, "" for no objects."""
     return dump(rendered.object for rendered in objects) if objects else ""
+
+
+def as_yaml_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_yaml`, in parts of UTF-8: what many objects have in common is one part, so that a fleet fits in memory."""
+    return dump_parts([rendered.object for rendered in objects])
 
 
 def as_json(objects: Sequence[Rendered]) -> str:
@@ -21,9 +28,47 @@ def as_json(objects: Sequence[Rendered]) -> str:
     return json_text(listed) + "\n"
 
 
+def as_json_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_json`, in parts as `as_yaml_parts`."""
+    if not objects:
+        return [as_json(objects).encode()]
+    items = [rendered.object for rendered in objects]
+    shared = shared_values(items)
+    known: dict[tuple[int, str], bytes] = {}
+
+    def value_part(value: Any, pad: str) -> bytes:
+        place = id(value), pad
+        part = known.get(place)
+        if part is None:
+            part = json_text(value).replace("\n", f"\n{pad}").encode()
+            if id(value) in shared:
+                known[place] = part
+        return part
+
+    def mapping_parts(mapping: Mapping[str, Any], pad: str) -> Iterator[bytes]:
+        border = f"{{\n{pad}  "
+        for key, value in mapping.items():
+            yield f"{border}{json_text(key)}: ".encode()
+            if key == METADATA and value.__class__ is dict and value:
+                yield from mapping_parts(value, f"{pad}  ")
+            else:
+                yield value_part(value, f"{pad}  ")
+            border = f",\n{pad}  "
+        yield f"\n{pad}}}".encode()
+
+    parts = [b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n    ']
+    parts += joined_parts((list(mapping_parts(item, "    ")) for item in items), b",\n    ")
+    return [*parts, b"\n  ]\n}\n"]
+
+
 def as_names(objects: Sequence[Rendered]) -> str:
     """One line an object: `Kind/namespace/name`, without the namespace for cluster-scoped ones."""
     return "".join(f"{clean(str(rendered.identity))}\n" for rendered in objects)
+
+
+def as_name_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_names`, in UTF-8."""
+    return [legible(as_names(objects)).encode()]
 
 
 GAP = 3

@@ -137,10 +137,15 @@ def dump(values: Iterable[Any]) -> str:
         if parts:
             parts.append("---\n")
         value = _as_json(value)
-        if value.__class__ is dict and "apiVersion" in value and "kind" in value:
-            value = {key: value[key] for key in (*(k for k in _FIRST_KEYS if k in value), *value)}
-        _item(value, "", "", out)
+        _item(in_order(value) if value.__class__ is dict else value, "", "", out)
     return "".join(parts)
+
+
+def in_order(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping with its entries in the order in which they are written."""
+    if "apiVersion" not in mapping or "kind" not in mapping:
+        return mapping
+    return {key: mapping[key] for key in (*(k for k in _FIRST_KEYS if k in mapping), *mapping)}
 
 
 def dump_one(value: Any) -> str:
@@ -176,6 +181,24 @@ class _Out(NamedTuple):
     append: Callable[[str], None]
     texts: _Texts
     keys: _Keys
+
+
+class Writer(NamedTuple):
+    """What texts and keys look like, for those who write an entry at a time."""
+
+    texts: _Texts
+    keys: _Keys
+
+
+def entry_writer() -> Writer:
+    return Writer(_Texts(), _Keys())
+
+
+def entry_text(key: str, value: Any, pad: str, writer: Writer) -> str:
+    """An entry of a mapping that is indented by `pad`."""
+    parts: list[str] = []
+    _mapping({key: value}, pad, pad, _Out(parts.append, writer.texts, writer.keys))
+    return "".join(parts)
 
 
 def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from olmv1_bundles import bundle_files, canonical, identity, normal_objects, row, vectors
 
 from olmc.olmv1.deployment_config import NO_CONFIG, read_deployment_config
 from olmc.olmv1.feature_gates import FeatureGates
-from olmc.olmv1.object_set import Owner, Resolved, object_set
+from olmc.olmv1.object_set import Owner, RevisionBundle, object_set
 from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
 from olmc.olmv1.render import InstallRequest, render_bundle, render_objects
 from olmc.olmv1.secret_packing import pack
-from tests.olmv1_bundles import bundle_files, canonical, identity, normal_objects, row, vectors
 
 PROFILES = {
     "upstream-standard": FeatureGates(webhook_provider_cert_manager=True),
@@ -176,7 +176,7 @@ def test_object_sets(shared: Path, corpus: list[Path]) -> None:
         names = ("bundle-name", "package-name", "bundle-version", "bundle-reference")
         release = given.get(f"{prefix}bundle-release")
         name, package, version, image = (given[prefix + name] for name in names)
-        resolved = Resolved(name, package, version, image, release)
+        resolved = RevisionBundle(name, package, version, image, release)
         inline = object_set(bundle, result, owner, resolved)
         check_revision(inline, case)
         check_packed(inline, case, document["systemNamespace"])
