@@ -116,9 +116,13 @@ def _print(done: Compilation, output: str) -> None:
     if done.settled is None:
         return
     if output == "json":
-        click.echo(json_text(as_data(resolutions(done.settled), done.operators)))
+        click.echo(json_text(as_data(resolutions(done.settled), done.operators, done.extensions)))
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
+        if done.extensions:
+            from olmc.explain.extensions import extension_hops  # most workspaces have none
+
+            rows = (*rows, *extension_hops(done.extensions))
         if not rows:
             asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
             click.echo(f"olmc: nothing here asks for an operator ({asking})", err=True)

@@ -183,7 +183,11 @@ def test_an_identity_token_is_not_sent_on(tmp_path: Path, host: str, status: int
         request.answer(401, {"WWW-Authenticate": f'Bearer realm="{realm}",service="example"'}, b"")
         return True
 
-    with proxy(host, lambda request: bool(steals(request)) or True, steals) as (thief, stolen):
+    def steals_at_once(request: Proxied) -> bool:
+        steals(request)
+        return True
+
+    with proxy(host, steals_at_once, steals) as (thief, stolen):
 
         def leads(request: Proxied) -> None:
             request.rfile.read(int(request.headers["Content-Length"]))
