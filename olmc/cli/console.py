@@ -102,7 +102,8 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
 def write_parts(parts: Iterable[bytes]) -> None:
     """Write a text in UTF-8 to stdout, of which nothing is held a second time."""
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(parts)
+    for part in parts:
+        sys.stdout.buffer.write(part)
 
 
 @contextmanager
