@@ -11,6 +11,7 @@ from olmc.cli.console import tell, writing
 from olmc.cli.options import GivenPath, given_version, olm_version_option
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.model.diagnostics import Location, Report
+from olmc.output.directory import put
 
 if TYPE_CHECKING:
     from olmc.load.cluster_state import Dump
@@ -88,7 +89,7 @@ def import_(
     verification = _verified(dump, olm_version) if verify else None
     if output is not None:
         with writing(output):
-            output.write_text(state_text(dump), encoding="utf-8", newline="\n")
+            put(output, state_text(dump))
         click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
     if verification is not None:
         from olmc.plan.verify_outputs import verification_text

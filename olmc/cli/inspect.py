@@ -28,9 +28,9 @@ from olmc.cli.options import (
 from olmc.cli.process import DONE, FINDINGS
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
-from olmc.output.messages import as_text, printable
+from olmc.output.messages import as_text
 from olmc.output.places import seen_from
-from olmc.output.unicode import json_text
+from olmc.output.unicode import clean, json_text
 
 
 @click.command()
@@ -248,14 +248,14 @@ def rbac(
     else:
         click.echo(as_words(shown, roles, find, read.waiting), nl=False)
         for binding, role in () if subject else found.dangling:
-            click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
+            click.echo(clean(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
     tell_review(read)
     tell_left_out(path, read.compilation)
     limit = Level[fail_on.upper()] if fail_on else None
     # What nobody knows may be anything, so it fails as well.
     bound = list(of_unknown_roles(shown, found, read.objects)) if limit else []
     for account, role in bound:
-        click.echo(printable(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"), err=True)
+        click.echo(clean(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"), err=True)
     dangerous = limit and (read.unknown or bound or any(each.level >= limit for each in (*shown, *roles)))
     ctx.exit(FINDINGS if dangerous else DONE)
 
@@ -274,9 +274,7 @@ def _print_installers(done: Compilation, output: str) -> int:
     if not done.extensions:
         click.echo("olmc: no ClusterExtensions here", err=True)
     for name in unknown:
-        click.echo(
-            printable(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"), err=True
-        )
+        click.echo(clean(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"), err=True)
     return FINDINGS if unknown else DONE
 
 
@@ -335,7 +333,7 @@ def who_can(
     else:
         click.echo(as_table(answer, find), nl=False)
         if not answer:
-            click.echo(printable(f"olmc: nobody can {question.in_words}"), err=True)
+            click.echo(clean(f"olmc: nobody can {question.in_words}"), err=True)
     tell_review(read)
     tell_left_out(path, read.compilation)
     ctx.exit(DONE)

@@ -352,8 +352,8 @@ def _checked(outcome: VendorResult) -> int:
     for path in outcome.removed:
         click.echo(f"not needed: {path if path.isprintable() else ascii(path)}", err=True)
     if not (outcome.fetched or outcome.removed or outcome.lock_changed):
-        if not outcome.is_resolved:
-            return FINDINGS  # what they would have to hold is not known
+        if not (outcome.is_resolved and outcome.is_proven):
+            return FINDINGS  # what they would have to hold is not known, or they hold something else
         click.echo("vendor/ and olmc.lock are up to date", err=True)
         return DONE
     click.echo("Run olmc vendor to bring vendor/ and olmc.lock up to date.", err=True)

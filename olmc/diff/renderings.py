@@ -18,7 +18,7 @@ from olmc.diff.operators import CSV
 from olmc.kube.restmapper import rest_mapper
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE
-from olmc.load.files import Folder, read_text, scan
+from olmc.load.files import Folder, read_bounded, read_text, scan
 from olmc.load.foreign import is_chart_of_operators
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, manifests_in
@@ -80,7 +80,10 @@ def _file(path: Path, report: Report) -> dict[str, str]:
     """A file that the user names, wherever its links lead, or what a process writes (`<(olmc render)`)."""
     if path.is_fifo():
         try:
-            return {path.name: path.read_bytes().decode("utf-8")}
+            return {path.name: read_bounded(path).decode("utf-8")}
+        except OSError as error:
+            report.add(rules.UNREADABLE.finding(None, path=path.name, cause=error.strerror))
+            return {}
         except UnicodeDecodeError as error:
             report.add(rules.NOT_UTF8.finding(None, path=path.name, offset=error.start))
             return {}

@@ -230,11 +230,15 @@ def write(folder: Path, files: Files, private: Collection[str] = ()) -> Changes:
         if os.path.lexists(folder / name) and not _is_marked(folder / name):
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*difference.added, *difference.changed):
+    fresh = (*difference.added, *difference.changed)
+    for name in (name for name in fresh if name != KUSTOMIZATION):
         put_parts(folder / name, files[name], mode=PRIVATE if name in private else PLAIN)
     for name in private:
         (folder / name).chmod(stat.S_IMODE((folder / name).stat().st_mode) & PRIVATE)
-    # Last, so that whoever stops in between has too much, never too little.
+    # After the others, so that whoever stops in between has too much, never too little.
     for name in difference.stale:
-        (folder / name).unlink()
+        (folder / name).unlink(missing_ok=True)
+    # Last of all, since it is what the next run knows by which files are stale.
+    if KUSTOMIZATION in fresh:
+        put_parts(folder / KUSTOMIZATION, files[KUSTOMIZATION])
     return difference

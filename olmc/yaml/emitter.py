@@ -14,8 +14,10 @@ from olmc.yaml.scalars import replace_surrogates, resolve
 _HARMLESS = re.compile(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
-# What may stand unescaped beyond ASCII.
-_WIDE = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+# What may stand unescaped beyond ASCII: not what turns the direction of text, by which a reader sees another one.
+_WIDE = (
+    r"\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+)
 _ASCII_LINE = re.compile(r"[ -~]*")
 _ASCII_LINES = re.compile(r"[\t\n -~]*")
 _SYNTAX = re.compile(
