@@ -8,7 +8,7 @@ from typing import Any
 from olmc.model.objects import Rendered
 from olmc.output.unicode import clean, json_text, legible
 from olmc.yaml import dump
-from olmc.yaml.parts import METADATA, dump_parts, joined_parts, shared_values
+from olmc.yaml.parts import METADATA, dump_parts, joined_parts, merged_parts, shared_values
 
 
 def as_yaml(objects: Sequence[Rendered]) -> str:
@@ -45,19 +45,19 @@ def as_json_parts(objects: Sequence[Rendered]) -> list[bytes]:
                 known[place] = part
         return part
 
-    def mapping_parts(mapping: Mapping[str, Any], pad: str) -> Iterator[bytes]:
+    def mapping_parts(mapping: Mapping[str, Any], pad: str) -> Iterator[tuple[bytes, bool]]:
         border = f"{{\n{pad}  "
         for key, value in mapping.items():
-            yield f"{border}{json_text(key)}: ".encode()
+            yield f"{border}{json_text(key)}: ".encode(), False
             if key == METADATA and value.__class__ is dict and value:
                 yield from mapping_parts(value, f"{pad}  ")
             else:
-                yield value_part(value, f"{pad}  ")
+                yield value_part(value, f"{pad}  "), id(value) in shared
             border = f",\n{pad}  "
-        yield f"\n{pad}}}".encode()
+        yield f"\n{pad}}}".encode(), False
 
     parts = [b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n    ']
-    parts += joined_parts((list(mapping_parts(item, "    ")) for item in items), b",\n    ")
+    parts += joined_parts((merged_parts(mapping_parts(item, "    ")) for item in items), b",\n    ")
     return [*parts, b"\n  ]\n}\n"]
 
 

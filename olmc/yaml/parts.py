@@ -42,20 +42,25 @@ def object_parts(values: Sequence[Mapping[str, Any]]) -> list[list[bytes]]:
             known[place] = entry_text(key, value, pad, writer).encode()
         return known[place]
 
-    def document(value: Mapping[str, Any]) -> list[bytes]:
-        parts: list[bytes] = []
-        own: list[bytes] = []
+    def document(value: Mapping[str, Any]) -> Iterable[tuple[bytes, bool]]:
         for key, item, pad in _entries(value):
             part = entry(key, item, pad) if item is not _BELOW else f"{key}:\n".encode()
-            if id(item) in shared:
-                parts += (b"".join(own), part)
-                own = []
-            else:
-                own.append(part)
-        parts.append(b"".join(own))
-        return parts
+            yield part, id(item) in shared
 
-    return [document(value) for value in values]
+    return [merged_parts(document(value)) for value in values]
+
+
+def merged_parts(parts: Iterable[tuple[bytes, bool]]) -> list[bytes]:
+    """Parts, of which those that are shared stay what they are, and what stands between them becomes one."""
+    merged: list[bytes] = []
+    own: list[bytes] = []
+    for part, is_shared in parts:
+        if is_shared:
+            merged += (b"".join(own), part)
+            own = []
+        else:
+            own.append(part)
+    return [*merged, b"".join(own)]
 
 
 def _entries(value: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:

@@ -1,0 +1,202 @@
+"""Print one table: what work takes today, beside its target and what kubectl takes for as many objects.
+
+    table.py [--olmc CMD] [--shared FOLDER] [--runs N]
+
+User and system time of the whole process, as seconds and as multiples of `python -c pass` in the same loop, which says
+the same on a slow machine; and the memory that the process holds at most. A line ends in `ok`, or in what is missed.
+Nothing is failed for: the limits of the other benchmarks are for that. Lines that need the shared data (OLMC_SHARED, or
+the folder `shared` beside the checkout) are left out without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from catalog import MANIFESTS
+from corpus import SHARED, unpacked
+from diff import rendering
+from fleet import write_fleet
+from render import MEDIAN_SIZE, bundles_in, size
+
+PROJECT = Path(__file__).resolve().parent.parent
+FINE = (0, 1)  # done, or done with findings
+COPIES = 7  # of the catalog of 15 MB, under other names: 102 MB
+
+
+class Cost(NamedTuple):
+    """Seconds of CPU, the most megabytes held, and megabytes printed or written."""
+
+    seconds: float
+    held: float
+    size: float
+
+
+class Work(NamedTuple):
+    """A line: its words, the command, and its targets, 0 for none: multiples of an empty Python, seconds, megabytes
+    held, megabytes a second; and how often it is run."""
+
+    words: str
+    command: Sequence[str]
+    multiple: float = 0
+    seconds: float = 0
+    held: float = 0
+    speed: float = 0
+    runs: int = 1
+    written: Path | None = None
+
+
+def cost_of(command: Sequence[str], runs: int, written: Path | None = None) -> Cost:
+    """What a command takes, of several runs the median; `written` is a folder that it makes anew."""
+    costs = []
+    # Else modules would be compiled in every run, which nobody's are.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    for _ in range(runs):
+        if written is not None:
+            shutil.rmtree(written, ignore_errors=True)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as told:
+            process = subprocess.Popen(command, stdout=out, stderr=told, env=env)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode not in FINE:
+                told.seek(0)
+                sys.exit(
+                    f"bench: {shlex.join(command[:3])} … exited with {process.returncode}:\n{told.read()[-2000:]!r}"
+                )
+            folder = [] if written is None else list(written.iterdir())
+            size = out.seek(0, os.SEEK_END) + sum(path.stat().st_size for path in folder)
+        costs.append(Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, size / 1e6))
+    return Cost(*(statistics.median(each) for each in zip(*costs, strict=True)))
+
+
+def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
+    """All lines; what they need is made below `folder`."""
+    yield Work("`olmc version`", [*olmc, "version"], multiple=5, runs=5)
+    yield from of_corpus(olmc, shared / "corpus" / "bundles.tar.xz")
+    yield from of_catalogs(olmc, shared / "corpus" / "catalog-v4.20.tar.xz", folder)
+    render = [*olmc, "render", write_fleet(folder / "fleet", 40, 1000)]
+    out = folder / "written"
+    yield Work("40 operators × 1,000 namespaces as YAML", render, held=100, speed=250)
+    yield Work("the same as JSON", [*render, "-o", "json"], held=100, speed=250)
+    yield Work(
+        "the same with --output-dir", [*render, "--output-dir", os.fspath(out)], held=120, speed=130, written=out
+    )
+    kubectl = shutil.which("kubectl")
+    if kubectl is not None:
+        small = folder / "small"
+        subprocess.run(
+            [*olmc, "render", write_fleet(folder / "less", 40, 10), "--output-dir", small],
+            check=True,
+            capture_output=True,
+        )
+        yield Work("`olmc render`, 40 operators × 10 namespaces", [*olmc, "render", os.fspath(folder / "less")])
+        yield Work("`kubectl kustomize` of what that gives", [kubectl, "kustomize", os.fspath(small)])
+    for name, upgraded in (("old", 0), ("new", 5000)):
+        (folder / f"{name}.yaml").write_text(rendering(5000, upgraded), encoding="utf-8")
+    sides = (os.fspath(folder / "old.yaml"), os.fspath(folder / "new.yaml"))
+    yield Work("diff of 5,000 objects, all changed", [*olmc, "diff", *sides], seconds=1)
+
+
+def of_corpus(olmc: Sequence[str], archive: Path) -> Iterator[Work]:
+    if not archive.is_file():
+        return
+    bundles = bundles_in(unpacked(archive))
+    median = min(bundles, key=lambda bundle: abs(size(bundle) - MEDIAN_SIZE))
+    large = min(bundles, key=lambda bundle: abs(size(bundle) - 1_600_000))
+    yield Work("bundle of 100 kB", [*olmc, "render", os.fspath(median)], multiple=5.5, runs=5)
+    yield Work("bundle of 1.6 MB", [*olmc, "render", os.fspath(large)], multiple=9, runs=3)
+    every = [*olmc, "render", *map(os.fspath, bundles)]
+    yield Work(f"{len(bundles)} bundles in one process", every, seconds=0.01 * len(bundles), held=250)
+
+
+def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Work]:
+    if not archive.is_file():
+        return
+    root = folder / "catalog"
+    shutil.copytree(unpacked(archive), root)
+    (root / "manifests.yaml").write_text(MANIFESTS, encoding="utf-8")
+    yield Work("catalog of 15 MB, resolve", [*olmc, "resolve", os.fspath(root)], seconds=0.45)
+    for name, renamed, limit in (
+        ("102 MB, five packages asked for", _renamed, 1.5),
+        ("the same with many findings", _half_renamed, 2.25),
+    ):
+        path = folder / renamed.__name__
+        _write_copies(root / "catalogs" / "v4.20", path, renamed)
+        yield Work(f"catalog of {name}" if "MB" in name else name, [*olmc, "resolve", os.fspath(path)], seconds=limit)
+
+
+def _half_renamed(text: str, number: int) -> str:
+    """A package file under another name, but for the property of its bundles that has it as well."""
+    text = re.sub(r"^(package: .*)$", rf"\1-{number}", text, flags=re.MULTILINE)
+    return re.sub(r"^(name: .*)(?=\nschema: olm.package$)", rf"\1-{number}", text, flags=re.MULTILINE)
+
+
+def _renamed(text: str, number: int) -> str:
+    pattern = r"^(- type: olm.package\n  value:\n    packageName: .*)$"
+    return re.sub(pattern, rf"\1-{number}", _half_renamed(text, number), flags=re.MULTILINE)
+
+
+def _write_copies(catalog: Path, root: Path, renamed: Callable[[str, int], str]) -> None:
+    """A workspace with the packages of a catalog several times, and Subscriptions to five of them."""
+    for path in sorted(catalog.glob("*/catalog.yaml")):
+        text = path.read_text(encoding="utf-8")
+        for number in range(COPIES):
+            target = root / "catalogs" / "big" / f"{path.parent.name}-{number}" / path.name
+            target.parent.mkdir(parents=True)
+            target.write_text(renamed(text, number) if number else text, encoding="utf-8")
+    group, _, _ = MANIFESTS.partition("---")
+    names = ("infinispan", "project-quay-1", "sailoperator-2", "hive-operator-3", "patterns-operator-4")
+    wishes = (
+        "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        f"metadata: {{name: {name}, namespace: tools}}\n"
+        f"spec: {{name: {name}, source: big, sourceNamespace: olm}}\n"
+        for name in names
+    )
+    (root / "manifests.yaml").write_text(group + "".join(wishes), encoding="utf-8")
+
+
+def line_of(work: Work, cost: Cost, empty: float) -> str:
+    """A line of the table."""
+    multiple, speed = cost.seconds / empty, cost.size / cost.seconds
+    targets = (
+        (work.multiple, multiple, f"≤ {work.multiple:g} P", work.multiple < multiple),
+        (work.seconds, cost.seconds, f"≤ {work.seconds:.2f} s", work.seconds < cost.seconds),
+        (work.speed, speed, f"≥ {work.speed:.0f} MB/s", work.speed > speed),
+        (work.held, cost.held, f"≤ {work.held:.0f} MB", work.held < cost.held),
+    )
+    wanted = [text for target, _, text, _ in targets if target]
+    missed = [text for target, _, text, is_missed in targets if target and is_missed]
+    fast = f"{speed:.0f} MB/s" if work.speed else ""
+    verdict = f"misses {', '.join(missed)}" if missed else "ok" if wanted else ""
+    cells = (work.words, f"{cost.seconds:.2f} s", f"{multiple:.1f} P", fast, f"{cost.held:.0f} MB", ", ".join(wanted))
+    return f"| {' | '.join((*cells, verdict))} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--olmc", default=str(PROJECT / ".venv" / "bin" / "olmc"), help="the command to measure")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="the folder with the shared data")
+    args = parser.parse_args()
+    olmc = shlex.split(args.olmc)
+    cost_of([*olmc, "version"], 1)  # once unmeasured: modules are compiled, files come from memory
+    print("| work | CPU | multiple of `python -c pass` | speed | memory | target | |")
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for work in works(olmc, args.shared, Path(folder)):
+            empty = cost_of([sys.executable, "-c", "pass"], 5).seconds
+            print(line_of(work, cost_of(work.command, work.runs, work.written), empty), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
