@@ -76,6 +76,7 @@ if TYPE_CHECKING:
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
+@click.option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet.")
 @click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
 @approve_option
 @kube_version_option
@@ -104,6 +105,7 @@ def diff(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
+    fresh: bool,
     entry: str,
     approve: tuple[str, ...],
     kube_version: str,
@@ -159,8 +161,9 @@ def diff(
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
     from olmc.diff.assumptions import remarks
-    from olmc.diff.compare import compare, with_approval
-    from olmc.diff.sides import Kinds, read_sides, read_versions
+    from olmc.diff.compare import compare, with_approval, with_kept_back
+    from olmc.diff.reading import read_sides, read_versions
+    from olmc.diff.sides import Kinds
     from olmc.explain.left_out import note
     from olmc.reconcile.misspelling import possible_objects
 
@@ -178,7 +181,14 @@ def diff(
         if new:
             doing(f"reading {old} and {new}")
             reading = read_sides(
-                old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds, look_ahead=not approve
+                old,
+                new,
+                Path(folder),
+                compiled,
+                allow_empty=allow_empty,
+                kinds=kinds,
+                look_ahead=not approve,
+                fresh=fresh,
             )
         else:
             doing(f"compiling {old} for two versions of OLM")
@@ -194,6 +204,8 @@ def diff(
         difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
         if difference is not None and reading.approved is not None:
             difference = with_approval(difference, compare(*reading.approved, formats=not new))
+        if difference is not None and reading.kept_back is not None:
+            difference = with_kept_back(difference, reading.kept_back)
         text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)

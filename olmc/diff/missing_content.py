@@ -82,11 +82,11 @@ def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:
             if NamespacedName(operator.namespace, operator.package) in unknown
         }
         if hidden:
-            keys |= set(_parts(hidden, side.objects))
+            keys |= set(parts_of(hidden, side.objects))
     return frozenset(keys)
 
 
-def _parts(hidden: Mapping[NamespacedName, DiffOperator], objects: Iterable[KubernetesObject]) -> Iterator[ObjectKey]:
+def parts_of(hidden: Mapping[NamespacedName, DiffOperator], objects: Iterable[KubernetesObject]) -> Iterator[ObjectKey]:
     for operator in hidden.values():
         yield object_key(operator.csv)
         crds = mapping(operator.spec.get("customresourcedefinitions"))

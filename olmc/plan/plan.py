@@ -8,6 +8,7 @@ from typing import NamedTuple
 from olmc.diff.compare import Difference
 from olmc.diff.operators import DiffOperator, heads
 from olmc.diff.operators import operators as operators_of
+from olmc.diff.versions import dead_end
 from olmc.explain.provenance import APPROVAL
 from olmc.explain.status import OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
@@ -158,24 +159,13 @@ def _operators(state: ClusterState, settled: SettledCluster) -> Iterator[Operato
         operator = None if is_other else before.get(NamespacedName(namespace, package))
         outcome = _outcome(row, operator, (namespace, package) in asked)
         if outcome.outcome == "unchanged":
-            outcome = outcome._replace(why=_dead_end(row, settled.cluster))
+            catalog = dead_end(settled.cluster, NamespacedName(namespace, package), row.csv, row.version)
+            why = f"the catalog does not have {row.csv} any more, nor an upgrade from it"
+            outcome = outcome._replace(why=why if catalog else "")
         yield outcome
     for (namespace, package), operator in sorted(before.items()):
         if (namespace, package) not in seen:
             yield OperatorOutcome(namespace, package, operator.name, operator.version, "", "", "", "removed")
-
-
-def _dead_end(row: OperatorStatus, cluster: Cluster) -> str:
-    """Why an operator that has not changed never will; "" for one that may (observed-38)."""
-    subscription = cluster.subscriptions.get(NamespacedName(row.namespace, row.subscription))
-    source = cluster.catalogs.get(subscription.catalog) if subscription is not None else None
-    # Of a catalog that can't be read nothing is known, and OLM says that itself.
-    if source is None or not source.entries or row.waits:
-        return ""
-    entries = [entry for entry in source.entries if entry.package == row.package]
-    if not entries or any(entry.name == row.csv for entry in entries):
-        return ""
-    return f"the catalog does not have {row.csv} any more, nor an upgrade from it"
 
 
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
