@@ -96,6 +96,8 @@ def read_sides(
     shared = _Shared(compile_folder, narrowing, kinds, known, _premises(first, second), allow_empty, fresh)
     before = _made(first, shared) if isinstance(old, str) else _MadeSide(_of_kinds(old.side, kinds), state=old.state)
     after = _after(before, second, shared)
+    if before.state is not None and before.side.settings is None:  # a cluster says nothing about what is left out
+        after = after._replace(side=after.side._replace(settings=None, left_out=()))
     diagnostics = tuple(diagnostic for source in (first, second) for diagnostic in diagnostics_of(source))
     if any(map(stops, (first, second))):
         return Sides(None, diagnostics)
