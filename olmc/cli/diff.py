@@ -44,9 +44,9 @@ _ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.st
 _NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
 
 if TYPE_CHECKING:
+    from olmc.diff.both_sides import BegunCluster
     from olmc.diff.compare import Difference
     from olmc.diff.premises import CompileUnder, Premises
-    from olmc.diff.reading import BegunCluster
     from olmc.diff.sides import Kinds, Sides
 
 
@@ -239,7 +239,7 @@ def _read(
     old: str | BegunCluster, new: str, compiled: CompileUnder, kinds: Kinds | None, allow_empty: bool, *,
     look_ahead: bool, fresh: bool,
 ) -> Sides:  # fmt: skip
-    from olmc.diff.reading import read_sides
+    from olmc.diff.both_sides import read_sides
 
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
         return read_sides(
@@ -250,7 +250,7 @@ def _read(
 def _read_versions(
     path: str, versions: Sequence[str], compiled: Callable[..., Compilation], kinds: Kinds | None, allow_empty: bool
 ) -> Sides:
-    from olmc.diff.reading import read_versions
+    from olmc.diff.both_sides import read_versions
 
     under = [(version, partial(compiled, version=version)) for version in versions]
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:

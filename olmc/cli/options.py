@@ -20,7 +20,7 @@ from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
-    from olmc.diff.reading import BegunCluster
+    from olmc.diff.both_sides import BegunCluster
     from olmc.load.releases import Release
 
 

@@ -34,7 +34,7 @@ from olmc.model.options import Narrowing, Options
 from olmc.output.places import seen_from
 
 if TYPE_CHECKING:
-    from olmc.diff.reading import BegunCluster
+    from olmc.diff.both_sides import BegunCluster
     from olmc.diff.sides import Side
     from olmc.plan.plan import Plan
 

@@ -14,8 +14,8 @@ from olmc.api import compile
 from olmc.cli.console import tell
 from olmc.cli.process import BAD_INPUT
 from olmc.diagnostics.rules import output as rules
+from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
-from olmc.diff.reading import BegunCluster
 from olmc.diff.renderings import read_rendering
 from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.load.cluster_state import read_dump

@@ -10,7 +10,7 @@ from olmc.diff.operators import DiffOperator, heads
 from olmc.diff.operators import operators as operators_of
 from olmc.diff.versions import dead_end
 from olmc.explain.provenance import APPROVAL
-from olmc.explain.status import OperatorStatus, in_short
+from olmc.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
 from olmc.model.cluster import Cluster, InstallPlan, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Severity
@@ -50,8 +50,8 @@ class PlannedInstall(NamedTuple):
 class OperatorOutcome(NamedTuple):
     """What becomes of an operator: the CSV, version and phase before ("" where there was none) and after.
 
-    `outcome` is installed, upgraded, unchanged, removed, `LEFT_RUNNING`, waiting, failing or failed before; `why` says
-    what keeps it from more.
+    `outcome` is installed, upgraded, unchanged, removed, `LEFT_RUNNING`, waiting, failing, failed before or, where the
+    content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
     """
 
     namespace: str
@@ -180,6 +180,8 @@ def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) 
 def _word(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> str:
     if row.waits == APPROVAL or (not row.csv and row.reason == APPROVAL):
         return "waiting"
+    if row.waits == UNKNOWN and not row.fails:
+        return "unknown"
     if row.fails:
         same = before is not None and (before.name, before.phase) == (row.csv, row.phase)
         return "failed before" if same and before is not None and before.phase != "Succeeded" else "failing"

@@ -12,9 +12,9 @@ import yaml
 from kit import HERE
 
 from olmc.api import Compilation, compile
+from olmc.diff.both_sides import read_sides
 from olmc.diff.compare import Difference, compare, with_kept_back
 from olmc.diff.premises import Premises
-from olmc.diff.reading import read_sides
 from olmc.diff.sides import Sides
 from olmc.model.options import Narrowing, Options
 
