@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.explain.left_out import SettledCompilation
+from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved
 from olmc.kube.builtin_kinds import removal_of
-from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.files import no_folder, scan
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CRD_KIND, GVK, KubernetesObject, gvk_of, mapping, mappings, spec_of, text
+from olmc.model.objects import CRD_KIND, GVK, gvk_of, spec_of, text
 from olmc.model.options import Narrowing, Options, minor_of
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Bundle
@@ -135,7 +135,7 @@ def _needed(compilation: SettledCompilation) -> frozenset[GVK]:
     if compilation.settled is None:
         return frozenset()
     cluster = compilation.settled.cluster
-    required = (api for csv in cluster.csvs.values() for api in _required(csv.object))
+    required = (gvk_of_api(api) for csv in cluster.csvs.values() for api in required_apis(csv))
     return frozenset((*required, *(gvk_of(rendered.object) for rendered in cluster.objects.values())))
 
 
@@ -158,25 +158,9 @@ def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[
     if bundle is not None:
         steps += [(gvk_of(obj), obj) for obj in bundle.objects]
     brought = [obj for api, obj in steps if api.kind == CRD_KIND]
-    mapper = rest_mapper((*(rendered.object for rendered in cluster.objects.values()), *brought), options.api_resources)
-    wanted = dict.fromkeys(api for api, _ in steps if api.kind in cluster.profile.bundle_kinds)
-    for csv in cluster.csvs.values():
-        wanted.update(dict.fromkeys(_required(csv.object)))
-    yield from (api for api in wanted if not _is_served(api, mapper, options))
-
-
-def _is_served(api: GVK, mapper: RestMapper, options: Options) -> bool:
-    return mapper.serves_kind(api, options.apis, options.kube_version)
-
-
-def _required(csv: KubernetesObject) -> Iterator[GVK]:
-    crds = mapping(spec_of(csv).get("customresourcedefinitions"))
-    for crd in mappings(crds.get("required")):
-        group = text(crd.get("name")).partition(".")[2]
-        yield GVK(group, text(crd.get("version")), text(crd.get("kind")))
-    services = mapping(spec_of(csv).get("apiservicedefinitions"))
-    for service in mappings(services.get("required")):
-        yield GVK(text(service.get("group")), text(service.get("version")), text(service.get("kind")))
+    wanted = [api_of(api) for api, _ in steps if api.kind in cluster.profile.bundle_kinds]
+    wanted += (api for csv in cluster.csvs.values() for api in required_apis(csv))
+    yield from dict.fromkeys(map(gvk_of_api, unserved(wanted, cluster, brought, options)))
 
 
 def _unreached(compilation: SettledCompilation, kube_version: str) -> str:
