@@ -225,12 +225,20 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
     else:
         made = _compiled(source, source.path, shared)
     side = made.side
-    if not side.objects and not side.shared and not shared.allow_empty and not stops(source):
+    if _is_empty(made, shared) and not shared.allow_empty and not stops(source):
         finding = rules.EMPTY_SIDE.finding(None, side=source.name)
         source.report.add(
             finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))
         )
     return made._replace(side=_of_kinds(side, shared.kinds))
+
+
+def _is_empty(made: _MadeSide, shared: _Shared) -> bool:
+    """Whether there is nothing at a side, whatever its cluster held before."""
+    workspace = made.compilation.workspace if made.compilation is not None else None
+    if workspace is not None and shared.premises.state is not None:
+        return not workspace.manifests
+    return not made.side.objects and not made.side.shared
 
 
 def _of_kinds(side: Side, kinds: Kinds) -> Side:

@@ -143,3 +143,12 @@ def test_a_cluster_goes_with_a_new_side_alone(arguments: tuple[str, ...]) -> Non
 
 def test_a_diff_needs_a_side() -> None:
     assert olmc("diff").exit_code == 2
+
+
+def test_a_new_side_with_nothing_in_it_is_an_error(tmp_path: Path) -> None:
+    """Whatever runs on in the cluster: a path that was mistyped must not read as if everything went."""
+    (tmp_path / "nothing").mkdir()
+    before, _ = sides("subscription-removed")
+    result = olmc("diff", before, tmp_path / "nothing")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert olmc("diff", before, tmp_path / "nothing", "--allow-empty").exit_code == 1
