@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from olmc.diff.missing_content import parts_of
@@ -13,7 +13,7 @@ from olmc.explain.resolution import channel_entries
 from olmc.explain.status import HELD_BACK, OperatorStatus
 from olmc.explain.status import operators as status_of_operators
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import KubernetesObject, ObjectKey
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.resolver.steps import content_of
 
@@ -66,7 +66,16 @@ def kept_back_objects(now: Side, fresh: Side, edited: Iterable[ObjectKey]) -> fr
             if name in names or NamespacedName(operator.namespace, operator.package) in stuck
         }
         keys |= set(parts_of(of_side, side.objects)) if of_side else set()
-    return frozenset(keys)
+        keys |= set(_steps(side.settled, of_side))
+    # What operators say of their upgrades to OLM is there already.
+    return frozenset(key for key in keys if key.kind != "OperatorCondition")
+
+
+def _steps(settled: SettledCluster | None, installed: Collection[NamespacedName]) -> Iterator[ObjectKey]:
+    """The objects that InstallPlans write for CSVs."""
+    for plan in settled.cluster.plans.values() if settled is not None else ():
+        if any(NamespacedName(plan.namespace, csv) in installed for csv in plan.csvs):
+            yield from (object_key(step.object) for step in plan.steps)
 
 
 def _packages(settled: SettledCluster, *, is_stuck: bool) -> Iterator[NamespacedName]:

@@ -165,9 +165,12 @@ def resolution_fails(message: str) -> Judgement:
 
 @change_kind("PlanChanged", ChangeGroup.VERSIONS, ADDED)
 def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
-    """An InstallPlan that waits for approval, or has failed, on the new side only; `csvs` is what it would install."""
+    """An InstallPlan that waits for approval, has failed, or gets no further, on the new side only; `csvs` is what it
+    would install."""
     if phase == "Failed":
         return BREAKING, ("the plan for ", *listed(csvs), " fails: ", shown(message))
+    if phase == "Installing":
+        return BREAKING, ("the plan for ", *listed(csvs), " gets no further: ", shown(message))
     return CHANGE, ("the plan for ", *listed(csvs), " waits for approval")
 
 

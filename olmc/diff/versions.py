@@ -320,17 +320,21 @@ def target_changes(pair: Pair) -> Iterator[DiffChange]:
 def _targets(group: KubernetesObject) -> list[str]:
     """As OLM found them, else as they are asked for; all namespaces is ""."""
     selected = status_of(group).get("namespaces")
+    if not selected and spec_of(group).get("selector"):
+        return []  # it selects nothing; OLM takes that for no targets
     requested = spec_of(group).get("targetNamespaces")
     return sorted(texts(selected if selected is not None else requested) or [""])
 
 
 def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:
-    """The InstallPlans of the new side that wait or have failed, unless the old side has the like."""
+    """The InstallPlans of the new side that wait, have failed or are tried again for ever (observed-48), unless the old
+    side has the like."""
     before = {_plan(obj)[:3] for obj in old if obj.get("kind") == "InstallPlan"}
     for obj in new:
         if obj.get("kind") == "InstallPlan":
             namespace, phase, csvs, message = _plan(obj)
-            if phase in ("RequiresApproval", "Failed") and (namespace, phase, csvs) not in before:
+            is_stuck = phase in ("RequiresApproval", "Failed") or (phase == "Installing" and message)
+            if is_stuck and (namespace, phase, csvs) not in before:
                 yield kinds.plan_changed(object_key(obj), phase, csvs, message)
 
 
