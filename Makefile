@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint conformance bench pins clean
+.PHONY: help venv demo test fuzz lint conformance bench pins clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -32,6 +32,10 @@ demo: $(INSTALLED)  ## install olmc into .venv and render a small workspace
 
 test: $(INSTALLED_DEV)  ## run the tests
 	@$(BIN)/pytest
+
+fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), with atheris if there is a wheel of it
+	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
+	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
 lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
 	$(BIN)/ruff check

@@ -14,7 +14,7 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
-from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
+from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.reconcile.diagnose import diagnose
 from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
 from olmc.render.components import refused_objects
@@ -22,6 +22,7 @@ from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
     from olmc.render.context import Pass
@@ -39,7 +40,8 @@ class Compilation:
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `extensions`: what became of
+    ClusterExtensions. `missing`: what is wanted and not
     among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
@@ -57,6 +59,7 @@ class Compilation:
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -163,6 +166,9 @@ def compile(
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
             bundle_folder = _bundle_in(rest, Report()) or bundle_folder
+        if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
+            chosen = "certificates" in given or "certs" in config
+            return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
@@ -239,6 +245,12 @@ def _compilation(
         settled, operators, installs = stage.settled, stage.operators, stage.installs
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
+    extensions: tuple[ExtensionResult, ...] = ()
+    if workspace is not None and (workspace.extensions or workspace.extension_catalogs):
+        from olmc.olmv1.extensions import install_extensions  # most workspaces have none
+
+        extended = install_extensions(workspace, settled.cluster, options, report)
+        extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
         further = (*further, refused_objects(workspace.inputs))
@@ -259,7 +271,18 @@ def _compilation(
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
         inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
+        extensions=extensions,
     )  # fmt: skip
+
+
+def _extension(path: Path, folder: Folder, options: Options, report: Report, chosen: bool) -> Compilation:
+    """A bundle by itself as a ClusterExtension has it; `chosen`: somebody has asked for a provider of certificates."""
+    from olmc.olmv1.single_extension import single_extension  # most runs know nothing of OLM v1
+
+    certificates = options.certificates if chosen else None
+    made = single_extension(path, folder, options, certificates, report)
+    objects = () if report.failed else made.objects
+    return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:

@@ -26,6 +26,7 @@ from olmc.cli.options import (
     inputs_of,
     optional_validators,
     output_option,
+    show_secrets_option,
     tell_idle,
     with_proposed,
 )
@@ -170,6 +171,7 @@ def _cel_problem(rule: str) -> str:
     default=None,
     help="Whether you write the bundles; if not, what only authors can mend is a remark.",
 )
+@show_secrets_option
 @click.option("--statistics", is_flag=True, help="How often there is what, in place of the findings.")
 @allow_empty_option
 @entry_option
@@ -179,7 +181,7 @@ def _cel_problem(rule: str) -> str:
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    since: str, all_versions: bool, author: bool | None, statistics: bool, allow_empty: bool,
+    since: str, all_versions: bool, author: bool | None, show_secrets: bool, statistics: bool, allow_empty: bool,
     entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
@@ -265,6 +267,6 @@ def check(
     if statistics:
         print_statistics(done, output, least)
     else:
-        print_findings(done, output, least, failing)
+        print_findings(done, output, least, failing, show_secrets=show_secrets)
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

@@ -26,6 +26,7 @@ from olmc.cli.options import (
     olm_versions_option,
     output_option,
     proposed_options,
+    show_secrets_option,
     state_options,
     tell_idle,
     watched,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Exit 1 if a change is this grave, or graver.",
 )
+@show_secrets_option
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
@@ -121,6 +123,7 @@ def diff(
     kube_version: str,
     olm_version: tuple[str, ...],
     fail_on: str,
+    show_secrets: bool,
     verbose: bool,
     **proposed: Any,
 ) -> None:
@@ -154,6 +157,7 @@ def diff(
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
+        show_secrets=True,  # the comparison has to know them; it masks them
         kube_version=kube_version,
         approve=approve,
         install_namespace=namespace,
@@ -191,7 +195,7 @@ def diff(
         if kinds is not None:
             _check_kinds(kinds, reading, made)
         doing("comparing")
-        difference = _difference(reading, formats=not new)
+        difference = _difference(reading, formats=not new, show_secrets=show_secrets)
         text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
@@ -270,16 +274,19 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
     values.check_kinds(kinds.include, kinds.exclude, there)
 
 
-def _difference(reading: Sides, *, formats: bool) -> Difference | None:
+def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Difference | None:
     """What both sides differ in, with what comes after approvals and what is kept back; None where one is missing."""
     from olmc.diff.compare import compare, with_approval, with_kept_back
 
     if reading.sides is None:
         return None
-    difference = compare(*reading.sides, formats=formats)
+    difference = compare(*reading.sides, formats=formats, show_secrets=show_secrets)
     if reading.approved is not None:
-        difference = with_approval(difference, compare(*reading.approved, formats=formats))
-    return with_kept_back(difference, reading.kept_back) if reading.kept_back is not None else difference
+        later = compare(*reading.approved, formats=formats, show_secrets=show_secrets)
+        difference = with_approval(difference, later)
+    if reading.kept_back is not None:
+        difference = with_kept_back(difference, reading.kept_back, show_secrets=show_secrets)
+    return difference
 
 
 @click.command()

@@ -125,6 +125,7 @@ MODULES = {
     "migrate": "installed",
     "rbac": "inspect",
     "render": "render",
+    "report": "report",
     "resolve": "lock",
     "serve": "installed",
     "status": "inspect",

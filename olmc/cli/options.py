@@ -226,6 +226,11 @@ def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:
     )  # fmt: skip
 
 
+show_secrets_option = click.option(
+    "--show-secrets", is_flag=True, help="Show the values of Secrets, which are masked otherwise."
+)
+
+
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
     """What a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch` has it.
 
@@ -406,6 +411,10 @@ def compiled(
     tell(done.diagnostics, None if beside == path else path, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
+        if not done.failed:
+            from olmc.diagnostics.rules.olmv1 import NO_STATE
+
+            tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         ctx.exit(BAD_INPUT)
     tell_approvals(approve, [done.settled.cluster])
     return done, done.settled
@@ -425,10 +434,18 @@ class OptionNeed(NamedTuple):
     is_met: Callable[[GivenInput], bool]
 
 
+def _is_extension(given: GivenInput) -> bool:
+    """Whether what is given is a bundle that a ClusterExtension installs, which asks for certificates by itself."""
+    from olmc.olm.profiles.data import SUBSCRIPTION, profile_of
+
+    return given.is_bundle and profile_of(given.options.olm_version).bundles_by != SUBSCRIPTION
+
+
 _FROM = OptionNeed("--from", lambda given: given.options.state is not None)
 _WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
 _V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
+_CERTIFIED = OptionNeed("--for apply", lambda given: given.options.purpose == "apply" or _is_extension(given))
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
@@ -448,7 +465,7 @@ PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
     "watch_all": [_BUNDLE],
 }
 RENDERED: Mapping[str, Sequence[OptionNeed]] = {
-    "certs": [_APPLY],
+    "certs": [_CERTIFIED],
     "phase": [_APPLY],
     "keep_going": [_APPLY],
     "namespace": [_BUNDLE],

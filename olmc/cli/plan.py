@@ -105,7 +105,8 @@ def plan(
     if move.is_asked:
         ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
-    given_options = Options(approve=approve, olm_version=olm_version)
+    # What of Secrets changes is to be known; a comparison masks it.
+    given_options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
     options, begun = with_begun(given_options, proposed, may_be_absent=allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
@@ -166,7 +167,8 @@ def _planned(
     """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
     from olmc.diff.compare import compare, with_approval
     from olmc.plan.applied import applied_changes
-    from olmc.plan.plan import plan_of, planned_installs
+    from olmc.plan.outcomes import planned_installs
+    from olmc.plan.plan import plan_of
 
     assert done.settled is not None
     assert done.workspace is not None

@@ -24,6 +24,7 @@ from olmc.cli.options import (
     inputs_of,
     kinds,
     output_option,
+    show_secrets_option,
     tell_idle,
     watched,
     with_proposed,
@@ -101,10 +102,13 @@ _FIELDS = {
     help="For apply: only what can be applied first, or only what needs an API that this brings.",
 )
 @click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
-@click.option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches.")
+@click.option(
+    "--watch", multiple=True, metavar="NS,NS", help="For a bundle: the namespaces that it watches (may be repeated)."
+)
 @click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
 @entry_option
 @compile_options
+@show_secrets_option
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(
@@ -129,12 +133,13 @@ def render(
     certs: str,
     phase: str | None,
     namespace: str,
-    watch: str | None,
+    watch: tuple[str, ...],
     all_namespaces: bool,
     entries: tuple[str, ...],
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: str,
+    show_secrets: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -166,6 +171,7 @@ def render(
         certificates=certs,  # type: ignore[arg-type]
         tool="flux" if flux else "",
         phase=int(phase or 0),  # type: ignore[arg-type]
+        show_secrets=show_secrets,
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,
@@ -173,7 +179,7 @@ def render(
         olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
-        watch=watched(namespace, watch, all_namespaces),
+        watch=watched(namespace, ",".join(watch) if watch else None, all_namespaces),
     )
     options = with_proposed(options, proposed)
     if not c_reader_active():
@@ -289,7 +295,7 @@ def _to_directory(
     folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
 ) -> bool:
     """Write or check a directory; True when a check finds a difference, or a change is to be one."""
-    from olmc.output.directory import changes, conflicting, files_of, phase_in, write
+    from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
 
     with _to_be_moved(folder):
         _check_phase(folder, phase, phase_in(folder))
@@ -306,7 +312,7 @@ def _to_directory(
         _tell_changes(folder, found)
         return found.any
     with _to_be_moved(folder):
-        found = write(folder, files)
+        found = write(folder, files, private_in(objects))
     click.echo(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed",

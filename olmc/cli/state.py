@@ -21,7 +21,6 @@ from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
-from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Narrowing, Options
 from olmc.model.state import ClusterState
 from olmc.transition.state import state_of, with_aggregated_rules
@@ -55,15 +54,15 @@ def begun_from(
     names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool
 ) -> NamedState:
     """The same with its side; with `may_be_absent` a path that a revision does not have is an empty workspace."""
-    from olmc.render.components import redacted
-
     states = [_state(name, beside, options, given, may_be_absent=may_be_absent, as_side=True) for name in names]
     found = _joined(states)
     side = next((one.side for one in states if one.side is not None), Side("", ()))
-    objects = (redacted(obj) if _is_secret(obj) else obj for obj in (m.object for m in found.state.objects.values()))
+    objects = (manifest.object for manifest in found.state.objects.values())
     # What the workspace was compiled to is what the cluster holds, unless that is said by itself.
     settled = side.settled if len(states) == 1 else None
-    return found._replace(side=side._replace(name=" and ".join(names), objects=tuple(objects), settled=settled))
+    return found._replace(
+        side=side._replace(name=" and ".join(names), objects=tuple(objects), settled=settled, is_held=True)
+    )
 
 
 def _joined(states: Sequence[NamedState]) -> NamedState:
@@ -76,10 +75,6 @@ def _joined(states: Sequence[NamedState]) -> NamedState:
     expected = git.state.objects if git is not held else held.state.expected
     state = ClusterState(held.state.objects, applied, git.state.tracked, expected, git.state.ignored)
     return NamedState(state, held.served)
-
-
-def _is_secret(obj: KubernetesObject) -> bool:
-    return (obj["kind"], obj["apiVersion"]) == ("Secret", "v1")
 
 
 def _state(

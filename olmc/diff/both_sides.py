@@ -28,7 +28,8 @@ from olmc.kube.restmapper import chosen_kinds
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out
 from olmc.model.diagnostics import Report, Severity
-from olmc.model.objects import gvk_of
+from olmc.model.objects import ObjectKey, gvk_of
+from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Narrowing
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Inputs, LeftOut
@@ -102,7 +103,7 @@ def read_sides(
     if any(map(stops, (first, second))):
         return Sides(None, diagnostics)
     approved = None
-    if look_ahead and (_waits(before.side) or _waits(after.side)):
+    if look_ahead and _waits(before, after):
         shared = shared._replace(premises=shared.premises._replace(approved=True))
         approved = (_approved(first, before, shared), after)
         approved = (approved[0], _approved(second, after, shared, approved[0]))
@@ -119,9 +120,14 @@ def _with_left_out(side: Side, more: Iterable[LeftOut]) -> Side:
     return side._replace(left_out=(*side.left_out, *more))
 
 
-def _waits(side: Side) -> bool:
-    """Whether a plan of a side waits for somebody."""
-    return side.settled is not None and any(plan.phase == APPROVAL for plan in side.settled.cluster.plans.values())
+def _waits(before: _MadeSide, after: _MadeSide) -> bool:
+    """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
+    known = before.state.objects if before.state is not None else {}
+    return any(
+        plan.phase == APPROVAL and ObjectKey(OLM_GROUP, "InstallPlan", plan.namespace, plan.name) not in known
+        for side in (before.side, after.side)
+        for plan in (side.settled.cluster.plans.values() if side.settled is not None else ())
+    )
 
 
 def _approved(source: SideSource, now: _MadeSide, shared: _Shared, before: _MadeSide | None = None) -> _MadeSide:
@@ -154,11 +160,11 @@ def _after(before: _MadeSide, source: SideSource, shared: _Shared) -> _MadeSide:
 
 def _state_of(made: SettledCompilation) -> ClusterState | None:
     """What the cluster of a workspace holds; None where nothing goes on from it: what is applied without OLM, a bundle
-    by itself, and the proposed APIs, of which nobody knows what they do in a cluster that holds something."""
+    by itself, and the proposed APIs and those of OLM v1, whose way from one state to another is not known here."""
     options = made.options
     if made.settled is None or made.workspace is None or options.purpose != "review":
         return None
-    if options.descoped or options.v2alpha1:
+    if options.descoped or options.v2alpha1 or made.workspace.extensions or made.workspace.extension_catalogs:
         return None
     return state_of(made.objects, made.settled.cluster, made.workspace.manifests)
 

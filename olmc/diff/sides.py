@@ -39,7 +39,8 @@ class Side(NamedTuple):
 
     `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
     kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
-    for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there.
+    for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
+    the objects are what a cluster holds, so that all of it is known.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Side(NamedTuple):
     settings: SideSettings | None = None
     bundle: Bundle | None = None
     assumed: Assumed = Assumed()
+    is_held: bool = False
 
     @property
     def home(self) -> str:

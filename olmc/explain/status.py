@@ -304,8 +304,9 @@ def in_short(each: OperatorStatus) -> str:
     no versions go together what rules out the first candidate."""
     lines = each.missing
     depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
-    if each.reason == NOT_SATISFIABLE:
-        lines = _own_part(each) or lines
+    own = _own_part(each) if each.phase in ("", "Succeeded") else ()
+    if each.reason == NOT_SATISFIABLE or own:
+        lines = own or lines
         depth = max((line.depth for line in lines), default=0)
     causes = [line.text for line in lines if line.depth == depth]
     if not causes:

@@ -7,22 +7,21 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.model.diagnostics import Diagnostic, Location, Report
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+_STARS = re.compile(r"\*+")
+_MOST_STARS = 3
 _POSIX_CLASS = re.compile(r"\[[^\]]*\[:[a-z]+:\]")
 
 
-def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
-    """What decides whether a path, relative to where the patterns count, is one that they name.
+def spec_of(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """The function that decides whether a path, relative to where the patterns count, is one that they name.
 
     Raises ValueError for a pattern that can't be used.
     """
@@ -35,8 +34,12 @@ def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
     with warnings.catch_warnings():
         # Of brackets in brackets, which Python might read in another way one day.
         warnings.simplefilter("ignore", FutureWarning)
-        # Its other backends, which it would take where they are installed, refuse more patterns.
-        return GitIgnoreSpec.from_lines(lines, backend="simple")
+        # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
+        # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
+        many = any(len(_STARS.findall(line)) > _MOST_STARS for line in lines)
+        spec = GitIgnoreSpec.from_lines(lines, backend="re2" if many else "simple")
+    # A name need be no text to the system; what can't be encoded is some character to a pattern.
+    return lambda path: bool(spec.match_file(path.encode("utf-8", "replace").decode()))
 
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -108,7 +111,7 @@ class _Scan(NamedTuple):
 
     root: Path
     home: Path
-    spec: GitIgnoreSpec | None
+    spec: Callable[[str], bool] | None
     report: Report
     hidden: bool = False
     lines: tuple[str, ...] = ()
@@ -165,7 +168,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     for entry in children:
         below = f"{path}/{entry.name}" if path else entry.name
         is_folder = _is_folder(entry)
-        if how.spec is not None and how.spec.match_file(f"{below}/" if is_folder else below):
+        if how.spec is not None and how.spec(f"{below}/" if is_folder else below):
             continue
         if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
             continue

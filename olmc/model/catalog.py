@@ -111,7 +111,8 @@ class Candidate(NamedTuple):
 
     `version` is the text served, `properties` the effective list, derived `.required` ones included. One that is
     `withheld` counts for the order of its channel and can't be chosen: `olmc.lock` keeps to other versions.
-    `location` is that of the document with the entry, `bundle` where the bundle itself stands.
+    `location` is the document with the entry, which is only located when somebody asks; `bundle` is where the bundle
+    itself stands.
     """
 
     name: str
@@ -125,7 +126,7 @@ class Candidate(NamedTuple):
     skips: tuple[str, ...] = ()
     skip_range: str = ""
     image: str = ""
-    location: Location | None = None
+    location: Place | Location | None = None
     withheld: bool = False
     bundle: Place | None = None
 

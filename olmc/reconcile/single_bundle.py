@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
@@ -78,7 +79,8 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
 
 def home_of(bundle: Bundle, options: Options) -> str:
     """The namespace that a bundle by itself is installed in."""
-    return options.install_namespace or _suggested_namespace(bundle) or bundle.package
+    suggested = suggested_namespace(Csv(bundle.csv.object).annotations)
+    return options.install_namespace or suggested or bundle.package
 
 
 def supported_modes(bundle: Bundle) -> frozenset[str]:
@@ -88,8 +90,8 @@ def supported_modes(bundle: Bundle) -> frozenset[str]:
     return supported or frozenset({"AllNamespaces"})
 
 
-def _suggested_namespace(bundle: Bundle) -> str:
-    annotations = Csv(bundle.csv.object).annotations
+def suggested_namespace(annotations: Mapping[str, str]) -> str:
+    """The namespace that the annotations of a CSV suggest, "" for none."""
     if annotations.get(SUGGESTED):
         return annotations[SUGGESTED]
     try:

@@ -17,7 +17,7 @@ from olmc.resolver.explain import derivation, held_back
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import EXISTING
-from olmc.yaml import at, locate
+from olmc.yaml import at, locate, located
 
 _ANNOTATION_HINT = "Correct the annotation, or remove it: OLM then goes by the APIs that the CSV describes."
 _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
@@ -53,7 +53,9 @@ def unknown_catalogs(question: ResolveRequest, given: Resolution, cluster: Clust
     if unusable:
         vendored = (source is None or not is_not_vendored(source) for source in unusable.values())
         return () if any(vendored) else tuple(sorted(unusable))
-    unknown = {wish.catalog for wish in question.wishes if wish.catalog.name and wish.catalog not in cluster.catalogs}
+    gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
+    wanted = {wish.catalog for wish in question.wishes if wish.catalog.name}
+    unknown = wanted - cluster.catalogs.keys() - gone
     texts = {key: f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown}
     return tuple(sorted(key for key, text in texts.items() if any(line.startswith(text) for line in given.conflict)))
 
@@ -154,7 +156,7 @@ def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str,
     package = catalog.packages.get(candidate.package) if catalog else None
     listed = package.bundles if package else {}
     entry = listed.get(candidate.name)
-    place = candidate.location
+    place = located(candidate.location)
     if entry is not None and entry.location is not None:
         place = locate(entry.location.source, (*entry.location.keys, "image"))
     diagnostic = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)

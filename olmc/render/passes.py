@@ -8,6 +8,7 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered, gvk_of
 from olmc.model.options import Options
+from olmc.model.secrets import may_hold_secrets, redacted
 from olmc.render.components import catalog_sources, label_components, report_unserved, stored_objects
 from olmc.render.context import Pass, RenderContext, render_context
 from olmc.render.csvs import copied_csv_configmaps, copied_csvs, csvs, olmconfig, owned_by_configmaps
@@ -77,21 +78,33 @@ def render(
     if rewrite is not None:
         complete = rewrite(context, complete)
     if options.purpose == "review":
-        return _select(complete, options)
-    from olmc.render.apply import for_apply, report_large, report_order  # review output needs none of these
-    from olmc.render.apply_phases import in_phase
+        selected = select_objects(complete, options)
+        # Review output is there to be read by many and committed; what is secret stays where it is.
+        return selected if options.show_secrets else tuple(map(_without_secrets, selected))
+    from olmc.render.apply import for_apply, report_large  # review output needs none of these
 
-    applied = tuple(for_apply(context, complete, report))
-    selected = _select(applied, options)
-    # The order is reported of the whole, since it is what the phases are there for; sizes and APIs of what is printed.
-    report_order(selected, options, report)
-    selected = in_phase(options.phase, selected, applied)
+    selected = select_phase(tuple(for_apply(context, complete, report)), options, report)
     report_unserved(selected, cluster, options, report)
     report_large(selected, options, report)
     return selected
 
 
-def _select(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+def _without_secrets(rendered: Rendered) -> Rendered:
+    return rendered._replace(object=redacted(rendered.object)) if may_hold_secrets(rendered.object) else rendered
+
+
+def select_phase(applied: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
+    """The objects for apply of the kinds and of the phase that the options choose; what has to wait is reported."""
+    from olmc.render.apply import report_order
+    from olmc.render.apply_phases import in_phase
+
+    selected = select_objects(applied, options)
+    # The order is reported of the whole, since it is what the phases are there for; sizes and APIs of what is printed.
+    report_order(selected, options, report)
+    return in_phase(options.phase, selected, applied)
+
+
+def select_objects(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
     """The objects of the kinds that the options choose, in apply order."""
     if options.include or options.exclude:
         from olmc.kube.restmapper import chosen_kinds  # most runs choose no kinds

@@ -196,7 +196,7 @@ def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
                 parse_range(item.skip_range)
             except RangeError as error:
                 yield rules.SKIP_RANGE_UNREADABLE.finding(
-                    item.origin.location, text=item.skip_range, bundle=item.name, cause=error
+                    item.location, text=item.skip_range, bundle=item.name, cause=error
                 )
 
 
@@ -214,7 +214,7 @@ def _other_providers(
     packages = sorted({other.package for other in others} - {item.package})
     if packages:
         yield rules.SEVERAL_PROVIDERS.finding(
-            requiring.origin.location,
+            requiring.location,
             bundle=requiring.name,
             wanted=wording(requirement),
             chosen=item.name,

@@ -241,7 +241,7 @@ def _unreadable(item: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = item.origin
     bundle = origin.bundle if isinstance(origin, Candidate) else None
-    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else origin.location
+    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else item.location
     return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 
