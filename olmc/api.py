@@ -15,16 +15,13 @@ from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
 from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
-from olmc.reconcile.diagnose import diagnose
-from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
-from olmc.render.components import refused_objects
-from olmc.render.passes import render
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
     from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.reconcile.loop import SettledCluster
     from olmc.render.context import Pass
     from olmc.render.passes import Rewrite
 
@@ -216,6 +213,8 @@ def _settle_workspace(
 
         check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
+        from olmc.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
+
         return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
 
@@ -232,6 +231,10 @@ def _compilation(
 ) -> Compilation:
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
+    from olmc.reconcile.diagnose import diagnose
+    from olmc.reconcile.loop import in_scope_of_crds
+    from olmc.render.passes import render
+
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
@@ -253,6 +256,8 @@ def _compilation(
         extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
+        from olmc.render.components import refused_objects
+
         further = (*further, refused_objects(workspace.inputs))
     objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
     if options.state is not None:
@@ -298,6 +303,7 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
+    from olmc.reconcile.loop import selections
     from olmc.resolver.lock import find_changed, find_deviations, lock_of  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -330,6 +336,7 @@ def _settle_bundle(
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}
+    from olmc.reconcile.loop import reconcile
     from olmc.reconcile.single_bundle import single_bundle  # workspaces don't need it
 
     made = single_bundle(bundle, options, report)

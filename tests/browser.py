@@ -85,12 +85,12 @@ class Page:
             self.console.append(json.dumps(told["params"]))
         return told
 
-    def open(self, path: Path) -> None:
+    def open(self, address: str) -> None:
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page"):
             self.send(f"{domain}.enable")
-        self._address = path.as_uri()
+        self._address = address
         self.reset()
 
     def reset(self) -> None:
@@ -100,7 +100,7 @@ class Page:
         self.send("Emulation.setEmulatedMedia", features=[])
         self.console.clear()
         self.send("Page.navigate", url=self._address)
-        self.wait("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -135,13 +135,13 @@ def opened(page: str, folder: Path) -> Iterator[Page]:
     """The page in a browser, which is closed at the end."""
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
-    with opened_file(path, folder) as browser:
+    with opened_at(path.as_uri(), folder) as browser:
         yield browser
 
 
 @contextmanager
-def opened_file(path: Path, folder: Path) -> Iterator[Page]:
-    """A file in a browser, which keeps its own files in `folder` and is closed at the end."""
+def opened_at(address: str, folder: Path) -> Iterator[Page]:
+    """What is at an address in a browser, which keeps its own files in `folder` and is closed at the end."""
     commands, answers = os.pipe(), os.pipe()
 
     def as_three_and_four() -> None:
@@ -159,7 +159,7 @@ def opened_file(path: Path, folder: Path) -> Iterator[Page]:
     try:
         with os.fdopen(commands[1], "wb") as out, os.fdopen(answers[0], "rb") as into:
             browser = Page(out, into)
-            browser.open(path)
+            browser.open(address)
             yield browser
     finally:
         process.terminate()

@@ -8,7 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.object_set import normal_form
+from olmc.olmv1.registry_bundle import RegistryBundle, read_registry_bundle
+from olmc.olmv1.render import render_objects
 
 PACKAGE = "operators.operatorframework.io.bundle.package.v1"
 
@@ -84,3 +87,55 @@ def files_of(csv_object: dict[str, Any], *others: dict[str, Any], **metadata: st
     files = {f"manifests/{number:02}.yaml": json.dumps(obj) for number, obj in enumerate((csv_object, *others))}
     more = {f"metadata/{name}.yaml": text for name, text in metadata.items()}
     return {"metadata/annotations.yaml": f"annotations: {{{PACKAGE}: op}}\n", **files, **more}
+
+
+CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "gears.example.com"},
+    "spec": {
+        "group": "example.com",
+        "names": {"plural": "gears", "kind": "Gear"},
+        "scope": "Namespaced",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+HOOK: dict[str, Any] = {
+    "type": "ValidatingAdmissionWebhook",
+    "generateName": "v.example.com",
+    "deploymentName": "op",
+    "containerPort": 443,
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+}
+CONVERSION: dict[str, Any] = {**HOOK, "type": "ConversionWebhook", "generateName": "c.example.com"}
+OWNED: dict[str, Any] = {
+    "customresourcedefinitions": {"owned": [{"name": "gears.example.com", "kind": "Gear", "version": "v1"}]}
+}
+PERMISSION: dict[str, Any] = {
+    "serviceAccountName": "op",
+    "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["<a>"]}],
+}
+ALL = FeatureGates(
+    webhook_provider_cert_manager=True, single_own_namespace_install_support=True, deployment_config=True
+)
+
+
+def modes(*supported: str) -> list[dict[str, Any]]:
+    return [{"type": mode, "supported": True} for mode in supported]
+
+
+def bundle(*others: dict[str, Any], files: dict[str, str] | None = None, **spec: Any) -> RegistryBundle:
+    return read_registry_bundle({**files_of(csv(**spec), *others), **(files or {})})
+
+
+def objects_of(given: RegistryBundle, *args: Any, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Rendered objects by kind and name; those of one kind and name follow one another."""
+    objects = render_objects(given, "home", *args, **kwargs)
+    return {f"{obj['kind']}/{obj['metadata']['name']}": obj for obj in objects}
+
+
+def strategy(**spec: Any) -> dict[str, Any]:
+    return {"install": {"strategy": "deployment", "spec": {**csv()["spec"]["install"]["spec"], **spec}}}

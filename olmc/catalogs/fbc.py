@@ -161,16 +161,16 @@ def readable(files: Mapping[str, CatalogFile]) -> tuple[str, ...]:
     return tuple(path for path, file in files.items() if not file.problem)
 
 
-def catalog_of(blobs: Blobs, report: Report) -> Catalog:
+def catalog_of(blobs: Blobs, report: Report, known: Known | None = None) -> Catalog:
     """The catalog that blobs describe, or an unavailable one with what is wrong with it (R-CAT-124, R-CAT-126)."""
     packages, errors = packages_of(blobs)
-    report_errors(errors, report)
+    report_errors(errors, report, known)
     first = next((error for error in errors if error.stops), None)
     if first is not None:
         return unavailable(first.text, first.place)
     # The tree is only of catalogs whose parts fit together, as OLM never gets here with others (R-CAT-124).
     tree, errors = check_model(packages)
-    report_errors(errors, report)
+    report_errors(errors, report, known)
     if tree:
         return unavailable(tree, errors[0].place)
     return Catalog(packages)

@@ -187,13 +187,13 @@ def load_catalog(
     for file in read.values():
         images |= dict.fromkeys(_template_images(file, bundles))
         errors = _add_file(file, blobs, bundles, report)
-        report_errors(errors, report)
+        report_errors(errors, report, known)
         problem = problem or next((error.text for error in errors if error.stops), "")
         if file.problem:
             unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
             report.add(unread.caused_by(file.cause))
             problem = problem or file.problem
-    catalog = unavailable(problem) if problem else catalog_of(blobs, report)
+    catalog = unavailable(problem) if problem else catalog_of(blobs, report, known)
     documents = (document for file in read.values() for document in file.documents)
     unused = (manifest for document in documents for manifest in applied_objects(document))
     return catalog._replace(images=tuple(images), files=readable(read), unused=tuple(unused))

@@ -32,6 +32,7 @@ from olmc.cli.options import (
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.scope import scope_options
+from olmc.load.files import read_bounded
 from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
 
@@ -86,7 +87,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
 
 def _given_file(key: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_bounded(Path(path)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise click.BadParameter(f"{path} can't be read: {cause}.", param_hint=f"--optional-value {key}") from error
@@ -111,7 +112,7 @@ def _categories(path: str) -> Categories | None:
     if not path:
         return None
     try:
-        names = json.loads(Path(path).read_text(encoding="utf-8")).get("categories") or ()
+        names = json.loads(read_bounded(Path(path))).get("categories") or ()
         return Categories(frozenset(str(name) for name in names))
     except OSError as error:
         cause = (error.strerror or str(error)).lower()

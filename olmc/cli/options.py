@@ -291,10 +291,18 @@ def state_options(function: F) -> F:
     return function
 
 
+resolve_timeout_option = click.option(
+    "--resolve-timeout", type=click.IntRange(1, 1_000_000), metavar="SECONDS", default=None,
+    callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
+    help="How long the solver may search, counted in conflicts: the same on every machine. [default: 30]",
+)  # fmt: skip
+
+
 def compile_options(function: F) -> F:
     """Adds what most commands that compile have: approvals, the state to begin with, versions, and the options of the
     proposed APIs."""
-    return approve_option(state_options(kube_version_option(olm_version_option(proposed_options(function)))))
+    function = resolve_timeout_option(proposed_options(function))
+    return approve_option(state_options(kube_version_option(olm_version_option(function))))
 
 
 def with_proposed(options: Options, given: dict[str, Any]) -> Options:

@@ -241,6 +241,15 @@ def parameters() -> None:
     sys.stdout.write(text)
 
 
+def _given_list() -> bytes:
+    from olmc.load.files import MAX_FILE_BYTES
+
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise click.UsageError(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")
+    return data
+
+
 @click.command()
 @click.option(
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
@@ -279,7 +288,7 @@ def fn(ctx: click.Context, root: Path) -> None:
 
     if sys.stdin.isatty():
         raise click.UsageError("a ResourceList is to come from stdin, which is a terminal here.")
-    outcome = run(sys.stdin.buffer.read().decode("utf-8", errors="replace"), root)
+    outcome = run(_given_list().decode("utf-8", errors="replace"), root)
     tell(outcome.diagnostics, least=Severity.INFO)
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import progress, tell, tell_approvals, write_parts
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
@@ -35,13 +34,14 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.output.text import as_json, as_names, as_yaml
+from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
+    from olmc.cli.verify import State
     from olmc.output.directory import Changes
 
-_TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
+_PARTS = {"yaml": as_yaml_parts, "json": as_json_parts, "name": as_name_parts}
 _FIELDS = {
     "for_": "purpose",
     "certs": "certificates",
@@ -57,23 +57,21 @@ _FIELDS = {
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @click.option(
-    "--for",
-    "for_",
-    envvar="OLMC_RENDER_FOR",
-    type=click.Choice(["review", "apply"]),
-    default="review",
+    "--for", "for_", envvar="OLMC_RENDER_FOR", type=click.Choice(["review", "apply"]), default="review",
     show_default=True,
     help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
-)
-@output_option(list(_TEXTS), "A YAML stream, one JSON List, or the names.")
+)  # fmt: skip
+@output_option(list(_PARTS), "A YAML stream, one JSON List, or the names.")
 @click.option(
-    "--output-dir",
-    type=GivenPath(path_type=Path, file_okay=False),
-    metavar="DIR",
+    "--output-dir", type=GivenPath(path_type=Path, file_okay=False), metavar="DIR",
     help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
-)
+)  # fmt: skip
 @click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
 @click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
+@click.option(
+    "--provenance", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Write what came of which inputs to FILE, for olmc verify.",
+)  # fmt: skip
 @click.option(
     "--flux",
     is_flag=True,
@@ -109,6 +107,7 @@ _FIELDS = {
 @entry_option
 @compile_options
 @show_secrets_option
+@click.option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
 @click.option("--allow-empty", is_flag=True, help="No objects is no error.")
 @click.option(
@@ -126,6 +125,7 @@ def render(
     output_dir: Path | None,
     check: bool,
     fail_on_change: bool,
+    provenance: Path | None,
     flux: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -140,6 +140,7 @@ def render(
     kube_version: str,
     olm_version: str,
     show_secrets: bool,
+    locked: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -166,6 +167,11 @@ def render(
     inputs = inputs_of(ctx, paths, entries)
     roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
+    state: State | None = None
+    if provenance is not None:
+        from olmc.cli.verify import stating  # few runs state anything
+
+        state = stating(provenance, paths, output_dir, ctx.meta["olmc.arguments"], check=check)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
@@ -206,6 +212,8 @@ def render(
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise click.exceptions.Exit(BAD_INPUT)
+    if locked:
+        _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
@@ -217,10 +225,13 @@ def render(
         objects = tuple(for_flux(objects))
     differs = False
     if output_dir is None:
-        sys.stdout.write(_TEXTS[output](objects))
+        parts = _PARTS[output](objects)
+        write_parts(parts)
+        if state is not None:
+            state({"": parts})
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
-        differs = _to_directory(output_dir, objects, part, check=check, fail_on_change=fail_on_change)
+        differs = _to_directory(output_dir, objects, part, state, check=check, fail_on_change=fail_on_change)
     ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
@@ -275,6 +286,19 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         raise click.exceptions.Exit(FINDINGS)
 
 
+def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
+    """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
+    from olmc.load.config import read_lock
+    from olmc.model.diagnostics import LockFault, Report
+    from olmc.vendor.proofs import prove
+
+    proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
+    tell([result.finding() for result in proofs if not result.holds])
+    moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
+    if moved or not all(result.holds for result in proofs):
+        raise click.exceptions.Exit(FINDINGS)
+
+
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
     from olmc.explain.left_out import output_left_out
 
@@ -292,9 +316,10 @@ def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
 
 
 def _to_directory(
-    folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
+    folder: Path, objects: tuple[Rendered, ...], phase: Phase, state: State | None, *, check: bool, fail_on_change: bool
 ) -> bool:
-    """Write or check a directory; True when a check finds a difference, or a change is to be one."""
+    """Write or check a directory; True when a check finds a difference, or a change is to be one. `state` writes the
+    statement about it."""
     from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
 
     with _to_be_moved(folder):
@@ -318,6 +343,8 @@ def _to_directory(
         f"{len(found.stale)} removed",
         err=True,
     )
+    if state is not None:
+        state(files)
     return fail_on_change and found.any
 
 

@@ -50,7 +50,7 @@ class _Shared(NamedTuple):
     compile_folder: CompileUnder
     narrowing: Narrowing
     kinds: Kinds
-    known: Spared = Spared({}, 0)
+    known: Spared = Spared({}, 0, {})
     premises: Premises = OPEN
     allow_empty: bool = False
     fresh: bool = False
@@ -90,7 +90,7 @@ def read_sides(
     if first.texts is not None and second.texts is not None and second.path is not None and second.path.is_dir():
         # A new side that decided itself what is ignored could hide a change from its review.
         second = second._replace(texts=texts_below(second.path, second.report, narrowing.ignored))
-    known = Spared({}, 0)
+    known = Spared({}, 0, {})
     if first.texts is not None and second.texts is not None:
         known = spared(first.texts, second.texts)
     kinds = kinds or Kinds(narrowing.include, narrowing.exclude)
@@ -222,7 +222,7 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
     if source.path is None:
         made = made._replace(side=made.side._replace(settings=SideSettings({})))
     elif source.texts is not None:
-        objects = rendered_objects(source.texts, source.report, shared.known.memory)
+        objects = rendered_objects(source.texts, source.report, shared.known)
         side = Side(source.name, objects, shared=shared.known.shared)
         if source.path.is_dir():
             left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)

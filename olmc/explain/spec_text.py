@@ -8,8 +8,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from olmc.diagnostics.rulebook import SpecRule, named_in
-from olmc.output.messages import printable
 from olmc.output.text import WIDTH, aligned, paragraph
+from olmc.output.unicode import clean
 
 _ITEM = re.compile(r"(?:\*|[0-9]+\.) +")
 _SPAN = re.compile(r"(``.+?``|`[^`]*`)", re.DOTALL)
@@ -68,7 +68,7 @@ def _body(text: str) -> Iterator[str]:
     for chunk in _chunks(text):
         yield "\n"
         if chunk[0].startswith("```"):
-            yield from (f"  {printable(line)}".rstrip() + "\n" for line in chunk[1:-1])
+            yield from (f"  {clean(line)}".rstrip() + "\n" for line in chunk[1:-1])
         elif chunk[0].startswith("|"):
             yield _table(chunk)
         else:

@@ -31,6 +31,7 @@ from olmc.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
@@ -40,15 +41,16 @@ UNKNOWN = "Unknown"
 """Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
+_OPTIONAL = ("operator", "extension")
 
 
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
     `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
-    v2alpha1, if it is of one. `upgrade` is the CSV that would come next, and `waits` why it does not. `missing` is
-    what prevents it from running or upgrading. `fails` says whether OLM would leave it broken, or unable to install or
-    upgrade; waiting for approval is none of that.
+    v2alpha1 and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
+    `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
+    leave it broken, or unable to install or upgrade; waiting for approval is none of that.
     """
 
     namespace: str
@@ -64,12 +66,16 @@ class OperatorStatus(NamedTuple):
     missing: tuple[ExplanationLine, ...]
     fails: bool
     operator: str = ""
+    extension: str = ""
 
 
-def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
+def operators(
+    settled: SettledCluster, proposed: Iterable[OperatorResult] = (), extensions: Sequence[ExtensionResult] = ()
+) -> tuple[OperatorStatus, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one.
 
-    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
+    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should;
+    `extensions` what became of ClusterExtensions.
     """
     cluster = settled.cluster
     hindered = _hindered(settled)
@@ -79,6 +85,10 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
         _operated(each, settled) for each in proposed if each.package or each.operator.catalog or each.operator.image
     ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
+    if extensions:
+        from olmc.explain.extensions import extension_states  # most clusters have none
+
+        found += extension_states(extensions)
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
@@ -290,7 +300,7 @@ def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False)
 
 
 def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
-    names = [each.csv, each.subscription] if wide else []
+    names = [each.csv, each.subscription or each.extension] if wide else []
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
     texts = [str(line) for line in each.missing] if wide else [in_short(each)]
@@ -332,8 +342,8 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key not in ("missing", "operator")},
-                **({"operator": each.operator} if each.operator else {}),
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", *_OPTIONAL)},
+                **{key: value for key in _OPTIONAL if (value := getattr(each, key))},
                 "missing": lines_data(each.missing),
             }
             for path, each in found

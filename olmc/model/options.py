@@ -105,6 +105,7 @@ class Options(NamedTuple):
     `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
     `certificates`: who issues serving certificates in apply output. `tool`: what applies it ("" for any). `phase`: the
     part of it that is wanted, 0 for all: what needs an API that the output itself brings is phase 2.
+    `resolve_timeout`: how long a resolution may take, as `ResolveRequest.timeout` has it.
     `show_secrets`: whether review output has the values of Secrets.
     `copied_csvs`: whether CSVs are copied to their target namespaces, or have surrogates there (R-INST-11).
     `include`, `exclude`: kinds to keep or to leave out.
@@ -147,6 +148,7 @@ class Options(NamedTuple):
     tool: Tool = ""
     phase: Phase = 0
     show_secrets: bool = False
+    resolve_timeout: int = 0
     copied_csvs: bool = True
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -286,6 +286,7 @@ TYPED_KINDS = {
 
 CSV_API = "operators.coreos.com/v1alpha1"
 MANAGED = "olm.managed"
+CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 COPIED_FROM = "olm.copiedFrom"
 COMPONENT_PREFIX = "operators.coreos.com/"
 PROPERTIES = "operatorframework.io/properties"

@@ -7,6 +7,7 @@ server would refuse as `FieldError`s in its own words. The standard CRDs lack so
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import Any, NamedTuple
 from olmc.kube.api_validation.cel_values import with_rules
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.schema_values import value_errors
-from olmc.model.objects import as_text, mapping, name_of, spec_of, text, texts
+from olmc.model.objects import as_text, mapping, mappings, name_of, spec_of, text, texts
 
 METADATA_NAME = "olm.operatorframework.io/metadata.name"
 SELF_CERTIFIED = "SelfCertified"
+_IMAGE = re.compile(r"Installed bundle (\S+) successfully")  # the only place where the image stands
 
 
 class InstalledBundle(NamedTuple):
@@ -117,9 +119,10 @@ def _installed(obj: Mapping[str, Any]) -> InstalledBundle | None:
     if not text(bundle.get("name")):
         return None
     release = bundle.get("release")
-    return InstalledBundle(
-        bundle["name"], as_text(bundle.get("version")), release if isinstance(release, str) else None
-    )
+    messages = (text(condition.get("message")) for condition in mappings(mapping(obj.get("status")).get("conditions")))
+    images = (match[1] for message in messages if (match := _IMAGE.fullmatch(message)))
+    known = release if isinstance(release, str) else None
+    return InstalledBundle(bundle["name"], as_text(bundle.get("version")), known, next(images, ""))
 
 
 def cluster_catalog(obj: Mapping[str, Any]) -> ClusterCatalog:

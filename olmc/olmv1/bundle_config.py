@@ -19,6 +19,7 @@ Schema = Mapping[str, Any]
 
 _NAMESPACE = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}
 _OWN_FORMAT, _SINGLE_FORMAT = "ownNamespaceInstallMode", "singleNamespaceInstallMode"
+_MEND = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself --watch NS is its watchNamespace."
 _INVALID = "invalid ClusterExtension configuration: invalid configuration: "
 
 
@@ -69,17 +70,8 @@ def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
     messages = [message for node in nodes for message in _messages(node)]
     lines = "".join(f"\n  - {message}" for message in messages)
     problem = messages[0] if len(messages) == 1 else f"multiple errors found:{lines}"
-    causes = [cause for node in nodes for cause in _hidden_causes(node)]
-    raise ConfigError(_INVALID + problem, causes)
-
-
-class ConfigError(BundleError):
-    """A configuration that does not fit its schema; `causes` are what the controller does not tell of it."""
-
-    def __init__(self, message: str, causes: list[str]) -> None:
-        hint = "Mend spec.config.inline of the ClusterExtension; for a bundle by itself, --watch is watchNamespace."
-        super().__init__(message, terminal=True, hint=hint)
-        self.causes = causes
+    causes = tuple(cause for node in nodes for cause in _hidden_causes(node))
+    raise BundleError(_INVALID + problem, terminal=True, hint=_MEND, causes=causes)
 
 
 class _ConfigPlace(NamedTuple):

@@ -69,6 +69,7 @@ from olmc.render.context import RenderContext
 from olmc.render.passes import Rewrite
 from olmc.yaml import locate
 
+CATALOG_KIND = "ClusterCatalog"
 _SHOWN = 3
 # OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
 _PRIORITIES = {
@@ -125,10 +126,16 @@ class ExtensionStage(NamedTuple):
 
 
 def _with_status(rendered: Rendered, status: Mapping[str, KubernetesObject]) -> Rendered:
+    """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
     obj = rendered.object
-    if obj["kind"] != EXTENSION_KIND or obj["apiVersion"] != EXTENSIONS_V1 or not status.get(name_of(obj)):
+    if obj["apiVersion"] != EXTENSIONS_V1:
         return rendered
-    return rendered._replace(object={**obj, "status": status[name_of(obj)]})
+    if obj["kind"] == EXTENSION_KIND and status.get(name_of(obj)):
+        return rendered._replace(object={**obj, "status": status[name_of(obj)]})
+    if obj["kind"] == CATALOG_KIND:
+        labels = dict(cluster_catalog(obj).labels)
+        return rendered._replace(object={**obj, "metadata": {**obj["metadata"], "labels": labels}})
+    return rendered
 
 
 def _status(result: ExtensionResult) -> KubernetesObject:
@@ -228,10 +235,7 @@ def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str
         return ExtensionResult(extension, manifest, str(errors[0]))
     for field in () if experimental else ignored_fields(manifest.object):
         place = locate(manifest.source, ("spec", field), of_key=True)
-        version = setting.options.olm_version
-        report.add(
-            rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field, version=version)
-        )
+        report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
     extension = extension._replace(installed=_with_image(extension.installed, setting.catalogs))
     resolution = resolve(
         extension.source, extension.installed, setting.catalogs, releases=setting.gates.bundle_release_support
@@ -245,10 +249,11 @@ def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str
     if resolution.error:
         _, conditions = conditions_after(extension.source, extension.installed, resolution)
         place = locate(manifest.source, ("spec", "source", "catalog"))
-        hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package."
-        hint = hint[0].upper() + hint[1:]
+        hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
+        hint = f"{hint[0].upper()}{hint[1:]}."
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
-        return result._replace(problem=resolution.error, conditions=tuple(conditions))
+        kept = _kept_objects(result, setting)
+        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=kept)
     return _installed(result, resolution, setting, taken, report)
 
 
@@ -259,11 +264,12 @@ def _has_experimental_crds(gates: FeatureGates) -> bool:
 
 
 def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCatalog]) -> InstalledBundle | None:
-    """What is installed, with the image that a catalog names for it: the status does not say."""
+    """What is installed, with the image that a catalog names for it if the status has none."""
+    if installed is None or installed.image:
+        return installed
     packages = (package for served in catalogs for package in served.packages.values())
-    bundles = (package.bundles.get(installed.name) for package in packages) if installed is not None else iter(())
-    image = next((bundle.image for bundle in bundles if bundle is not None), "")
-    return installed._replace(image=image) if installed is not None else None
+    bundles = (package.bundles.get(installed.name) for package in packages)
+    return installed._replace(image=next((bundle.image for bundle in bundles if bundle is not None), "(unknown)"))
 
 
 def _unknown_catalog(resolution: ExtensionResolution, setting: _Setting) -> str:
@@ -297,11 +303,12 @@ def _installed(
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
+        result = result._replace(objects=_kept_objects(result, setting))
         return _failed(result, chosen, error.message, report, terminal=error.terminal)
     result = _with_rights(result, rendered, setting)
     problem = _preflight(result, rendered, setting, taken)
     if problem:
-        return _failed(result, chosen, problem, report)
+        return _failed(result._replace(objects=_kept_objects(result, setting)), chosen, problem, report)
     if result.missing and not setting.gates.preflight_permissions:
         shown = join_limited([rule.line for rule in result.missing], _SHOWN)
         account = str(installer(extension)).partition("/")[2]
@@ -331,6 +338,23 @@ def _failed(
     hint = "Correct spec.config." if terminal else "Choose another version, or mend what the message names."
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     return result._replace(problem=problem, conditions=tuple(conditions))
+
+
+def _kept_objects(result: ExtensionResult, setting: _Setting) -> tuple[Rendered, ...]:
+    """What is there of the bundle that is installed and stays, as far as its content is here."""
+    extension, workspace = result.extension, setting.workspace
+    installed = extension.installed
+    if installed is None:
+        return ()
+    content = workspace.vendored.get(installed.image) or workspace.bundles.get(installed.name)
+    if content is None:
+        return ()
+    try:
+        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
+    except BundleError:
+        return ()  # it was installed with another configuration, of which nothing is known
+    return _objects(result, registry, rendered, installed, setting, Report())
 
 
 def _files(bundle: Bundle) -> dict[str, str]:

@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from olmc.kube.rbac import decode_rules, requests_of, rules_allow
+from olmc.kube.rbac import decode_rules, merge, requests_of, rules_allow
 from olmc.kube.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
 from olmc.kube.restmapper import RestMapper
 from olmc.model.objects import (
     ACCOUNT,
     RBAC,
+    RBAC_V1,
     KubernetesObject,
     ObjectKey,
     PolicyRule,
@@ -96,6 +97,32 @@ def missing_rules(
             missing[need.namespace, _target(need.request)].add(need.request.verb)
     rules = (ScopedRule(where, rule._replace(verbs=tuple(sorted(verbs)))) for (where, rule), verbs in missing.items())
     return tuple(sorted(rules))
+
+
+def installer_roles(extension: ClusterExtension, required: Iterable[ScopedRule]) -> Iterator[KubernetesObject]:
+    """The roles with these rules, one a namespace and one for the cluster, and their bindings to the installer."""
+    by_namespace: dict[str, list[PolicyRule]] = defaultdict(list)
+    for scoped in required:
+        by_namespace[scoped.namespace].append(scoped.rule)
+    account = installer(extension)
+    subject = {"kind": account.kind, "name": account.name, "namespace": account.namespace}
+    for namespace, rules in sorted(by_namespace.items()):
+        kind = "Role" if namespace else "ClusterRole"
+        metadata = {"name": f"{extension.name}-installer"} | ({"namespace": namespace} if namespace else {})
+        ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
+        written = [_written(rule) for rule in merge(rules)]
+        yield {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, "rules": written}
+        binding = {"apiVersion": RBAC_V1, "kind": f"{kind}Binding", "metadata": metadata}
+        yield {**binding, "roleRef": ref, "subjects": [subject]}
+
+
+def _written(rule: PolicyRule) -> dict[str, list[str]]:
+    """A rule as a role has it."""
+    fields = {
+        "apiGroups": rule.groups, "resources": rule.resources, "resourceNames": rule.names, "verbs": rule.verbs,
+        "nonResourceURLs": rule.urls,
+    }  # fmt: skip
+    return {key: list(values) for key, values in fields.items() if values}
 
 
 def preflight_error(missing: Iterable[ScopedRule]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmc.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
-from olmc.gojson.syntax import syntax_error
 from olmc.kube.applied import is_list, items_of
 from olmc.load.bundles import PACKAGE, annotation_texts
 from olmc.model.diagnostics import Location, Report, Severity, Source
@@ -32,15 +31,19 @@ class BundleError(ValueError):
     """What operator-controller reports about a bundle or its configuration, with the place that it is about.
 
     `terminal`: it does not try again, for `InvalidConfiguration` (R-V1-CFG-3). `hint` is what to do about it, "" where
-    nothing special is known.
+    nothing special is known; `causes` are what the controller does not tell of it.
     """
 
-    def __init__(self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "") -> None:
+    def __init__(
+        self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "",
+        causes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.message = message
         self.place = place
         self.terminal = terminal
         self.hint = hint
+        self.causes = causes
 
 
 class RegistryBundle(NamedTuple):
@@ -268,13 +271,16 @@ def _property(entry: str) -> bytes:
 
 def _raw_entries(text: str) -> list[str]:
     """The texts of the entries of a JSON list. Raises ValueError with Go's words for anything else."""
-    problem = syntax_error(text)
-    if problem:
-        raise ValueError(problem)
-    if unmarshal(text) is None:
+    try:
+        value = unmarshal(text)
+    except ValueError as error:
+        from olmc.gojson.syntax import syntax_error  # hardly any annotation is not JSON
+
+        raise ValueError(syntax_error(text)) from error
+    if value is None:
         return []
-    if not text.lstrip().startswith("["):
-        raise ValueError(mismatch_text(unmarshal(text), "[]property.Property"))
+    if not isinstance(value, list):
+        raise ValueError(mismatch_text(value, "[]property.Property"))
     return list(_raw_values(text, is_object=False))
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from olmc.gojson import encode_plain
 from olmc.model.objects import KubernetesObject, mapping, metadata_of, spec_of, text
 from olmc.model.options import Certificates
-from olmc.olmv1.bundle_config import check_config, config_schema, parse_config
 from olmc.olmv1.deployment_config import NO_CONFIG, DeploymentConfig, read_deployment_config
 from olmc.olmv1.feature_gates import FeatureGates, certificate_provider
 from olmc.olmv1.generators import Installation, generate
@@ -70,14 +69,21 @@ def render_objects(
         targets = ("",) if ALL_NAMESPACES in bundle.install_modes else ()
     _check_targets(bundle, namespace, targets)
     objects = generate(bundle, Installation(namespace, tuple(targets), certificates, config))
-    return tuple(sorted(objects, key=_sort_key))
+    return _sorted(objects)
 
 
-def _sort_key(obj: KubernetesObject) -> tuple[Any, ...]:
-    # Upstream has some in random order. Of two with one name the text decides, which hardly any bundle needs.
+def _sorted(objects: list[KubernetesObject]) -> tuple[KubernetesObject, ...]:
+    """Objects by API, kind, namespace and name: upstream has some of them in random order."""
+    keys = {_sort_key(obj) for obj in objects}
+    if len(keys) == len(objects):
+        return tuple(sorted(objects, key=_sort_key))
+    # Of two with one name the text decides, which takes its time and hardly any bundle needs.
+    return tuple(sorted(objects, key=lambda obj: (_sort_key(obj), encode_plain(obj))))
+
+
+def _sort_key(obj: KubernetesObject) -> tuple[str, ...]:
     metadata = metadata_of(obj)
-    names = (text(metadata.get("namespace")), text(metadata.get("name")))
-    return (text(obj["apiVersion"]), obj["kind"], *names, encode_plain(obj))
+    return text(obj["apiVersion"]), obj["kind"], text(metadata.get("namespace")), text(metadata.get("name"))
 
 
 def _check_support(bundle: RegistryBundle, request: InstallRequest) -> None:
@@ -106,6 +112,8 @@ def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str
     """The configuration, {} where nobody looks at one (R-V1-CFG-2). Raises BundleError."""
     if request.config is None and not request.gates.single_own_namespace_install_support:
         return {}
+    from olmc.olmv1.bundle_config import check_config, config_schema, parse_config  # most bundles have none
+
     value = parse_config(request.config) if isinstance(request.config, str) else request.config
     schema = config_schema(bundle, with_deployment_config=request.gates.deployment_config)
     check_config({} if request.config is None else value, schema, request.namespace)

@@ -112,7 +112,12 @@ def _selected(selector: Mapping[str, object], catalogs: Sequence[ServedCatalog])
     if problem:
         raise _ResolutionError(f"desired catalog selector is invalid: {problem}")
     chosen = [served for served in catalogs if matches(selector, served.catalog.labels)]
-    return sorted(chosen, key=lambda served: served.catalog.name.encode())
+    return sorted(chosen, key=lambda served: _bytes(served.catalog.name))
+
+
+def _bytes(name: str) -> bytes:
+    """What Go sorts a name by, halves of characters included."""
+    return name.encode("utf-8", "surrogatepass")
 
 
 def _selector_problem(selector: Mapping[str, object]) -> str:
@@ -194,7 +199,7 @@ def _best(
         channel for channel in package.channels.values() if not source.channels or channel.name in source.channels
     ]
     # Bundles of one version stay in the order in which the controller reads their files (R-V1-RES-3).
-    bundles = sorted(package.bundles.values(), key=lambda bundle: f"{bundle.name}.json".encode())
+    bundles = sorted(package.bundles.values(), key=lambda bundle: _bytes(f"{bundle.name}.json"))
     known = {bundle.name: _version_or_none(bundle, releases=releases) for bundle in bundles}
     left = [("in the package", len(bundles))]
     if source.channels:

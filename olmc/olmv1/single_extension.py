@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from olmc.diagnostics.rules import olmv1 as rules
-from olmc.kube.names import is_dns1035_label
-from olmc.load.bundles import MANIFESTS, METADATA
+from olmc.load.bundles import MANIFESTS, METADATA, suggested_namespace
 from olmc.load.files import Folder, read_text
-from olmc.model.diagnostics import Place, Report, Source
+from olmc.model.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -27,7 +26,7 @@ from olmc.model.objects import (
 )
 from olmc.model.options import Certificates, Options
 from olmc.model.workspace import Inputs
-from olmc.olmv1.bundle_config import ConfigError
+from olmc.olm.naming import CONDITION_NAME
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
 from olmc.olmv1.object_set import (
     EXTENSION_KIND,
@@ -35,21 +34,20 @@ from olmc.olmv1.object_set import (
     SET_KIND,
     RevisionBundle,
     labelled,
+    normal_form,
     owner_reference,
     phases_of,
     revision_object,
 )
 from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
 from olmc.olmv1.render import InstallRequest, render_bundle
-from olmc.olmv1.validators import CLUSTER_SCOPED_KINDS, MUTATING, VALIDATING
-from olmc.reconcile.deployments import CONDITION_NAME
-from olmc.reconcile.single_bundle import suggested_namespace
-from olmc.render.apply import report_large
-from olmc.render.passes import select_objects, select_phase
+from olmc.olmv1.server_errors import CONFIGURATIONS, server_errors
+from olmc.olmv1.validators import CLUSTER_SCOPED_KINDS
+from olmc.render.selection import select_phase, select_review
 from olmc.yaml import locate
 
 _KEEP = ("helm.sh/resource-policy", "keep")
-_CONFIGURATIONS = frozenset(kind.replace("AdmissionWebhook", "WebhookConfiguration") for kind in (VALIDATING, MUTATING))
+_MEND = "Write in the bundle what the API server wants to see: OLM v1 fills in nothing."
 _RULES = {
     "ServiceAccount": "R-V1-GEN-3",
     "Role": "R-V1-GEN-4",
@@ -61,7 +59,7 @@ _RULES = {
     "Service": "R-V1-GEN-11",
     "Issuer": "R-V1-CERT-2",
     "Certificate": "R-V1-CERT-2",
-    **dict.fromkeys(_CONFIGURATIONS, "R-V1-GEN-10"),
+    **dict.fromkeys(CONFIGURATIONS, "R-V1-GEN-10"),
 }
 
 
@@ -97,7 +95,8 @@ def single_extension(
     there = [home] if namespace != "default" else []
     gates = gates_of(options.olm_version)
     try:
-        rendered = render_bundle(bundle, InstallRequest(namespace, gates, _config(options), certificates))
+        config = _config(options)
+        rendered = render_bundle(bundle, InstallRequest(namespace, gates, config, certificates))
     except BundleError as error:
         _report_refusal(bundle, error, report)
         missing = (f"{namespace}/{bundle.name}",) if options.purpose == "apply" else ()
@@ -137,13 +136,19 @@ def _in_folder(bundle: RegistryBundle, folder: Folder) -> RegistryBundle:
 
 
 def _config(options: Options) -> Mapping[str, Any] | None:
-    """The configuration that stands for the namespaces to watch, None where nobody has asked for any."""
-    return {"watchNamespace": ",".join(options.watch)} if options.watch else None
+    """The configuration that stands for the namespaces to watch, None where nobody has asked for any.
+
+    Raises BundleError for several, which no ClusterExtension can ask for (R-V1-OPT-1).
+    """
+    if options.watch and len(options.watch) > 1:
+        hint = "Name one namespace, or keep the operator on OLM v0, where a group can have several."
+        raise BundleError(f"watchNamespace is one namespace, and not {', '.join(options.watch)}", hint=hint)
+    return {"watchNamespace": options.watch[0]} if options.watch else None
 
 
 def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) -> None:
     place = error.place or locate(bundle.csv_source, ())
-    causes = "".join(f"; {cause}" for cause in error.causes) if isinstance(error, ConfigError) else ""
+    causes = "".join(f"; {cause}" for cause in error.causes)
     hint = error.hint or "Mend the bundle, or keep the operator on OLM v0."
     for text in error.message.split("\n") if not error.terminal else (error.message + causes,):
         report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, text=text, hint=hint))
@@ -158,25 +163,27 @@ def _once(
         earlier = seen.setdefault(object_key(obj), obj)
         if earlier is obj:
             yield obj
-        elif earlier != obj or gates.boxcutter_runtime:
-            difference = ", and not the same" if earlier != obj else ""
-            place = locate(_source_of(obj, bundle), ())
+            continue
+        same = normal_form(earlier) == normal_form(obj)
+        if not same or gates.boxcutter_runtime:
+            difference = "" if same else ", and not the same"
+            place = _place_of(obj, bundle)
             report.add(rules.RENDERED_TWICE.finding(place, object=object_key(obj), difference=difference))
 
 
 def _findings(
     objects: Sequence[KubernetesObject], bundle: RegistryBundle, gates: FeatureGates, extension: str
-) -> Iterator[Any]:
+) -> Iterator[Diagnostic]:
     """What the API server refuses of rendered objects, and what does not work as elsewhere (R-V1-LIM-4)."""
     for obj in objects:
-        place = locate(_source_of(obj, bundle), ())
-        for text, hint in _refusals(obj):
-            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=text, hint=hint)
+        for text in server_errors(obj):
+            place = _place_of(obj, bundle)
+            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=text, hint=_MEND)
         if annotations_of(obj).get(_KEEP[0]) == _KEEP[1] and not gates.boxcutter_runtime:
-            yield rules.SURVIVES_EXTENSION.finding(place, object=object_key(obj))
+            yield rules.SURVIVES_EXTENSION.finding(_place_of(obj, bundle), object=object_key(obj))
         containers = mappings(pod_of(obj).get("containers")) if obj["kind"] == "Deployment" else []
         if any(CONDITION_NAME in _variables(container) for container in containers):
-            yield rules.ASKS_CONDITION.finding(place, deployment=name_of(obj))
+            yield rules.ASKS_CONDITION.finding(_place_of(obj, bundle), deployment=name_of(obj))
     for phase in phases_of(objects) if gates.boxcutter_runtime else ():
         if len(phase.objects) > MAX_PHASE:
             text = f"spec.phases: Too many: {len(phase.objects)}: must have at most {MAX_PHASE} items"
@@ -186,25 +193,6 @@ def _findings(
             yield rules.NOT_CREATED.finding(
                 locate(bundle.csv_source, ()), object=f"{SET_KIND}/{extension}-1", text=text, hint=hint
             )
-
-
-def _refusals(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
-    if not obj["apiVersion"]:
-        yield "it has no apiVersion", "Write the apiVersion."
-    if not name_of(obj):
-        yield "it has no name", "Write metadata.name."
-    if obj["kind"] == "Service":
-        hint = "Give the Deployment a name of another length: its own and -service, cut to 64 characters, is too long."
-        yield from ((f"metadata.name: {problem}", hint) for problem in is_dns1035_label(name_of(obj)))
-    webhooks = mappings(obj.get("webhooks")) if obj["kind"] in _CONFIGURATIONS else []
-    conversion = spec_of(obj).get("conversion") if obj["kind"] == "CustomResourceDefinition" else None
-    converting = conversion.get("webhook") if isinstance(conversion, dict) else None
-    for webhook in [*webhooks, *([converting] if isinstance(converting, dict) else [])]:
-        service = (webhook.get("clientConfig") or {}).get("service") or {}
-        if service.get("port") == 0:
-            problem = "Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive"
-            hint = "Write containerPort in the webhook's definition; OLM v0 takes 443, OLM v1 takes what stands there."
-            yield f"clientConfig.service.port: {problem}", hint
 
 
 def _variables(container: Mapping[str, Any]) -> set[str]:
@@ -219,7 +207,7 @@ def _written(
 ) -> KubernetesObject:
     """An object as it is in the cluster, or for apply as it runs without a controller."""
     metadata = {key: value for key, value in metadata_of(obj).items() if value is not None}
-    if obj["kind"] in CLUSTER_SCOPED_KINDS | _CONFIGURATIONS:
+    if obj["kind"] in CLUSTER_SCOPED_KINDS | CONFIGURATIONS:
         metadata.pop("namespace", None)  # as the API server does
     obj = {**{key: value for key, value in obj.items() if key != "status"}, "metadata": metadata}
     if options.purpose == "apply":
@@ -248,9 +236,16 @@ def _source_of(obj: KubernetesObject, bundle: RegistryBundle) -> Source:
     return next((source for source, is_it in zip(bundle.sources, same, strict=True) if is_it), bundle.csv_source)
 
 
+def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
+    """Where that is; finding it takes another reading, which only what is told pays for."""
+    return locate(_source_of(obj, bundle), ())
+
+
 def _selected(objects: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
     if options.purpose == "review":
-        return select_objects(objects, options)
+        return select_review(objects, options)
+    from olmc.render.apply import report_large  # review output needs none of it
+
     selected = select_phase(objects, options, report)
     report_large(selected, options, report)
     return selected

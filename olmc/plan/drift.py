@@ -11,7 +11,7 @@ from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, owner_ref
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.secrets import masked, may_hold_secrets
 from olmc.olm.naming import COPIED_FROM
-from olmc.plan.repair import Repair, repair_of_different, repair_of_extra, repair_of_missing
+from olmc.plan.repair import Repair, repair_of_different, repair_of_extra, repair_of_missing, serving_names
 from olmc.plan.server_fields import is_default, predicted, unpredicted
 
 DriftKind = Literal["missing", "extra", "different"]
@@ -77,15 +77,16 @@ def _drift(
     there: Mapping[ObjectKey, KubernetesObject], wanted: Mapping[ObjectKey, KubernetesObject],
     applied: Mapping[ObjectKey, KubernetesObject],
 ) -> Iterator[DriftedObject]:  # fmt: skip
+    serving = serving_names(wanted.values())
     for key, expected in wanted.items():
         held = there.get(key)
         if held is None:
-            yield DriftedObject("missing", key, repair_of_missing(key, expected, applied))
+            yield DriftedObject("missing", key, repair_of_missing(key, expected, applied, serving))
             continue
         sides = masked(expected, held) if may_hold_secrets(expected) else (expected, held)
         differing = tuple(d for d in deltas(*sides) if not is_default(key.kind, d))
         if differing:
-            repair = repair_of_different(key, expected, held, applied, differing)
+            repair = repair_of_different(key, expected, held, applied, differing, serving)
             yield DriftedObject("different", key, repair, differing)
     for key, held in there.items():
         if key not in wanted and key not in applied and _is_of_olm(key, held):

@@ -12,7 +12,7 @@ from olmc.plan.applied import counted
 from olmc.plan.drift import DriftedObject
 
 _MOST = 3
-_WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
+WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
 
 
 def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Iterator[str]:
@@ -23,7 +23,7 @@ def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Ite
         fields += [f"and {more} more fields"] if fields and more else []
         what = f": {', '.join(fields)}" if fields else ""
         along = f", and with it {counted(item.along)}" if item.along else ""
-        yield clean(f"{item.key}: {_WORDS[item.kind]}{what}{along}; {item.repair.text}")
+        yield clean(f"{item.key}: {WORDS[item.kind]}{what}{along}; {item.repair.text}")
         if verbose:
             yield from (clean(f"  {_delta(delta)}") for delta in item.deltas)
 

@@ -21,12 +21,13 @@ from olmc.model.objects import (
     mapping,
     owner_references,
 )
-from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.olm.naming import COPIED_FROM
 
 RESYNC = "at its next resync, which comes every 15 minutes"
 AT_ONCE = "at once, as it watches this"
 SPEC_HASH = "olm.deployment-spec-hash"
+_SERVING = ("", "-cert", "-auth-reader", "-system:auth-delegator")
 _GROUP_LABEL = "olm.operatorgroup.uid/"
 
 
@@ -53,24 +54,24 @@ TOOL = Repair("tool", "at its next sync")
 NEVER = Repair("nobody", "an InstallPlan made it, and OLM does not run a plan twice", "observed-63")
 _WRITTEN_ONCE = Repair("nobody", "OLM writes it in an InstallPlan only, so with the next version", "observed-63")
 _UNMENTIONED = Repair("nobody", "the repository says nothing of these fields")
-_SAME_HASH = Repair(
-    "nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "R-DEP-1"
-)
+_SAME_HASH = Repair("nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15")
 _OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
 
 
-def repair_of_missing(key: ObjectKey, obj: KubernetesObject, applied: Mapping[ObjectKey, Any]) -> Repair:
-    """Who makes an expected object that is not there."""
+def repair_of_missing(
+    key: ObjectKey, obj: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject], serving: frozenset[str]
+) -> Repair:
+    """Who makes an expected object that is not there; `serving` are `serving_names`."""
     if key in applied:
         return TOOL
-    if key.kind == "Deployment" and SPEC_HASH in labels_of(obj):
+    if key.kind == "Deployment" and _is_of_csv(obj):
         return Repair("OLM", AT_ONCE, "observed-63")
-    return _by_sync(key, obj) or _made_once(key, obj, NEVER)
+    return _by_sync(key, obj, serving) or _made_once(key, obj, NEVER)
 
 
 def repair_of_different(
     key: ObjectKey, expected: KubernetesObject, held: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject],
-    differing: Iterable[Delta],
+    differing: Iterable[Delta], serving: frozenset[str],
 ) -> Repair:  # fmt: skip
     """Who sets the fields of an object right that differ."""
     differing = tuple(differing)
@@ -78,7 +79,9 @@ def repair_of_different(
     if all(path[:1] == ("status",) for path in paths):
         if key.kind == CSV_KIND:
             return Repair("OLM", f"once what it waits for comes about, or {RESYNC}", "R-CSV-3")
-        return Repair("OLM", RESYNC, "U-15")
+        return Repair("OLM", AT_ONCE, "U-15")
+    if key.kind == CSV_KIND and all(path[:2] == ("metadata", "annotations") for path in paths):
+        return Repair("OLM", RESYNC, "R-OG-10")
     if key in applied:
         if any(_mentions(applied[key], path) for path in paths):
             return TOOL
@@ -90,11 +93,13 @@ def repair_of_different(
         labels = [label for delta in differing for label in _differing_labels(delta)]
         of_groups = bool(labels) and all(label.startswith(_GROUP_LABEL) for label in labels)
         return Repair("OLM", AT_ONCE, "R-OG-19") if of_groups else _UNMENTIONED
-    if key.kind == "Deployment" and SPEC_HASH in labels_of(expected):
+    if key.kind == "Deployment" and _is_of_csv(expected):
+        if SPEC_HASH not in labels_of(expected):
+            return Repair("unknown", f"its certificate is part of the label {SPEC_HASH}, which OLM compares", "U-3")
         # OLM compares the hash of what it would write with the label, and looks at nothing else of the object.
         same = labels_of(held).get(SPEC_HASH) == labels_of(expected).get(SPEC_HASH)
-        return _SAME_HASH if same else Repair("OLM", AT_ONCE, "R-DEP-1")
-    return _by_sync(key, expected) or _made_once(key, expected, _WRITTEN_ONCE)
+        return _SAME_HASH if same else Repair("OLM", AT_ONCE, "U-15")
+    return _by_sync(key, expected, serving) or _made_once(key, expected, _WRITTEN_ONCE)
 
 
 def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
@@ -108,7 +113,7 @@ def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
     return Repair("unknown", "no rule says what OLM does with it")
 
 
-def _by_sync(key: ObjectKey, obj: KubernetesObject) -> Repair | None:
+def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> Repair | None:
     """For what OLM writes each time that it looks at a CSV or a group: when that is."""
     labels = labels_of(obj)
     owners = {str(ref.get("kind")).lower() for ref in owner_references(obj)}
@@ -128,9 +133,9 @@ def _by_sync(key: ObjectKey, obj: KubernetesObject) -> Repair | None:
         return Repair("OLM", RESYNC, "R-WH-1")
     if key.kind == "APIService" and labels.get("olm.owner"):
         return Repair("OLM", AT_ONCE, "R-API-1")
-    if _is_serving(key):
+    if key.name in serving:
         # It is in no namespace of the CSV and has no label of it, so that its changes wake nobody.
-        return Repair("OLM", RESYNC if key.name.endswith("-auth-reader") else AT_ONCE, "R-CERT-1")
+        return Repair("OLM", RESYNC if key.name.endswith("-auth-reader") else AT_ONCE, "R-CERT-2")
     return _OPERATOR if (key.group, key.kind) == (OLM_GROUP, "Operator") else None
 
 
@@ -143,11 +148,17 @@ def _made_once(key: ObjectKey, obj: KubernetesObject, repair: Repair) -> Repair:
 _UNKNOWN = Repair("unknown", "no rule says who writes it")
 
 
-def _is_serving(key: ObjectKey) -> bool:
-    """Whether an object is part of what serves a CSV's webhooks and APIs with a certificate (R-CERT-1)."""
-    return key.name.endswith(("-service", "-service-cert", "-auth-reader", "-system:auth-delegator")) and (
-        key.kind in ("Service", "Secret", "Role", "RoleBinding", "ClusterRoleBinding")
-    )
+def _is_of_csv(obj: KubernetesObject) -> bool:
+    return any(ref.get("kind") == CSV_KIND for ref in owner_references(obj))
+
+
+def serving_names(objects: Iterable[KubernetesObject]) -> frozenset[str]:
+    """What the objects are called that serve the webhooks and APIs of the CSVs with a certificate (R-CERT-2)."""
+    csvs = (Csv(obj) for obj in objects if obj["kind"] == CSV_KIND and not is_copy(obj))
+    served: set[str] = set()
+    for csv in csvs:
+        served |= {api.deployment for api in csv.owned_apiservices} | {hook.deployment for hook in csv.webhooks}
+    return frozenset(f"{name}-service{end}" for name in served for end in _SERVING)
 
 
 def _differing_labels(delta: Delta) -> Iterator[str]:

@@ -24,7 +24,14 @@ from olmc.model.objects import (
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
 from olmc.model.secrets import CA_HASH
-from olmc.olm.naming import csv_reference, deployment_spec_hash, group_annotations, managed_labels, owner_labels
+from olmc.olm.naming import (
+    CONDITION_NAME,
+    csv_reference,
+    deployment_spec_hash,
+    group_annotations,
+    managed_labels,
+    owner_labels,
+)
 from olmc.reconcile.requirements import predecessors
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
 
@@ -199,9 +206,6 @@ def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
             affinity.pop(part, None)
             affinity |= {part: override[part]} if override[part] else {}
     return {**others, "affinity": affinity} if affinity else others
-
-
-CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 
 
 def written_deployment(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.gojson import unmarshal
+from olmc.load.bundles import suggested_namespace
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import mapping, mappings, name_of, spec_of, text
+from olmc.model.objects import mappings, spec_of, text
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest, Workspace
@@ -20,9 +19,6 @@ from olmc.reconcile.initial_state import ALWAYS_THERE
 from olmc.reconcile.loop import NO_CATALOG
 from olmc.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
 from olmc.yaml import locate
-
-SUGGESTED = "operatorframework.io/suggested-namespace"
-SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
 class SingleBundle(NamedTuple):
@@ -88,17 +84,6 @@ def supported_modes(bundle: Bundle) -> frozenset[str]:
     modes = mappings(spec_of(bundle.csv.object).get("installModes"))
     supported = frozenset(text(mode.get("type")) for mode in modes if mode.get("supported") is True)
     return supported or frozenset({"AllNamespaces"})
-
-
-def suggested_namespace(annotations: Mapping[str, str]) -> str:
-    """The namespace that the annotations of a CSV suggest, "" for none."""
-    if annotations.get(SUGGESTED):
-        return annotations[SUGGESTED]
-    try:
-        template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
-    except ValueError:
-        return ""
-    return name_of(mapping(template))
 
 
 def _target_namespaces(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.olm.naming import COMPONENT_PREFIX
-from olmc.reconcile.deployments import CONDITION_NAME
+from olmc.olm.naming import COMPONENT_PREFIX, CONDITION_NAME
 from olmc.render.apply_phases import (
     CONFIGURATIONS,
     backends,

@@ -12,6 +12,7 @@ from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.reconcile.loop import SettledCluster
 from olmc.report.operators import OperatorPage
 
+STATES = ("failing", "waiting", "running")
 _WATCHES, _HOME, _BOTH = "watches", "installed", "installed and watches"
 
 
@@ -51,6 +52,11 @@ class Overview(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     namespaces: tuple[NamespaceRow, ...]
     catalogs: tuple[ReportCatalog, ...]
+
+    @property
+    def gravest_first(self) -> tuple[OperatorPage, ...]:
+        """The operators, those that fail in front of those that wait for something."""
+        return tuple(sorted(self.operators, key=lambda page: STATES.index(page.state)))
 
     def count(self, state: str) -> int:
         """How many operators are in a state."""

@@ -15,11 +15,12 @@ from olmc.resolver.predicates import CelMissingError, Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
 from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
 from olmc.resolver.solver import select
-from olmc.resolver.unsat import indispensable
+from olmc.resolver.unsat import ConflictBudget, indispensable
 from olmc.resolver.upgrade_path import upgrades
 from olmc.resolver.variables import (
     AppliedConstraint,
     ConstraintKind,
+    UnfinishedError,
     VariableSet,
     applied,
     installed_item,
@@ -86,7 +87,7 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
         return ()
     names = {subscription_variable(wish.name): f"{wish.kind} {wish.name}" for wish in question.wishes}
     pick_reasons = []
-    for decision in select(problem_of(draft)).picked:
+    for decision in select(problem_of(draft), question.conflicts).picked:
         item = draft.items.get(decision.identifier)
         if item is not None and not item.existing:
             subject, requirement = decision.because.subject, decision.because.requirement
@@ -154,10 +155,18 @@ def _held(question: ResolveRequest, draft: VariableSet, wish: SubscriptionReques
     if upgrade is None or upgrade.existing:
         return
     wanted = AppliedConstraint(ConstraintKind.MANDATORY, upgrade.identifier, (), f"{upgrade.identifier} is wanted")
-    conflict = indispensable([*applied(problem_of(draft)), wanted])
+    conflict = _conflict_with(question, draft, wanted)
     if conflict:
         reasons = _Derivation.of(question, draft, conflict).reasons_against(upgrade)
         yield HeldUpgrade(wish, upgrade.name, tuple(reasons))
+
+
+def _conflict_with(question: ResolveRequest, draft: VariableSet, wanted: AppliedConstraint) -> tuple[str, ...]:
+    """What can't hold together with a constraint; () where nobody has found out in time."""
+    try:
+        return indispensable([*applied(problem_of(draft)), wanted], ConflictBudget(question.conflicts))
+    except UnfinishedError:
+        return ()
 
 
 @dataclass(slots=True)

@@ -43,6 +43,10 @@ __all__ = [
 ]
 
 
+class UnfinishedError(Exception):
+    """A search has run into more conflicts than it may."""
+
+
 class ConstraintKind(Enum):
     """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
 

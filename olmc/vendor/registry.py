@@ -34,6 +34,7 @@ from olmc.vendor.transport import (
     exchange,
     failure,
     is_loopback,
+    joined,
     raise_if_passing,
     read_body,
     with_retries,
@@ -205,7 +206,7 @@ def _token(
 ) -> str:
     """A token for pulling, from the service that the registry names."""
     # The registry may name any host here, and is about to be believed with a password: never without TLS.
-    realm = challenge.get("realm") or ""
+    realm = joined("", challenge.get("realm") or "")
     host = urlsplit(realm).netloc
     is_own = host == _host(location.reference.registry)
     insecure = _is_insecure(network, location) if is_own else _is_insecure_host(network, host)
@@ -220,8 +221,8 @@ def _token(
         response = exchange(network, "POST", realm, kind, insecure=insecure, body=form)
     else:
         headers = {"Authorization": _basic(credential)} if credential is not None else {}
-        joined = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
-        response = exchange(network, "GET", joined, headers, insecure=insecure)
+        address = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
+        response = exchange(network, "GET", address, headers, insecure=insecure)
     raise_if_passing(response)
     if response.status != 200:
         reason = _refusal_reason(network, response)

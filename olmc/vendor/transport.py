@@ -109,7 +109,7 @@ def exchange(
         if response.status not in _REDIRECTS or not location:
             return response
         response.close()
-        target = urljoin(url, location)
+        target = joined(url, location)
         here, there = urlsplit(url), urlsplit(target)
         if there.scheme not in ("http", "https") or (here.scheme == "https" and there.scheme == "http"):
             raise FinalError(f"it leads to {there.scheme}://{there.netloc}, which is not safe")
@@ -120,6 +120,16 @@ def exchange(
             sent.pop("Authorization", None)
         url = target
     raise FinalError(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def joined(base: str, location: str) -> str:
+    """An address that a server names, seen from another one; raises FinalError if it is none."""
+    try:
+        target = urljoin(base, location)
+        urlsplit(target)
+    except ValueError as error:
+        raise FinalError(f"it names an address that is none: {error}") from error
+    return target
 
 
 def _once(network: Network, method: str, url: str, headers: Mapping[str, str], insecure: bool, body: str) -> Response:

@@ -14,8 +14,10 @@ from olmc.yaml.scalars import replace_surrogates, resolve
 _HARMLESS = re.compile(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
-# What may stand unescaped beyond ASCII.
-_WIDE = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+# What may stand unescaped beyond ASCII: not what turns the direction of text, by which a reader sees another one.
+_WIDE = (
+    r"\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+)
 _ASCII_LINE = re.compile(r"[ -~]*")
 _ASCII_LINES = re.compile(r"[\t\n -~]*")
 _SYNTAX = re.compile(
@@ -135,10 +137,15 @@ def dump(values: Iterable[Any]) -> str:
         if parts:
             parts.append("---\n")
         value = _as_json(value)
-        if value.__class__ is dict and "apiVersion" in value and "kind" in value:
-            value = {key: value[key] for key in (*(k for k in _FIRST_KEYS if k in value), *value)}
-        _item(value, "", "", out)
+        _item(in_order(value) if value.__class__ is dict else value, "", "", out)
     return "".join(parts)
+
+
+def in_order(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping with its entries in the order in which they are written."""
+    if "apiVersion" not in mapping or "kind" not in mapping:
+        return mapping
+    return {key: mapping[key] for key in (*(k for k in _FIRST_KEYS if k in mapping), *mapping)}
 
 
 def dump_one(value: Any) -> str:
@@ -174,6 +181,24 @@ class _Out(NamedTuple):
     append: Callable[[str], None]
     texts: _Texts
     keys: _Keys
+
+
+class Writer(NamedTuple):
+    """What texts and keys look like, for those who write an entry at a time."""
+
+    texts: _Texts
+    keys: _Keys
+
+
+def entry_writer() -> Writer:
+    return Writer(_Texts(), _Keys())
+
+
+def entry_text(key: str, value: Any, pad: str, writer: Writer) -> str:
+    """An entry of a mapping that is indented by `pad`."""
+    parts: list[str] = []
+    _mapping({key: value}, pad, pad, _Out(parts.append, writer.texts, writer.keys))
+    return "".join(parts)
 
 
 def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> None:

@@ -98,7 +98,7 @@ def _join_folded(*folded: list[str] | None) -> list[str] | None:
     return [" "] if breaks == 1 else ["\n"] * (breaks - 1)
 
 
-_BETWEEN_DOCUMENTS = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_BETWEEN_DOCUMENTS = re.compile(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
 _AT_MARGIN = re.compile(r"\n([^ \n].*)")
 _NO_KEYS = ("#", "- ", "-\n")
 _START = re.compile(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
@@ -125,7 +125,10 @@ class Head(NamedTuple):
 
 def documents_in(text: str) -> list[str]:
     """The documents of a YAML stream, without those that are empty."""
-    return [part for part in _BETWEEN_DOCUMENTS.split(text) if part and not part.isspace()]
+    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
+    parts = [f"{part}\n" for part in (first[1:], *others)]
+    parts[-1] = parts[-1][:-1]
+    return [part for part in parts if part and not part.isspace()]
 
 
 def head_of(document: str) -> Head | None:

@@ -15,9 +15,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from olmc.model.diagnostics import Report, Source
+from olmc.model.diagnostics import Location, Report, Source
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.locate import locate
+from olmc.yaml.places import document_chunk
 from olmc.yaml.reader import _construct_plainly, _UnusualError, looks_like_json, read
 
 Known: TypeAlias = dict[str, Any]
@@ -76,15 +78,17 @@ def read_pieces(path: str, text: str, report: Report, known: Known) -> list[Docu
 
 def _values(path: str, text: str, known: Known) -> list[Any]:
     if (
-        not text.startswith("---\n")
-        or not text.endswith("\n")
+        not text.endswith("\n")
         or looks_like_json(path, text)
         or any(sign in text for sign in _OUT_OF_THE_ORDINARY)
         or (not text.isascii() and any(sign in text for sign in _BEYOND_ASCII))
     ):
         raise _GiveUp
     new: _New = {}
-    documents = [_cut_mapping(document, 0, known, new) for document in text[len(_MARKER) - 1 : -1].split(_MARKER)]
+    documents = [
+        _cut_mapping(document.lstrip("\n"), 0, known, new)
+        for document in text.removeprefix("---\n")[:-1].split(_MARKER)
+    ]
     _read_new([piece for piece, node in new.items() if node is None], known)
     return [_value_of_mapping(document, known) for document in documents]
 
@@ -184,3 +188,62 @@ def _value_of_mapping(node: _Mapping, known: Known) -> dict[str, Any]:
         if len(value) != number:
             raise _GiveUp
     return value
+
+
+def locate_in_pieces(source: Source, keys: Sequence[str | int], known: Known) -> Location:
+    """As `locate`, without reading more of a document than the piece that is meant, if it was read in pieces."""
+    chunk, number, lines = document_chunk(source.text, source.document)
+    document = chunk.removeprefix("---\n").removesuffix("\n")
+    if not source.prefix and keys and number == 0 and len(chunk) - len(document) == len("---\n") + 1:
+        new: _New = {}
+        try:
+            _cut_mapping(document, 0, known, new)
+            location = _find_in_mapping(source.path, document, 0, keys, known) if not new else None
+        except _GiveUp:
+            location = None
+        if location is not None:
+            return location._replace(line=lines + 1 + location.line)
+    return locate(source, keys)
+
+
+def _find_in_mapping(path: str, text: str, indent: int, keys: Sequence[str | int], known: Known) -> Location | None:
+    """The place of a value in a mapping all of which is known; None where it takes the whole document to tell."""
+    line = 0
+    for part in _border(indent, r"[^\s#-]").split(text):
+        first = part if part in known else part[: part.find("\n")]
+        if keys[0] in known[first]:
+            place = _find_in_value(path, part, keys, known)
+            return place and place._replace(line=line + place.line)
+        line += part.count("\n") + 1
+    return None
+
+
+def _find_in_value(path: str, part: str, keys: Sequence[str | int], known: Known) -> Location | None:
+    """The place of a value in one entry of a mapping."""
+    if part in known:
+        return _find_in_piece(path, part, keys)
+    first = part.find("\n") + 1
+    below = part[first:]
+    if len(keys) == 1:
+        return _find_in_piece(path, part[: first + below.find("\n")], keys)
+    depth = len(below) - len(below.lstrip(" "))
+    if below[depth] != "-":
+        place = _find_in_mapping(path, below, depth, keys[1:], known)
+        return place and place._replace(line=1 + place.line)
+    items = _border(depth, r"-[ \n]").split(below)
+    at = keys[1]
+    if not isinstance(at, int) or not 0 <= at < len(items):
+        return None
+    item = items[at]
+    if len(item) <= _SHORT:
+        place = _find_in_piece(path, item, (0, *keys[2:]))
+    elif len(keys) == 2:
+        place = _find_in_piece(path, item[: item.find("\n")], (0,))
+    else:
+        place = _find_in_mapping(path, f"{item[:depth]} {item[depth + 1 :]}", depth + 2, keys[2:], known)
+    return place and place._replace(line=1 + sum(each.count("\n") + 1 for each in items[:at]) + place.line)
+
+
+def _find_in_piece(path: str, piece: str, keys: Sequence[str | int]) -> Location | None:
+    place = locate(Source(path, f"{piece}\n"), keys)
+    return place if place.line else None

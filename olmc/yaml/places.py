@@ -102,7 +102,7 @@ def _root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     offset = _json_offset(path, text, number)
     if offset is not None:
         return compose_json(text, offset), 0
-    chunk, number, lines = _chunk(text, number)
+    chunk, number, lines = document_chunk(text, number)
     try:
         roots = parse(chunk, lambda events: compose(events, path, Report())) or []
     except PARSE_ERRORS:
@@ -115,7 +115,7 @@ def _root_location(path: str, text: str, number: int) -> Location:
     offset = _json_offset(path, text, number)
     if offset is not None:
         return Location(path, *place(text, offset))
-    chunk, number, lines = _chunk(text, number)
+    chunk, number, lines = document_chunk(text, number)
 
     def first_node(events: Iterator[Any]) -> Location:
         starts = 0
@@ -148,7 +148,7 @@ def _json_starts(text: str) -> tuple[int, ...]:
         return ()
 
 
-def _chunk(text: str, number: int) -> tuple[str, int, int]:
+def document_chunk(text: str, number: int) -> tuple[str, int, int]:
     """A part of a stream with the document in it, the document's number in that part, and the lines before the part."""
     starts = _yaml_starts(text)
     if number >= len(starts):

@@ -20,6 +20,7 @@ from ruamel.yaml.events import (
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.limits import exceeds_limits
 from olmc.yaml.scalars import resolve
 
 _BRACE_FIRST = re.compile(r"\s*\{")
@@ -36,7 +37,10 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     same.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
-    if not looks_like_json(path, text):
+    is_json = looks_like_json(path, text)
+    if exceeds_limits(path, text, report, is_json=is_json):
+        return []
+    if not is_json:
         return _read_yaml(path, text, report, pure)
     from olmc.yaml.json_text import JSONSyntaxError, json_documents, read_json
 

@@ -27,6 +27,8 @@ ROUND_SECONDS = 60.0
 # Wall-clock time after which a process that does not come back is ended: others may have the processor meanwhile.
 HUNG_SECONDS = 60
 GIBIBYTE = 1024
+# What atheris adds to the code in order to see what is reached takes its time.
+_SLOWER = 4
 _RUNS = re.compile(r"^(?:stat::number_of_executed_units:|runs:)\s+(\d+)", re.MULTILINE)
 
 
@@ -77,7 +79,8 @@ def start_round(name: str, seconds: float, args: argparse.Namespace) -> int:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     said = done.stdout + done.stderr
     if done.returncode:
-        print(f"{name} (seed {seed}): exit code {done.returncode}\n{said[-3000:]}", flush=True)
+        why = said[said.find("Uncaught Python exception") :] if "Uncaught Python exception" in said else said[-3000:]
+        print(f"{name} (seed {seed}): exit code {done.returncode}\n{why[:3000]}", flush=True)
     numbers = _RUNS.findall(said) or re.findall(r"^#(\d+)\t", said, re.MULTILINE)
     return int(numbers[-1]) if numbers else 0
 
@@ -94,7 +97,7 @@ def with_atheris(args: argparse.Namespace) -> int:
     corpus = args.work / args.round
     corpus.mkdir(parents=True, exist_ok=True)
     with atheris.instrument_imports(include=["olmc"]):
-        from fuzz_targets import TARGETS, within_limits
+        from fuzz_targets import SECONDS, TARGETS, within_limits
 
         target = TARGETS[args.round]
         seeds = list(target.seeds())
@@ -112,7 +115,9 @@ def with_atheris(args: argparse.Namespace) -> int:
     flags += [f"-artifact_prefix={args.found / args.round}/", "-max_len=250000", f"-seed={args.seed}", "-len_control=0"]
     flags += ["-print_final_stats=1", "-verbosity=0"]
     atheris.Setup(
-        [sys.argv[0], *flags, str(corpus)], lambda data: within_limits(target.run, data), custom_mutator=mutate
+        [sys.argv[0], *flags, str(corpus)],
+        lambda data: within_limits(target.run, data, _SLOWER * SECONDS),
+        custom_mutator=mutate,
     )
     atheris.Fuzz()
     return 0

@@ -20,6 +20,7 @@ from image_kit import BUNDLE_LABELS, image, index, member, packed, tar
 from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_document, pack, unpack
 
 import olmc
+from olmc.attestation.statement import RenderStatement, read_statement, statement_text
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.properties import pull_spec_problem
 from olmc.cli.main import main
@@ -71,7 +72,7 @@ COMMANDS = tuple(
     olmc get csv -A -C w -o wide | olmc explain w | olmc import w | olmc import -
     olmc fn | olmc migrate w --to descoped --dry-run
     olmc migrate w --to v2alpha1 | olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
-    olmc argocd generate | olmc init workspace --openshift 4.18
+    olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
     """.replace("\n", " | ").split(" | ")
 )
 COMMANDS = tuple(command.strip() for command in COMMANDS if command.strip())
@@ -90,12 +91,12 @@ class FuzzTarget(NamedTuple):
     share: int = 1
 
 
-def within_limits(run: Callable[[bytes], None], data: bytes) -> None:
-    """Runs a target; raises whatever it raises, and FuzzError if it takes more than SECONDS of CPU time."""
+def within_limits(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS) -> None:
+    """Runs a target; raises whatever it raises, and FuzzError if it takes more than so many seconds of CPU time."""
     start = time.process_time()
     run(data)
     spent = time.process_time() - start
-    if spent > SECONDS:
+    if spent > seconds:
         raise FuzzError(f"{spent:.1f} s of CPU time for {len(data)} bytes")
 
 
@@ -171,6 +172,7 @@ def run_config(data: bytes) -> None:
         options_from(config, Options(), frozenset())
         lock = read_lock(root, report)
         lock_text(lock.operators, lock.images)
+        read_statement(root / "statement", report)
         as_text(list(report))
         for act in (read_auth_files, read_rewrites):
             with suppress(VendorError):
@@ -304,7 +306,9 @@ def config_seeds() -> Iterator[bytes]:
         yield pack(Archive(b"", {"olmc.yaml": path.read_bytes(), "auth.json": auth, "registries.conf": conf}))
     image = f"{{image: example.com/a:v1, digest: 'sha256:{'0' * 64}', content: 'sha256:{'1' * 64}', kind: bundle}}"
     lock = f"apiVersion: olmc.dev/v1alpha1\nkind: Lock\nnamespaces: {{a: [{{package: p}}]}}\nimages: [{image}]\n"
-    yield pack(Archive(b"", {"olmc.lock": lock.encode(), "auth.json": auth, "registries.conf": conf}))
+    statement = statement_text(RenderStatement({"a": "0" * 64}, {"w/b": "1" * 64}, ("w", "-o", "json"), {})).encode()
+    files = {"olmc.lock": lock.encode(), "statement": statement, "auth.json": auth, "registries.conf": conf}
+    yield pack(Archive(b"", files))
 
 
 def registry_seeds() -> Iterator[bytes]:

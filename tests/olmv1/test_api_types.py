@@ -180,6 +180,8 @@ def test_an_extension_is_read_with_its_defaults() -> None:
     assert extension.source.policy == "CatalogProvided"
     assert (extension.checks_crds, extension.config, extension.progress_deadline) == (True, {"watchNamespace": "x"}, 20)
     assert extension.installed == InstalledBundle("kettle.v1.0.0", "1.0.0")
+    obj["status"]["conditions"] = [{"message": "Installed bundle example.com/kettle:v1 successfully"}]
+    assert cluster_extension(obj).installed == InstalledBundle("kettle.v1.0.0", "1.0.0", None, "example.com/kettle:v1")
     standard = cluster_extension(obj, experimental=False)
     assert (standard.config, standard.progress_deadline) == (None, None)
     assert ignored_fields(obj) == ["config", "progressDeadlineMinutes"]
@@ -194,3 +196,9 @@ def test_a_catalog_has_the_label_with_its_name() -> None:
     catalog = cluster_catalog(obj)
     assert catalog.labels == {METADATA_NAME: "tools", "env": "test"}
     assert (catalog.priority, catalog.available, catalog.image) == (0, True, "registry.example.com/tools:v1")
+
+
+def test_what_is_no_text_is_no_reason_to_stop() -> None:
+    """Half a character is nothing that a rule could be asked about."""
+    for field in ({"namespace": "\ud800"}, {"catalog": {"version": "\ud800", "channels": ["\ud800"]}}):
+        assert api_errors(_extension(**field)) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CONTRAST, FIRST_PAINT, USED, Page, in_chromium, opened_file, shown
+from browser import CONTRAST, FIRST_PAINT, USED, Page, in_chromium, opened_at, shown
 from building import write_workspace
 from click.testing import CliRunner, Result
 
@@ -148,7 +148,7 @@ def test_forty_operators_in_a_hundred_namespaces(large: Path) -> None:
     scope="module", params=["index.html", "namespaces.html", "findings.html", "operators/tower_lantern.html"]
 )
 def started(request: pytest.FixtureRequest, site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with opened_file(site / request.param, tmp_path_factory.mktemp("browser")) as browser:
+    with opened_at((site / request.param).as_uri(), tmp_path_factory.mktemp("browser")) as browser:
         yield browser
 
 
@@ -185,7 +185,7 @@ def test_everything_has_a_name_to_be_read_out(started: Page) -> None:
 @in_chromium
 def test_from_the_filter_to_the_operator_by_keyboard(large: Path, tmp_path: Path) -> None:
     """`/` leads to the filter, an arrow to the first row that is left, Enter to its page; Escape shows all again."""
-    with opened_file(large / "index.html", tmp_path) as browser:
+    with opened_at((large / "index.html").as_uri(), tmp_path) as browser:
         paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
         browser.wait(f"{paint} > 0")
         assert browser.ask(paint) < FIRST_PAINT

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.diagnostics import Report
-from olmc.yaml import read
-from olmc.yaml.pieces import Known, read_pieces
+from olmc.yaml import locate, read
+from olmc.yaml.pieces import Known, locate_in_pieces, read_pieces
 
 HERE = Path(__file__).parent
 LONG = "a-word-and-another-one " * 12
@@ -153,3 +155,27 @@ def test_what_the_reader_is_tested_with(path: Path) -> None:
     assert one == other
     one, other = both(f"---\n{text.removeprefix('---')}")
     assert one == other
+
+
+def paths(value: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The keys to everything in a value, to something that is missing, and to a key in another case."""
+    yield above
+    yield (*above, "missing")
+    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in below:
+        yield from paths(item, (*above, key))
+    if isinstance(value, dict):
+        yield from ((*above, key.upper()) for key in value)
+
+
+@pytest.mark.parametrize(
+    "more", ["", "a:\n    - b\n    - c: |\n        d", f"a:\n      {LONG}:\n        b: c\n      'd': 1"]
+)
+def test_places(more: str) -> None:
+    known: Known = {}
+    text = bundle("1.0.0", more) + bundle("2.0.0", more) + "---\na: b\n"
+    for document in read_pieces("c.yaml", text, Report(), known):
+        for keys in paths(document.value):
+            assert locate_in_pieces(document.source, keys, known) == locate(document.source, keys), keys
+            # What was never read in pieces is looked for as anywhere else.
+            assert locate_in_pieces(document.source, keys, {}) == locate(document.source, keys)

@@ -19,7 +19,7 @@ FIELD_DROPPED = Rule(
     "OLMC731",
     Severity.WARNING,
     "A field that the standard CRD does not have",
-    "spec.{field} of {kind} {name} is dropped: the CRD of {version} does not have it",
+    "spec.{field} of {kind} {name} is dropped: the standard CRD of OLM v1 does not have it",
     "Remove it, or compile for a cluster with the experimental CRDs: --olm-version v1-experimental.",
     "The API server drops fields without a word that the CRD does not name, and some are only in the experimental CRDs "
     "of OLM v1 (R-V1-CE-1).",
@@ -50,7 +50,7 @@ NO_ACCOUNT = Rule(
     "A ClusterExtension without its ServiceAccount",
     'ClusterExtension {name} waits as long as there is none: service account "{account}" not found in namespace '
     '"{namespace}"',
-    "Add the ServiceAccount, its namespace and its roles; olmc rbac lists the rights that it needs.",
+    "Add the ServiceAccount and its namespace; olmc rbac --installers prints the roles that it needs.",
     "OLM v1 installs everything with a token of this account and creates neither it nor the namespace nor its rights. "
     "The workspace does not have it, so the cluster must (R-V1-SA-1).",
 )
@@ -59,7 +59,7 @@ LACKS_RIGHTS = Rule(
     Severity.WARNING,
     "An installer without the rights that it needs",
     "service account {account} of ClusterExtension {name} lacks rights: {rules}",
-    "Bind a role with these rules to it; olmc why ClusterExtension/{name} lists all of them.",
+    "Apply the roles that olmc rbac --installers prints; olmc why ClusterExtension/{name} lists what is missing.",
     "Everything is created with the rights of this account, so the first object that it may not create ends the "
     "installation. With the gate PreflightPermissions the controller says beforehand what is missing (R-V1-PERM-1).",
 )

@@ -74,7 +74,10 @@ def _problem(expression: str, value: Any, old: Any) -> str | None:
     compiled = _compile(expression)
     if compiled is None:
         return None
-    result = compiled.eval(data={"self": value, "oldSelf": old})
+    try:
+        result = compiled.eval(data={"self": value, "oldSelf": old})
+    except (RuntimeError, TypeError, ValueError, OverflowError):
+        return None  # half a character, or a number of any size, is nothing for the library
     if result.type().name() == "ERROR":
         return f"rule evaluation error: {str(result).partition(': ')[2]}"
     return None if result.value() else ""

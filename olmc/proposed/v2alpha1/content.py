@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.load.bundles import SUGGESTED
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CRD_KIND, CatalogKey, KubernetesObject, metadata_of
@@ -16,7 +17,6 @@ from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle, Workspace
 from olmc.olm.naming import CORE_KINDS
 from olmc.olm.profiles.data import profile_of
-from olmc.reconcile.single_bundle import SUGGESTED
 from olmc.resolver.steps import (
     Content,
     UndecodableCSV,
