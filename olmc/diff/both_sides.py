@@ -50,7 +50,7 @@ class _Shared(NamedTuple):
     compile_folder: CompileUnder
     narrowing: Narrowing
     kinds: Kinds
-    known: Spared = Spared({}, 0, {})
+    known: Spared
     premises: Premises = OPEN
     allow_empty: bool = False
     fresh: bool = False
@@ -202,7 +202,7 @@ def read_versions(
     for name, compile_folder in versions:
         # Both versions read the same files, and would say everything twice.
         under = source._replace(report=Report())
-        shared = _Shared(compile_folder, narrowing, kinds, allow_empty=allow_empty)
+        shared = _Shared(compile_folder, narrowing, kinds, Spared({}, 0, {}), allow_empty=allow_empty)
         sides.append(_made(under, shared).side._replace(name=f"{path} under OLM {name}"))
         diagnostics += diagnostics_of(under)
         is_broken |= stops(under)
