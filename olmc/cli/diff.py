@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.options import (
     RENDERED,
     GivenPath,
+    OptionNeed,
     approve_option,
     certs_option,
     given_fields,
@@ -25,8 +27,10 @@ from olmc.cli.options import (
     output_option,
     proposed_options,
     show_secrets_option,
+    state_options,
     tell_idle,
     watched,
+    with_begun,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
@@ -37,13 +41,18 @@ _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
 
 
+_ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.state is not None)
+_NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
+
 if TYPE_CHECKING:
+    from olmc.diff.both_sides import BegunCluster
     from olmc.diff.compare import Difference
-    from olmc.diff.premises import Premises
+    from olmc.diff.premises import CompileUnder, Premises
+    from olmc.diff.sides import Kinds, Sides
 
 
 @click.command()
-@click.argument("old", type=GivenPath())
+@click.argument("old", type=GivenPath(), default=None, required=False, metavar="[OLD]")
 @click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
 @output_option(
     ["text", "markdown", "json", "html"],
@@ -77,8 +86,10 @@ if TYPE_CHECKING:
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
+@click.option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet.")
 @click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
 @approve_option
+@state_options
 @kube_version_option
 @olm_versions_option
 @proposed_options
@@ -95,7 +106,7 @@ if TYPE_CHECKING:
 def diff(
     ctx: click.Context,
     /,
-    old: str,
+    old: str | None,
     new: str | None,
     output: str,
     allow_empty: bool,
@@ -106,6 +117,7 @@ def diff(
     namespace: str,
     watch: str | None,
     all_namespaces: bool,
+    fresh: bool,
     entry: str,
     approve: tuple[str, ...],
     kube_version: str,
@@ -121,7 +133,11 @@ def diff(
     folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
     path of the other side. git:A..B[:PATH] is both sides, and a revision alone is compared with the work tree. One of
     them may be - for stdin. A folder with a kustomization is compiled as it is built, a Helm chart as it is
-    rendered. What waits for approval is shown as it would be then, behind what comes without it.
+    rendered.
+
+    Of two workspaces the new one is applied to the cluster that the old one leaves, as olmc plan does; --from names
+    that cluster instead of OLD. What waits for approval is shown as it would be then, behind what comes without it,
+    and last what is kept back because an operator is stuck.
 
     \b
     Examples:
@@ -131,13 +147,85 @@ def diff(
       olmc diff git:main --entry operators-prod      what this Application or Kustomization applies
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
       olmc diff rendered.yaml .                      what was rendered, and what would be now
+      olmc diff --from cluster-state.yaml clusters/prod   what becomes of the cluster as it is
       olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
       olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
 
     Exit codes: 0 both sides mean the same, 1 they differ (see --fail-on), 2 wrong usage, 3 a side that can't be read.
     """
+    old, new = _named(old, new, entry, olm_version, is_begun=bool(proposed["from_"]), fresh=fresh, purpose=for_)
+    options = Options(
+        purpose=for_,  # type: ignore[arg-type]
+        certificates=certs,  # type: ignore[arg-type]
+        show_secrets=True,  # the comparison has to know them; it masks them
+        kube_version=kube_version,
+        approve=approve,
+        install_namespace=namespace,
+        watch=watched(namespace, watch, all_namespaces),
+    )
+    begun = None
+    if proposed["from_"]:
+        options, begun = with_begun(options, proposed, may_be_absent=allow_empty)
+    else:
+        options = with_proposed(options, proposed)
+    default = click.core.ParameterSource.DEFAULT
+    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+    given |= given_version(ctx) | given_fields(ctx, proposed)
+
+    from olmc.diff.assumptions import remarks
+    from olmc.diff.sides import Kinds
+    from olmc.explain.left_out import note
+
+    kinds = Kinds(include, exclude) if include or exclude else None
+    made: list[Compilation] = []
+
+    def compiled(
+        path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
+    ) -> Compilation:
+        wanted = premises.of(options._replace(olm_version=version))
+        made.append(compile(path, wanted, given=given | premises.decided, narrowing=narrowing))
+        return made[-1]
+
+    with progress() as doing:
+        doing(f"reading {old} and {new}" if new else f"compiling {old} for two versions of OLM")
+        if new:
+            reading = _read(begun or old, new, compiled, kinds, allow_empty, look_ahead=not approve, fresh=fresh)
+        else:
+            reading = _read_versions(old, olm_version, compiled, kinds, allow_empty)
+        if kinds is not None:
+            _check_kinds(kinds, reading, made)
+        doing("comparing")
+        difference = _difference(reading, formats=not new, show_secrets=show_secrets)
+        text = write(difference, output, color=True) if difference is not None else ""
+    least = Severity.ERROR if difference is not None else Severity.FAILURE
+    tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
+    tell_idle(ctx, given_of(made), _NEEDS)
+    tell_approvals(approve, [each.settled.cluster for each in made if each.settled is not None])
+    if difference is None:
+        ctx.exit(BAD_INPUT)
+    click.echo(text, nl=False)
+    click.echo(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), err=True, nl=False)
+    for remark in remarks(difference.old, difference.new):
+        click.echo(f"olmc: {remark}", err=True)
+    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
+    ctx.exit(FINDINGS if grave else DONE)
+
+
+def _named(
+    old: str | None, new: str | None, entry: str, olm_version: Sequence[str], *, is_begun: bool, fresh: bool,
+    purpose: str,
+) -> tuple[str, str | None]:  # fmt: skip
+    """The names of both sides; the second is None for one path under two versions of OLM, and the first is that of the
+    cluster where one `is_begun`."""
     if old == new == "-":
         raise click.UsageError("there is only one stdin; give another OLD or NEW.")
+    if is_begun:
+        if new or entry or fresh or len(olm_version) == 2 or purpose != "review":
+            text = "--from says what OLD is: give NEW alone, without --entry, --fresh, --for apply or two OLM versions."
+            raise click.UsageError(text)
+        return "", old or "."
+    if old is None:
+        raise click.UsageError("Missing argument 'OLD'.")
     if entry:
         from olmc.cli.inputs import sides_of_entry  # most diffs are of folders
 
@@ -148,72 +236,57 @@ def diff(
     old, new = alone or (old, new)
     if (len(olm_version) == 2) == bool(new):
         raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
-    options = Options(
-        purpose=for_,  # type: ignore[arg-type]
-        certificates=certs,  # type: ignore[arg-type]
-        show_secrets=True,  # the comparison has to know them; it masks them
-        kube_version=kube_version,
-        approve=approve,
-        install_namespace=namespace,
-        watch=watched(namespace, watch, all_namespaces),
-    )
-    options = with_proposed(options, proposed)
-    default = click.core.ParameterSource.DEFAULT
-    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
-    given |= given_version(ctx) | given_fields(ctx, proposed)
+    return old, new
 
-    from olmc.diff.assumptions import remarks
-    from olmc.diff.compare import compare, with_approval
-    from olmc.diff.sides import Kinds, read_sides, read_versions
-    from olmc.explain.left_out import note
+
+def _read(
+    old: str | BegunCluster, new: str, compiled: CompileUnder, kinds: Kinds | None, allow_empty: bool, *,
+    look_ahead: bool, fresh: bool,
+) -> Sides:  # fmt: skip
+    from olmc.diff.both_sides import read_sides
+
+    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
+        return read_sides(
+            old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds, look_ahead=look_ahead, fresh=fresh
+        )  # fmt: skip
+
+
+def _read_versions(
+    path: str, versions: Sequence[str], compiled: Callable[..., Compilation], kinds: Kinds | None, allow_empty: bool
+) -> Sides:
+    from olmc.diff.both_sides import read_versions
+
+    under = [(version, partial(compiled, version=version)) for version in versions]
+    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
+        return read_versions(path, under, Path(folder), allow_empty=allow_empty, kinds=kinds)
+
+
+def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> None:
+    """Raise BadParameter for a kind that nothing can be of."""
     from olmc.reconcile.misspelling import possible_objects
 
-    kinds = Kinds(include, exclude) if include or exclude else None
-    made: list[Compilation] = []
-    with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder, progress() as doing:
+    # What both renderings have just so was never read, and may be of any kind.
+    if reading.sides is None or any(side.shared for side in reading.sides):
+        return
+    there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]
+    settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
+    there += [obj for each in settled for obj in possible_objects(*each)]
+    values.check_kinds(kinds.include, kinds.exclude, there)
 
-        def compiled(
-            path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
-        ) -> Compilation:
-            wanted = premises.of(options._replace(olm_version=version))
-            made.append(compile(path, wanted, given=given | premises.decided, narrowing=narrowing))
-            return made[-1]
 
-        if new:
-            doing(f"reading {old} and {new}")
-            reading = read_sides(
-                old, new, Path(folder), compiled, allow_empty=allow_empty, kinds=kinds, look_ahead=not approve
-            )
-        else:
-            doing(f"compiling {old} for two versions of OLM")
-            versions = [(version, partial(compiled, version=version)) for version in olm_version]
-            reading = read_versions(old, versions, Path(folder), allow_empty=allow_empty, kinds=kinds)
-        # What both renderings have just so was never read, and may be of any kind.
-        if kinds is not None and reading.sides is not None and not any(side.shared for side in reading.sides):
-            there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]
-            settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
-            there += [obj for each in settled for obj in possible_objects(*each)]
-            values.check_kinds(include, exclude, there)
-        doing("comparing")
-        difference = (
-            compare(*reading.sides, formats=not new, show_secrets=show_secrets) if reading.sides is not None else None
-        )
-        if difference is not None and reading.approved is not None:
-            later = compare(*reading.approved, formats=not new, show_secrets=show_secrets)
-            difference = with_approval(difference, later)
-        text = write(difference, output, color=True) if difference is not None else ""
-    least = Severity.ERROR if difference is not None else Severity.FAILURE
-    tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
-    tell_idle(ctx, given_of(made), RENDERED)
-    tell_approvals(approve, [each.settled.cluster for each in made if each.settled is not None])
-    if difference is None:
-        ctx.exit(BAD_INPUT)
-    click.echo(text, nl=False)
-    click.echo(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), err=True, nl=False)
-    for remark in remarks(difference.old, difference.new):
-        click.echo(f"olmc: {remark}", err=True)
-    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
-    ctx.exit(FINDINGS if grave else DONE)
+def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Difference | None:
+    """What both sides differ in, with what comes after approvals and what is kept back; None where one is missing."""
+    from olmc.diff.compare import compare, with_approval, with_kept_back
+
+    if reading.sides is None:
+        return None
+    difference = compare(*reading.sides, formats=formats, show_secrets=show_secrets)
+    if reading.approved is not None:
+        later = compare(*reading.approved, formats=formats, show_secrets=show_secrets)
+        difference = with_approval(difference, later)
+    if reading.kept_back is not None:
+        difference = with_kept_back(difference, reading.kept_back, show_secrets=show_secrets)
+    return difference
 
 
 @click.command()

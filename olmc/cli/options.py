@@ -20,6 +20,7 @@ from olmc.model.workspace import LeftOut
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
+    from olmc.diff.both_sides import BegunCluster
     from olmc.load.releases import Release
 
 
@@ -304,24 +305,46 @@ def compile_options(function: F) -> F:
     return approve_option(state_options(kube_version_option(olm_version_option(function))))
 
 
-def with_proposed(options: Options, given: dict[str, Any], *, may_be_absent: bool = False) -> Options:
+def with_proposed(options: Options, given: dict[str, Any]) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
     As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
-    `from_` names, which with `may_be_absent` a revision need not have.
+    `from_` names.
     """
-    values = {name: value for name, value in given.items() if name != "from_"}
-    options = options._replace(**values)
+    options = _with_fields(options, given)
     if not given.get("from_"):
         return options
     from olmc.cli.state import state_from  # most runs begin with a fresh cluster
 
-    ctx = click.get_current_context()
-    known = frozenset(name for name in Options._fields if _is_given(ctx, name))
-    beside = next((ctx.params[name] for name in ("paths", "path", "workspace", "new") if ctx.params.get(name)), ".")
-    beside = beside[0] if isinstance(beside, tuple) else beside
-    found = state_from(given["from_"], os.fspath(beside), options, known, may_be_absent=may_be_absent)
+    found = state_from(given["from_"], _beside(), options, _known_fields())
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
+
+
+def with_begun(
+    options: Options, given: dict[str, Any], *, may_be_absent: bool = False
+) -> tuple[Options, BegunCluster]:  # fmt: skip
+    """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
+    from olmc.cli.state import begun_from
+
+    options = _with_fields(options, given)
+    found = begun_from(given["from_"], _beside(), options, _known_fields(), may_be_absent=may_be_absent)
+    return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
+
+
+def _with_fields(options: Options, given: dict[str, Any]) -> Options:
+    return options._replace(**{name: value for name, value in given.items() if name != "from_"})
+
+
+def _beside() -> str:
+    """The path that the command line is about, beside which a revision without a path is."""
+    params = click.get_current_context().params
+    beside = next((params[name] for name in ("paths", "path", "workspace", "new", "old") if params.get(name)), ".")
+    return os.fspath(beside[0] if isinstance(beside, tuple) else beside)
+
+
+def _known_fields() -> frozenset[str]:
+    ctx = click.get_current_context()
+    return frozenset(name for name in Options._fields if _is_given(ctx, name))
 
 
 def _is_given(ctx: click.Context, name: str) -> bool:

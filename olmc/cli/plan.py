@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,6 +22,7 @@ from olmc.cli.options import (
     inputs_of,
     output_option,
     tell_idle,
+    with_begun,
     with_proposed,
 )
 from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
@@ -30,6 +32,11 @@ from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Narrowing, Options
 from olmc.output.places import seen_from
+
+if TYPE_CHECKING:
+    from olmc.diff.both_sides import BegunCluster
+    from olmc.diff.sides import Side
+    from olmc.plan.plan import Plan
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
@@ -99,56 +106,114 @@ def plan(
         ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
     # What of Secrets changes is to be known; a comparison masks it.
-    options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
-    options = with_proposed(options, proposed, may_be_absent=allow_empty)
+    given_options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
+    options, begun = with_begun(given_options, proposed, may_be_absent=allow_empty)
+    with progress() as doing:
+        doing(f"compiling {inputs[0].root}")
+        path = _PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored)
+        done, narrowing = _compiled(path, options)
+        root = None if path.one.is_staged else path.one.root
+        tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
+        tell_idle(ctx, given_of([done]), PROPOSED)
+        if done.failed or done.settled is None:
+            ctx.exit(BAD_INPUT)
+        tell_approvals(approve, [done.settled.cluster])
+        planned = _planned(path, options, begun, done, narrowing, output)
+        is_walk = walk or at is not None
+        hops = list(walk_hops(planned, done, options, partial(_recompiled, path))) if is_walk else []
+    if hops:
+        print_hops(hops, at, output, verbose=verbose)
+    else:
+        _print(planned, output, verbose=verbose)
+    grave = any(change.severity >= _LEAST[fail_on] for change in planned.difference.changes)
+    some = fail_on == "any" and not (planned.is_empty and not planned.drift)
+    ctx.exit(FINDINGS if grave or some else DONE)
 
-    from olmc.diff.compare import Difference, compare, with_approval
-    from olmc.diff.sides import Side
-    from olmc.plan import outputs
+
+class _PlannedPath(NamedTuple):
+    """What is applied: where it is and what it is called, the options that its olmc.yaml must not override, and the
+    patterns of files that FROM leaves out, None where that is no workspace."""
+
+    one: Input
+    name: str
+    given: frozenset[str]
+    ignored: tuple[str, ...] | None = None
+
+
+def _compiled(path: _PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
+    """The compilation of PATH without the files that FROM leaves out, and what is left out: who changes PATH must not
+    choose what a plan gets to see. Files that PATH leaves out itself stay left out where they can't be compiled."""
+    one = path.one
+    compile_with = partial(compile, one.root, options, given=path.given, beside=one.beside, release=one.release)
+    own = narrowing_of(one.root, read_config(one.root, Report())).ignored
+    if path.ignored is None:
+        return compile_with(), Narrowing(own)
+    narrowing = Narrowing(path.ignored)
+    done = compile_with(narrowing=narrowing)
+    if not done.failed:
+        return done, narrowing
+    wider = Narrowing((*path.ignored, *own))
+    return compile_with(narrowing=wider), wider
+
+
+def _recompiled(path: _PlannedPath, options: Options) -> Compilation:
+    """PATH once more, with what somebody has approved or deleted by then."""
+    return _compiled(path._replace(given=path.given | {"approve", "delete"}), options)[0]
+
+
+def _planned(
+    path: _PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, output: str
+) -> Plan:
+    """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
+    from olmc.diff.compare import compare, with_approval
     from olmc.plan.applied import applied_changes
     from olmc.plan.outcomes import planned_installs
     from olmc.plan.plan import plan_of
 
-    assert options.state is not None
-    names = " and ".join(proposed["from_"])
-    before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
+    assert done.settled is not None
+    assert done.workspace is not None
+    after = _side(path, options, begun, done, narrowing)
+    difference = compare(begun.side, after)
+    if not options.approve and any(install.waits for install in planned_installs(begun.state, done.settled)):
+        approving = path._replace(given=path.given | {"approve"})
+        later, _ = _compiled(approving, options._replace(approve=("all",)))
+        objects = tuple(rendered.object for rendered in later.objects)
+        difference = with_approval(
+            difference, compare(begun.side, after._replace(objects=objects, settled=later.settled))
+        )
+    applied = applied_changes(begun.state, done.workspace.manifests, done.options)
+    diagnostics = done.diagnostics
+    if output == "text":
+        root = None if path.one.is_staged else path.one.root
+        diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
+    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics)
+    return plan._replace(drift=drift_in(begun.state, options, partial(_recompiled, path)))
 
-    def compile_once(changed: Options) -> Compilation:
-        return _compiled(inputs[0], changed, given | {"approve", "delete"} if changed is not options else given)
 
-    with progress() as doing:
-        doing(f"compiling {inputs[0].root}")
-        after = _compiled(inputs[0], options, given)
-        root = None if inputs[0].is_staged else inputs[0].root
-        tell(after.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
-        tell_idle(ctx, given_of([after]), PROPOSED)
-        if after.failed or after.settled is None or after.workspace is None:
-            ctx.exit(BAD_INPUT)
-        tell_approvals(approve, [after.settled.cluster])
-        difference = compare(before, _side(paths, after))
-        if not approve and any(install.waits for install in planned_installs(options.state, after.settled)):
-            approved = _compiled(inputs[0], options._replace(approve=("all",)), given | {"approve"})
-            later: Difference = compare(before, _side(paths, approved))
-            difference = with_approval(difference, later)
-        applied = applied_changes(options.state, after.workspace.manifests, after.options)
-        diagnostics = after.diagnostics
-        if output == "text":
-            diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
-        found = plan_of(options.state, applied, after.settled, difference, diagnostics)
-        found = found._replace(drift=drift_in(options.state, options, compile_once))
-        hops = list(walk_hops(found, after, options, compile_once)) if walk or at is not None else []
-    if hops:
-        print_hops(hops, at, output, verbose=verbose)
-    elif output == "text":
-        click.echo(outputs.as_text(found, color=True, verbose=verbose), nl=False)
-    else:
-        from olmc.plan.html import as_html  # jinja2 takes long to import
+def _side(path: _PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
+    """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
+    and with nothing else."""
+    from olmc.diff.sides import Side, workspace_side
 
-        formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
-        click.echo(formats[output](found), nl=False)
-    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
-    some = fail_on == "any" and not (found.is_empty and not found.drift)
-    ctx.exit(FINDINGS if grave or some else DONE)
+    if path.one.is_staged or begun.side.settings is None:
+        return Side(path.name, tuple(rendered.object for rendered in done.objects), done.settled)
+
+    def compile_fresh() -> Compilation:
+        return _compiled(path, options._replace(state=None))[0]
+
+    return workspace_side(path.name, path.one.root, done, narrowing, compile_fresh)
+
+
+def _print(plan: Plan, output: str, *, verbose: bool) -> None:
+    from olmc.plan import outputs
+
+    if output == "text":
+        click.echo(outputs.as_text(plan, color=True, verbose=verbose), nl=False)
+        return
+    from olmc.plan.html import as_html  # jinja2 takes long to import
+
+    formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
+    click.echo(formats[output](plan), nl=False)
 
 
 def _moved(
@@ -161,7 +226,8 @@ def _moved(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"compiling {one.root}")
-        done = _compiled(one, before_the_move(options, move, given, one.root), given)
+        path = _PlannedPath(one, "", given, options.state.ignored if options.state is not None else None)
+        done, _ = _compiled(path, before_the_move(options, move, given, one.root))
         tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None or done.workspace is None:
@@ -180,25 +246,3 @@ def _existing(path: Path) -> Path:
     if path.exists() or path.is_symlink():
         return path
     return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
-
-
-def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:
-    """The compilation of PATH without the files that FROM leaves out: who changes PATH must not choose what a plan gets
-    to see. Those that PATH leaves out itself stay left out where they can't be compiled."""
-    ignored = options.state.ignored if options.state is not None else None
-    narrowing = Narrowing(ignored) if ignored is not None else None
-    done = compile(
-        one.root, options, given=given, beside=one.beside, release=one.release, narrowing=narrowing
-    )  # fmt: skip
-    if narrowing is None or not done.failed:
-        return done
-    own = narrowing_of(one.root, read_config(one.root, Report())).ignored
-    wider = Narrowing((*narrowing.ignored, *own))
-    return compile(one.root, options, given=given, beside=one.beside, release=one.release, narrowing=wider)
-
-
-def _side(paths: tuple[Path, ...], done: Compilation) -> Any:
-    from olmc.diff.sides import Side
-
-    name = paths[0].as_posix() if paths else "."
-    return Side(name, tuple(rendered.object for rendered in done.objects), done.settled)

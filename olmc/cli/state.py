@@ -14,37 +14,58 @@ from olmc.api import compile
 from olmc.cli.console import tell
 from olmc.cli.process import BAD_INPUT
 from olmc.diagnostics.rules import output as rules
+from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
+from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
-from olmc.model.options import APIResource, Options
+from olmc.model.options import APIResource, Narrowing, Options
 from olmc.model.state import ClusterState
 from olmc.transition.state import state_of, with_aggregated_rules
 
 
 class NamedState(NamedTuple):
-    """A state, and what the cluster serves as far as that was written down with it."""
+    """A state, what the cluster serves as far as that was written down with it, and the side that it is where somebody
+    asked for it, or a workspace is one."""
 
     state: ClusterState
     served: tuple[APIResource, ...] = ()
+    side: Side | None = None
+
+    @property
+    def begun(self) -> BegunCluster:
+        """The state as a side, with what the workspace says about itself."""
+        assert self.side is not None
+        return BegunCluster(self.side, self.state)
 
 
-_NOTHING = NamedState(ClusterState({}))
-"""What a workspace leaves that is not there."""
-
-
-def state_from(
-    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool = False
-) -> NamedState:
+def state_from(names: Sequence[str], beside: str, options: Options, given: frozenset[str]) -> NamedState:
     """The state that `names` mean, for a compilation of the path `beside` with these options.
 
     Of two, one is a workspace, which says what was applied, and one says what the cluster holds. Ends the command,
-    with the reason on stderr, where there is no such state; with `may_be_absent` a path that a revision does not have
-    is an empty workspace.
+    with the reason on stderr, where there is no such state.
     """
-    states = [_state(name, beside, options, given, may_be_absent) for name in names]
+    return _joined([_state(name, beside, options, given) for name in names])
+
+
+def begun_from(
+    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool
+) -> NamedState:
+    """The same with its side; with `may_be_absent` a path that a revision does not have is an empty workspace."""
+    states = [_state(name, beside, options, given, may_be_absent=may_be_absent, as_side=True) for name in names]
+    found = _joined(states)
+    side = next((one.side for one in states if one.side is not None), Side("", ()))
+    objects = (manifest.object for manifest in found.state.objects.values())
+    # What the workspace was compiled to is what the cluster holds, unless that is said by itself.
+    settled = side.settled if len(states) == 1 else None
+    return found._replace(
+        side=side._replace(name=" and ".join(names), objects=tuple(objects), settled=settled, is_held=True)
+    )
+
+
+def _joined(states: Sequence[NamedState]) -> NamedState:
     held = next((found for found in states if not found.state.tracked), states[0])
     git = next((found for found in states if found.state.tracked), held)
     if len(states) > 2 or (len(states) == 2 and held is git):
@@ -56,19 +77,27 @@ def state_from(
     return NamedState(state, held.served)
 
 
-def _state(name: str, beside: str, options: Options, given: frozenset[str], may_be_absent: bool) -> NamedState:
+def _state(
+    name: str, beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool = False,
+    as_side: bool = False,
+) -> NamedState:  # fmt: skip
     report = Report()
     found: NamedState | None = None
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
         path = _place(name, beside, Path(folder), report, may_be_absent)
         if path is not None:
             absent = may_be_absent and path.is_dir() and not any(path.iterdir())
-            found = _NOTHING if absent else _state_at(path, options, given, report)
+            found = _nothing() if absent else _state_at(path, options, given, report, as_side=as_side)
     # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
     tell(tuple(report), least=Severity.ERROR)
     if found is None:
         raise click.exceptions.Exit(BAD_INPUT)
     return found
+
+
+def _nothing() -> NamedState:
+    """What a workspace leaves that is not there."""
+    return NamedState(ClusterState({}), side=Side("", (), settings=SideSettings({})))
 
 
 def _place(name: str, beside: str, folder: Path, report: Report, may_be_absent: bool) -> Path | None:
@@ -87,10 +116,11 @@ def _place(name: str, beside: str, folder: Path, report: Report, may_be_absent: 
         return None
 
 
-def _state_at(path: Path, options: Options, given: frozenset[str], report: Report) -> NamedState | None:
+def _state_at(
+    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool
+) -> NamedState | None:
     if path.is_dir() and read_rendering(path, Report()) is None:
-        state = _settled(path, options, given, report)
-        return NamedState(state) if state is not None else None
+        return _settled(path, options, given, report, as_side=as_side)
     dump = read_dump([path], report)
     if dump is None:
         return None
@@ -98,7 +128,9 @@ def _state_at(path: Path, options: Options, given: frozenset[str], report: Repor
     return NamedState(dump.state._replace(objects=objects), dump.served)
 
 
-def _settled(path: Path, options: Options, given: frozenset[str], report: Report) -> ClusterState | None:
+def _settled(
+    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool
+) -> NamedState | None:
     """The state in which a workspace comes to rest."""
     # What the command line approves or deletes is for what comes next; what the workspace says itself is done already.
     before = options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
@@ -110,4 +142,6 @@ def _settled(path: Path, options: Options, given: frozenset[str], report: Report
             raise click.BadParameter(f"{path} is a bundle by itself, and no cluster.", param_hint="--from")
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
-    return state._replace(ignored=narrowing_of(path, read_config(path, Report())).ignored)
+    ignored = narrowing_of(path, read_config(path, Report())).ignored
+    side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
+    return NamedState(state._replace(ignored=ignored), side=side)

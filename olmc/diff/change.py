@@ -125,7 +125,7 @@ def change_kind(
 class DiffChange(NamedTuple):
     """One change; `identity` is the object that changed: in the new side, for what is removed in the old one.
 
-    `later`: only once somebody approves the plans that wait.
+    `later`: only once somebody approves the plans that wait. `kept_back`: only once what is stuck goes on.
     """
 
     kind: ChangeKind[...]
@@ -134,6 +134,7 @@ class DiffChange(NamedTuple):
     severity: Severity
     message: Message
     later: bool = False
+    kept_back: bool = False
 
     @property
     def group(self) -> ChangeGroup:

@@ -24,7 +24,8 @@ from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, own
 from olmc.diff.permissions import access, permission_changes
 from olmc.diff.roles import with_new_names
 from olmc.diff.settings import left_out_changes, setting_changes
-from olmc.diff.sides import Side
+from olmc.diff.sides import KeptBack, Side
+from olmc.diff.version_kinds import content_edited
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.webhooks import WEBHOOK_KINDS, webhook_changes
 from olmc.diff.workload_kinds import workload_added, workload_removed, workload_replaced
@@ -128,15 +129,26 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
 
 def with_approval(now: Difference, after: Difference) -> Difference:
     """A difference with what comes once the plans that wait are approved, which `after` has: `later` changes."""
-    known = {(change.kind.name, change.identity, change.message) for change in now.changes}
-    later = [
-        change._replace(later=True)
-        for change in after.changes
-        if (change.kind.name, change.identity, change.message) not in known
-    ]
+    later = tuple(change._replace(later=True) for change in _only(after, now))
     pairs = {pair.identity: pair for pair in (*now.pairs, *after.pairs)}
-    changes = (*now.changes, *later)
-    return after._replace(changes=changes, pairs=tuple(pairs[known] for known in sorted(pairs)))
+    return after._replace(changes=(*now.changes, *later), pairs=tuple(pairs[known] for known in sorted(pairs)))
+
+
+def with_kept_back(now: Difference, kept_back: KeptBack, *, show_secrets: bool = False) -> Difference:
+    """A difference with what does not come because operators are stuck, or have the like already."""
+    intended, objects = compare(*kept_back.sides, show_secrets=show_secrets), kept_back.objects
+    edited = [content_edited(csv) for csv in kept_back.edited]
+    kept = [change._replace(kept_back=True) for change in _only(intended, now) if change.identity in objects]
+    there = {pair.identity for pair in now.pairs}
+    pairs = [pair for pair in intended.pairs if pair.identity in objects - there]
+    changes = (*sorted((*now.changes, *edited), key=_order), *kept)
+    return now._replace(changes=changes, pairs=tuple(sorted((*now.pairs, *pairs), key=lambda pair: pair.identity)))
+
+
+def _only(intended: Difference, now: Difference) -> Iterator[DiffChange]:
+    """The changes that the other difference does not have."""
+    known = {(change.kind.name, change.identity, change.message) for change in now.changes}
+    return (c for c in intended.changes if (c.kind.name, c.identity, c.message) not in known)
 
 
 def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:

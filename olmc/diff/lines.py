@@ -50,21 +50,31 @@ class LineGroup(NamedTuple):
 
 
 class ReviewSection(NamedTuple):
-    """A heading with its changes; `name` is that of a severity or of a group."""
+    """A heading with its changes; `name` is that of a severity or of a group, behind `later-` or `kept-`."""
 
     name: str
     heading: str
     changes: tuple[DiffChange, ...]
 
+    @property
+    def topic(self) -> str:
+        """The severity or the group, whenever it comes."""
+        return self.name.rpartition("-")[2]
+
 
 def review_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
     """What breaks and the risks of all groups, then the rest by group; no section is empty.
 
-    What comes only after an approval is behind all that.
+    What comes only after an approval is behind all that, and last what is kept back.
     """
-    now = _sections([change for change in changes if not change.later])
+    now = _sections([change for change in changes if not (change.later or change.kept_back)])
     later = _sections([change for change in changes if change.later])
-    return [*now, *(ReviewSection(f"later-{name}", f"After approval: {text}", of) for name, text, of in later)]
+    kept = _sections([change for change in changes if change.kept_back])
+    return [
+        *now,
+        *(ReviewSection(f"later-{name}", f"After approval: {text}", of) for name, text, of in later),
+        *(ReviewSection(f"kept-{name}", f"Kept back: {text}", of) for name, text, of in kept),
+    ]
 
 
 def _sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:

@@ -65,8 +65,9 @@ def unknown_operators(side: Side) -> dict[NamespacedName, UnknownContent]:
 def unknown_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """The operators that one side only does not have the content of."""
     before, after = unknown_operators(old), unknown_operators(new)
-    unpacking = _not_unpacked(old.objects) if old.settled is None else frozenset()
-    for name in sorted(before.keys() ^ after.keys()):
+    is_held = old.is_held or old.settled is None
+    unpacking = _not_unpacked(old.objects) if is_held else frozenset()
+    for name in sorted(after.keys() - before.keys() if is_held else before.keys() ^ after.keys()):
         is_new = name in after
         if is_new and name in unpacking:
             continue  # a state says that it has not come further before
@@ -90,7 +91,7 @@ def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:
     """The objects and subjects of operators that only one side knows: whether they change, nobody can say."""
     keys: set[ObjectKey] = set()
     for unknown, side in ((unknown_operators(new), old), (unknown_operators(old), new)):
-        if not unknown:
+        if not unknown or (old.is_held and side is new):
             continue
         hidden = {
             name: operator
@@ -98,11 +99,11 @@ def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:
             if NamespacedName(operator.namespace, operator.package) in unknown
         }
         if hidden:
-            keys |= set(_parts(hidden, side.objects))
+            keys |= set(parts_of(hidden, side.objects))
     return frozenset(keys)
 
 
-def _parts(hidden: Mapping[NamespacedName, DiffOperator], objects: Iterable[KubernetesObject]) -> Iterator[ObjectKey]:
+def parts_of(hidden: Mapping[NamespacedName, DiffOperator], objects: Iterable[KubernetesObject]) -> Iterator[ObjectKey]:
     for operator in hidden.values():
         yield object_key(operator.csv)
         crds = mapping(operator.spec.get("customresourcedefinitions"))

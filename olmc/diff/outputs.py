@@ -96,6 +96,8 @@ def summary(difference: Difference) -> str:
     parts += [f"{risks} risk{'s' * (risks != 1)}"] if risks else []
     later = sum(change.later for change in difference.changes)
     parts += [f"{later} of them after approval"] if later else []
+    kept = sum(change.kept_back for change in difference.changes)
+    parts += [f"{kept} of them kept back"] if kept else []
     return ", ".join(parts)
 
 
@@ -175,8 +177,8 @@ def _sections(difference: Difference) -> list[_TextSection]:
             f"{marks.get(section.name.removeprefix('later-'), '')}{section.heading}",
             len(section.changes),
             tuple(line_groups(section.changes)),
-            section.name.removeprefix("later-") not in marks and len(section.changes) > _OPEN_UP_TO,
-            _WEIGHTS.get(section.name.removeprefix("later-"), 1),
+            section.topic not in marks and len(section.changes) > _OPEN_UP_TO,
+            _WEIGHTS.get(section.topic, 1),
         )
         for section in review_sections(difference.changes)
     ]
@@ -299,6 +301,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
         "text": plain(change.message),
         "details": _details(change),
         **({"afterApproval": True} if change.later else {}),
+        **({"keptBack": True} if change.kept_back else {}),
     }
 
 

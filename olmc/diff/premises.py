@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from olmc.explain.left_out import SettledCompilation
+from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved
 from olmc.kube.builtin_kinds import removal_of
-from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.files import no_folder, scan
 from olmc.model.diagnostics import Report
-from olmc.model.objects import CRD_KIND, GVK, KubernetesObject, gvk_of, mapping, mappings, spec_of, text
+from olmc.model.objects import CRD_KIND, GVK, gvk_of, spec_of, text
 from olmc.model.options import Narrowing, Options, minor_of
+from olmc.model.state import ClusterState
 from olmc.model.workspace import Bundle
 from olmc.reconcile.single_bundle import home_of, supported_modes
 from olmc.semver import tolerant_or_none
@@ -29,25 +30,28 @@ _ROUNDS = 5
 
 class Premises(NamedTuple):
     """What is taken for given: where a bundle is installed and in which mode it watches ("" for its own choice), kinds
-    that the cluster serves, the version of Kubernetes, and whether every plan is approved."""
+    that the cluster serves, the version of Kubernetes, whether every plan is approved, and what the cluster holds."""
 
     namespace: str = ""
     mode: str = ""
-    apis: tuple[str, ...] = ()
+    apis: tuple[GVK, ...] = ()
     kube_version: str = ""
     approved: bool = False
+    state: ClusterState | None = None
 
     def of(self, options: Options) -> Options:
         """The options under these premises; what they say themselves wins."""
         namespace = options.install_namespace or self.namespace
+        apis = [api.path for api in self.apis]
         scopes = {"AllNamespaces": (), "OwnNamespace": (namespace,), "SingleNamespace": ("default",)}
         watch = scopes.get(self.mode, ("default", "kube-public")) if self.mode else None
         return options._replace(
             install_namespace=namespace,
             watch=options.watch if options.watch is not None else watch,
-            apis=(*options.apis, *(api for api in self.apis if api not in options.apis)),
+            apis=(*options.apis, *(api for api in apis if api not in options.apis)),
             kube_version=self.kube_version or options.kube_version,
             approve=("all",) if self.approved else options.approve,
+            state=self.state,
         )
 
     @property
@@ -78,6 +82,11 @@ class Assumed(NamedTuple):
     kube_version: str = ""
     last: int = 0
 
+    @property
+    def known(self) -> tuple[GVK, ...]:
+        """All kinds that were taken as there."""
+        return (*self.apis, *self.removed)
+
 
 def bundle_at(path: Path) -> Bundle | None:
     """The bundle in a directory that is one, whatever is to be said of it."""
@@ -95,28 +104,39 @@ def common_premises(old: Bundle, new: Bundle) -> Premises:
 def compile_assuming(
     path: Path, narrowing: Narrowing | None, premises: Premises, compile_under: CompileUnder, bundle: Bundle | None
 ) -> tuple[SettledCompilation, Assumed]:
-    """A directory compiled with everything as there that its operators wait for, and what that is."""
-    compilation = first = compile_under(path, narrowing, premises)
-    assumed: dict[GVK, None] = {}
-    minimum = ""
+    """A directory compiled with everything as there that its operators wait for, and what that is.
+
+    Of the kinds that the premises have already only those count that it needs itself.
+    """
+    compilation = compile_under(path, narrowing, premises)
+    version = compilation.options.kube_version
+    given, assumed = premises.apis, dict.fromkeys(premises.apis)
     for _ in range(_ROUNDS):  # what gets installed now may wait for something else
         if compilation.settled is None or not _waits(compilation):
             break
         absent = [api for api in _absent(compilation, bundle) if api not in assumed]
-        higher = _unreached(compilation)
+        higher = _unreached(compilation, compilation.options.kube_version)
         if not absent and not higher:
             break
         assumed.update(dict.fromkeys(absent))
-        minimum = higher or minimum
-        premises = premises._replace(
-            apis=tuple(api.path for api in assumed), kube_version=higher or premises.kube_version
-        )
+        premises = premises._replace(apis=tuple(assumed), kube_version=higher or premises.kube_version)
         compilation = compile_under(path, narrowing, premises)
-    version = first.options.kube_version
-    gone = {api: removal for api in assumed if (removal := removal_of(api, version)) is not None}
+    needed = _needed(compilation) if given else frozenset()
+    kinds = [api for api in assumed if api not in given or api in needed]
+    minimum = _unreached(compilation, version) if premises.kube_version else ""
+    gone = {api: removal for api in kinds if (removal := removal_of(api, version)) is not None}
     last = min((removal.minor - 1 for removal in gone.values()), default=0)
-    outside = tuple(sorted(api for api in assumed if api not in gone))
+    outside = tuple(sorted(api for api in kinds if api not in gone))
     return compilation, Assumed(outside, tuple(sorted(gone)), minimum, version, last)
+
+
+def _needed(compilation: SettledCompilation) -> frozenset[GVK]:
+    """The kinds that operators require, or that there are objects of."""
+    if compilation.settled is None:
+        return frozenset()
+    cluster = compilation.settled.cluster
+    required = (gvk_of_api(api) for csv in cluster.csvs.values() for api in required_apis(csv))
+    return frozenset((*required, *(gvk_of(rendered.object) for rendered in cluster.objects.values())))
 
 
 def _waits(compilation: SettledCompilation) -> bool:
@@ -138,31 +158,16 @@ def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[
     if bundle is not None:
         steps += [(gvk_of(obj), obj) for obj in bundle.objects]
     brought = [obj for api, obj in steps if api.kind == CRD_KIND]
-    mapper = rest_mapper((*(rendered.object for rendered in cluster.objects.values()), *brought), options.api_resources)
-    wanted = dict.fromkeys(api for api, _ in steps if api.kind in cluster.profile.bundle_kinds)
-    for csv in cluster.csvs.values():
-        wanted.update(dict.fromkeys(_required(csv.object)))
-    yield from (api for api in wanted if not _is_served(api, mapper, options))
+    wanted = [api_of(api) for api, _ in steps if api.kind in cluster.profile.bundle_kinds]
+    wanted += (api for csv in cluster.csvs.values() for api in required_apis(csv))
+    yield from dict.fromkeys(map(gvk_of_api, unserved(wanted, cluster, brought, options)))
 
 
-def _is_served(api: GVK, mapper: RestMapper, options: Options) -> bool:
-    return mapper.serves_kind(api, options.apis, options.kube_version)
-
-
-def _required(csv: KubernetesObject) -> Iterator[GVK]:
-    crds = mapping(spec_of(csv).get("customresourcedefinitions"))
-    for crd in mappings(crds.get("required")):
-        group = text(crd.get("name")).partition(".")[2]
-        yield GVK(group, text(crd.get("version")), text(crd.get("kind")))
-    services = mapping(spec_of(csv).get("apiservicedefinitions"))
-    for service in mappings(services.get("required")):
-        yield GVK(text(service.get("group")), text(service.get("version")), text(service.get("kind")))
-
-
-def _unreached(compilation: SettledCompilation) -> str:
-    """The highest minKubeVersion of an operator that the cluster does not reach, as the version of one; else ""."""
-    assert compilation.settled is not None
-    highest, server = "", tolerant_or_none(compilation.options.kube_version)
+def _unreached(compilation: SettledCompilation, kube_version: str) -> str:
+    """The highest minKubeVersion of an operator that this version does not reach, as the version of one; else ""."""
+    if compilation.settled is None:
+        return ""
+    highest, server = "", tolerant_or_none(kube_version)
     for csv in compilation.settled.cluster.csvs.values():
         wanted = tolerant_or_none(text(spec_of(csv.object).get("minKubeVersion")))
         known = tolerant_or_none(highest) or server

@@ -130,6 +130,33 @@ def phase_changed(old: str, new: str, reason: str, message: str) -> Judgement:
     return BREAKING, ("would not work: ", *before, shown(new), " (", shown(reason), "): ", shown(message))
 
 
+@change_kind("OperatorLeftRunning", ChangeGroup.VERSIONS, CHANGED)
+def operator_left_running(package: str, version: str) -> Judgement:
+    """An operator that stays although no Subscription asks for it any more (observed-36)."""
+    return RISK, (
+        shown(package), " ", shown(version),
+        " goes on running, and nobody upgrades it: OLM uninstalls nothing when its Subscription goes",
+    )  # fmt: skip
+
+
+@change_kind("OperatorStranded", ChangeGroup.VERSIONS, CHANGED)
+def operator_stranded(package: str, version: str, catalog: str) -> Judgement:
+    """An operator that stays at a version which the channel of its Subscription does not have (observed-38)."""
+    return RISK, (
+        shown(package), " stays at ", shown(version), ": its channel in catalog ", shown(catalog),
+        " has neither this version nor an upgrade from it",
+    )  # fmt: skip
+
+
+@change_kind("ContentEdited", ChangeGroup.VERSIONS, CHANGED)
+def content_edited() -> Judgement:
+    """An installed CSV whose bundle has another content on the new side, under the same name."""
+    return RISK, (
+        "its bundle has another content under the same name: a cluster that has it keeps what it has, and a new one "
+        "gets the other",
+    )  # fmt: skip
+
+
 @change_kind("ResolutionFails", ChangeGroup.VERSIONS, CHANGED)
 def resolution_fails(message: str) -> Judgement:
     """A Subscription that OLM could resolve on the old side and can't on the new one."""
@@ -138,9 +165,12 @@ def resolution_fails(message: str) -> Judgement:
 
 @change_kind("PlanChanged", ChangeGroup.VERSIONS, ADDED)
 def plan_changed(phase: str, csvs: tuple[str, ...], message: str) -> Judgement:
-    """An InstallPlan that waits for approval, or has failed, on the new side only; `csvs` is what it would install."""
+    """An InstallPlan that waits for approval, has failed, or gets no further, on the new side only; `csvs` is what it
+    would install."""
     if phase == "Failed":
         return BREAKING, ("the plan for ", *listed(csvs), " fails: ", shown(message))
+    if phase == "Installing":
+        return BREAKING, ("the plan for ", *listed(csvs), " gets no further: ", shown(message))
     return CHANGE, ("the plan for ", *listed(csvs), " waits for approval")
 
 

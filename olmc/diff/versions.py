@@ -18,6 +18,7 @@ from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
 from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
+from olmc.explain.resolution import channel_entries
 from olmc.graph.upgrade_graph import version_in
 from olmc.model.cluster import NamespacedName, Subscription, seen_catalogs
 from olmc.model.diagnostics import Severity
@@ -37,6 +38,7 @@ from olmc.semver import tolerant_or_none
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Package
+    from olmc.model.cluster import Cluster
     from olmc.reconcile.loop import SettledCluster
 
 
@@ -63,6 +65,7 @@ def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators
             yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled, lost))
         else:
             yield from _edited_edges(known, was, now)
+            yield from _left_alone(known, now, old, new)
         if was is not None:
             yield from _needs(known, was, now, new.kube_version)
             yield from needed_changes(known, was, now)
@@ -82,6 +85,41 @@ def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Ite
     for field, was in before.items():
         if was != after[field]:
             yield kinds.version_edited(known, field, was or "none", after[field] or "none")
+
+
+def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) -> Iterator[DiffChange]:
+    """That an operator stays because nobody asks for it any more, or because there is no way on for it."""
+    before, after = (_asks_for(operator, side.objects) for side in (old, new))
+    if before and not after:
+        yield kinds.operator_left_running(known, operator.package, operator.version)
+    if new.settled is not None and old.settled is not None:
+        name = NamespacedName(operator.namespace, operator.package)
+        catalog = dead_end(new.settled.cluster, name, operator.name, operator.version)
+        if catalog and not dead_end(old.settled.cluster, name, operator.name, operator.version):
+            yield kinds.operator_stranded(known, operator.package, operator.version, catalog)
+
+
+def _asks_for(operator: DiffOperator, objects: Iterable[KubernetesObject]) -> bool:
+    return any(
+        obj.get("kind") == "Subscription"
+        and object_key(obj).namespace == operator.namespace
+        and spec_of(obj).get("name") == operator.package
+        for obj in objects
+    )
+
+
+def dead_end(cluster: Cluster, operator: NamespacedName, csv: str, version: str) -> str:
+    """The name of the catalog that a Subscription asks for an installed CSV of the package that `operator` names, and
+    that has no way on for it: neither the CSV nor an upgrade in the channel (observed-38).
+
+    "" where that is not so, or not known.
+    """
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if (name.namespace, subscription.package) == operator:
+            entries, installed = list(channel_entries(cluster, subscription)), tolerant_or_none(version)
+            ways = (entry.name == csv or edge_kind(entry, csv, installed) for entry in entries)
+            return subscription.catalog.name if entries and not any(ways) else ""
+    return ""
 
 
 def _edges(operator: DiffOperator) -> dict[str, str]:
@@ -294,12 +332,14 @@ def _targets(group: KubernetesObject) -> list[str]:
 
 
 def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:
-    """The InstallPlans of the new side that wait or have failed, unless the old side has the like."""
+    """The InstallPlans of the new side that wait, have failed or are tried again for ever (observed-48), unless the old
+    side has the like."""
     before = {_plan(obj)[:3] for obj in old if obj.get("kind") == "InstallPlan"}
     for obj in new:
         if obj.get("kind") == "InstallPlan":
             namespace, phase, csvs, message = _plan(obj)
-            if phase in ("RequiresApproval", "Failed") and (namespace, phase, csvs) not in before:
+            is_stuck = phase in ("RequiresApproval", "Failed") or (phase == "Installing" and message)
+            if is_stuck and (namespace, phase, csvs) not in before:
                 yield kinds.plan_changed(object_key(obj), phase, csvs, message)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.explain.installs import brought_by
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
-from olmc.model.diagnostics import Location, Place, UnservedKind
+from olmc.model.diagnostics import Location, Place, UnservedKind, join_limited
 from olmc.model.objects import (
+    CatalogKey,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -25,7 +26,7 @@ from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_n
 from olmc.reconcile.apply_step import way_out
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
-from olmc.reconcile.unresolved import with_places
+from olmc.reconcile.unresolved import unknown_catalogs, with_places
 from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, held_back, reasons
 from olmc.yaml import at, located
 
@@ -143,7 +144,11 @@ def _of_group(namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
 
 def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLine]:
     """What kept a round from installing anything: no choice of versions, or content that can't be had."""
-    if done.question is not None and done.answer is not None and done.answer.message:
+    unknown = unknown_of(done, cluster)
+    if unknown:
+        names = join_limited([f"{key.namespace}/{key.name}" for key in unknown], 4)
+        yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+    elif done.question is not None and done.answer is not None and done.answer.message:
         question = with_places(done.question, cluster, of_fields=True)
         yield from derivation(question, done.answer)
     for candidate in done.missing:
@@ -155,6 +160,13 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
         csv = found.content.csv
         name = csv.object["metadata"]["name"]
         yield ExplanationLine(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
+
+
+def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:
+    """The catalogs without whose content nobody knows what a round would install; () where it is known."""
+    if done.question is None or done.answer is None or not done.answer.message:
+        return ()
+    return unknown_catalogs(done.question, done.answer, cluster)
 
 
 def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:

@@ -18,6 +18,7 @@ from olmc.explain.provenance import (
     of_stop,
     place_data,
     plan_of,
+    unknown_of,
 )
 from olmc.gojson import unmarshal
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"
+UNKNOWN = "Unknown"
+"""Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _OPTIONAL = ("operator", "extension")
@@ -135,6 +138,9 @@ def _subscribed(
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, held, settled)
+    done = settled.rounds.get(name.namespace)
+    is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
     of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
@@ -150,7 +156,7 @@ def _subscribed(
         version=_version(member),
         channel=subscription.channel,
         phase=member.phase if member is not None else "",
-        reason=member.reason if member is not None else _reason(subscription, settled),
+        reason=member.reason if member is not None else waits if waits == UNKNOWN else _reason(subscription, settled),
         upgrade=upgrade,
         waits=waits,
         missing=(
@@ -160,8 +166,8 @@ def _subscribed(
             *_left_over(name.namespace, member, cluster),
         ),
         fails=_is_broken(member)
-        or (bool(hindered or of_its_plan) and waits != APPROVAL)
-        or (member is None and waits != APPROVAL),
+        or (bool(hindered or of_its_plan) and waits not in (APPROVAL, UNKNOWN))
+        or (member is None and waits not in (APPROVAL, UNKNOWN)),
     )
 
 
@@ -248,11 +254,10 @@ def _upgrade(subscription: Subscription, held: HeldUpgrade | None, settled: Sett
 
 def _reason(subscription: Subscription, settled: SettledCluster) -> str:
     """Why nothing is installed, as the Subscription's conditions name it."""
-    cluster, done = settled.cluster, settled.rounds.get(subscription.name.namespace)
-    groups = cluster.groups_in(subscription.name.namespace)
-    needs_none = done is not None and subscription.name in done.descoped
-    if len(groups) > 1 or not (groups or needs_none):
-        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
+    cluster = settled.cluster
+    of_group = _group_reason(subscription, settled)
+    if of_group:
+        return of_group
     if subscription.failure:
         return subscription.failure[0]
     plan = plan_of(subscription, cluster)
@@ -261,6 +266,16 @@ def _reason(subscription: Subscription, settled: SettledCluster) -> str:
     if subscription.unpack_failure:
         return UNPACK_FAILED
     return UNPACKING if subscription.unpacking else ""
+
+
+def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
+    """What is wrong with the OperatorGroups of its namespace, "" for nothing."""
+    done = settled.rounds.get(subscription.name.namespace)
+    groups = settled.cluster.groups_in(subscription.name.namespace)
+    needs_none = done is not None and subscription.name in done.descoped
+    if len(groups) > 1 or not (groups or needs_none):
+        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
+    return ""
 
 
 def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False) -> str:

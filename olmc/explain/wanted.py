@@ -10,7 +10,7 @@ from olmc.explain.resolution import channel_entries
 from olmc.kube.builtin_kinds import builtin_kinds, plural_of
 from olmc.kube.restmapper import rest_mapper
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.model.objects import GVK, gvk_of
+from olmc.model.objects import GVK, KubernetesObject, gvk_of
 from olmc.model.operators import Csv
 from olmc.model.options import APIResource, Options
 from olmc.model.workspace import Manifest, Workspace
@@ -117,25 +117,36 @@ def outside_apis(settled: SettledCluster, workspace: Workspace, options: Options
 
     What Kubernetes itself serves, or has served, is not among them.
     """
-    brought = [each.object for each in settled.cluster.objects.values()]
     # What the resolver finds no operator for, no API of the cluster makes good.
     operators = [each for each in wanted_operators(settled, workspace).known if each.is_chosen]
-    brought += [manifest.object for each in operators for _, manifest in each.content.others]
-    mapper = rest_mapper(brought, options.api_resources)
+    brought = [manifest.object for each in operators for _, manifest in each.content.others]
+    wanted = [resource for each in operators for resource in (*required_apis(each.csv), *_kinds(each.content))]
     kubernetes = {kind.group for kind in builtin_kinds()}
-    needed: dict[APIResource, None] = {}
-    for each in operators:
-        for resource in (*_required(each.csv), *_kinds(each.content)):
-            api = GVK(resource.group, resource.versions[0], resource.kind)
-            is_there = mapper.serves_kind(api, frozenset(options.apis), options.kube_version)
-            if not is_there and resource.group not in kubernetes:
-                needed[resource] = None
+    needed = [each for each in unserved(wanted, settled.cluster, brought, options) if each.group not in kubernetes]
     # Of one API the description in the CSV comes first, which has the plural.
     first = {(each.group, each.kind, each.versions): each for each in reversed(needed)}
     return tuple(sorted(first.values()))
 
 
-def _required(csv: Csv) -> Iterator[APIResource]:
+def unserved(
+    wanted: Iterable[APIResource], cluster: Cluster, brought: Iterable[KubernetesObject], options: Options
+) -> Iterator[APIResource]:
+    """Those of some APIs, each with one version, that nothing serves: not the cluster, with what is installed there and
+    what is `brought`, nor what the options say of it."""
+    there = (*(rendered.object for rendered in cluster.objects.values()), *brought)
+    mapper, said = rest_mapper(there, options.api_resources), frozenset(options.apis)
+    for resource in dict.fromkeys(wanted):
+        if not mapper.serves_kind(gvk_of_api(resource), said, options.kube_version):
+            yield resource
+
+
+def gvk_of_api(resource: APIResource) -> GVK:
+    """The kind of an API with one version."""
+    return GVK(resource.group, resource.versions[0], resource.kind)
+
+
+def required_apis(csv: Csv) -> Iterator[APIResource]:
+    """The APIs that a CSV requires and does not bring itself."""
     owned = {item.name for item in csv.owned_crds}
     for crd in csv.required_crds:
         if crd.name not in owned:
@@ -144,13 +155,16 @@ def _required(csv: Csv) -> Iterator[APIResource]:
     for service in csv.required_apiservices:
         if service.api not in provided:
             yield APIResource(service.group, service.kind, service.name, True, (service.version,))
-    for api in csv.native_apis:
-        yield APIResource(api.group, api.kind, plural_of(api.kind), True, (api.version,))
+    yield from map(api_of, csv.native_apis)
 
 
 def _kinds(content: Content) -> Iterator[APIResource]:
-    for api in (gvk_of(manifest.object) for _, manifest in content.others):
-        yield APIResource(api.group, api.kind, plural_of(api.kind), True, (api.version,))
+    yield from (api_of(gvk_of(manifest.object)) for _, manifest in content.others)
+
+
+def api_of(kind: GVK) -> APIResource:
+    """A kind as an API that is served in its version."""
+    return APIResource(kind.group, kind.kind, plural_of(kind.kind), True, (kind.version,))
 
 
 def with_outside_apis(

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from olmc.diff.operators import DiffOperator, heads
 from olmc.diff.operators import operators as operators_of
+from olmc.diff.versions import dead_end
 from olmc.explain.provenance import APPROVAL
-from olmc.explain.status import OperatorStatus, in_short
+from olmc.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
-from olmc.model.cluster import Cluster, InstallPlan, NamespacedName
+from olmc.model.cluster import InstallPlan, NamespacedName
 from olmc.model.objects import mapping, name_of, spec_of, text
 from olmc.model.state import ClusterState
 from olmc.reconcile.loop import SettledCluster
@@ -45,8 +46,8 @@ class PlannedInstall(NamedTuple):
 class OperatorOutcome(NamedTuple):
     """What becomes of an operator: the CSV, version and phase before ("" where there was none) and after.
 
-    `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing or
-    `FAILED_BEFORE`; `why` says what keeps it from more.
+    `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`
+    or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
     """
 
     namespace: str
@@ -116,24 +117,13 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
         operator = None if is_other else before.get(NamespacedName(namespace, package))
         outcome = _outcome(row, operator, (namespace, package) in asked)
         if outcome.outcome == "unchanged":
-            outcome = outcome._replace(why=_dead_end(row, settled.cluster))
+            catalog = dead_end(settled.cluster, NamespacedName(namespace, package), row.csv, row.version)
+            why = f"the catalog does not have {row.csv} any more, nor an upgrade from it"
+            outcome = outcome._replace(why=why if catalog else "")
         yield outcome
     for (namespace, package), operator in sorted(before.items()):
         if (namespace, package) not in seen:
             yield OperatorOutcome(namespace, package, operator.name, operator.version, "", "", "", "removed")
-
-
-def _dead_end(row: OperatorStatus, cluster: Cluster) -> str:
-    """Why an operator that has not changed never will; "" for one that may (observed-38)."""
-    subscription = cluster.subscriptions.get(NamespacedName(row.namespace, row.subscription))
-    source = cluster.catalogs.get(subscription.catalog) if subscription is not None else None
-    # Of a catalog that can't be read nothing is known, and OLM says that itself.
-    if source is None or not source.entries or row.waits:
-        return ""
-    entries = [entry for entry in source.entries if entry.package == row.package]
-    if not entries or any(entry.name == row.csv for entry in entries):
-        return ""
-    return f"the catalog does not have {row.csv} any more, nor an upgrade from it"
 
 
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
@@ -153,6 +143,8 @@ def _word(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> 
         return "waiting"
     if before is not None and not row.csv and row.subscription and not (row.reason or row.missing):
         return "removed"  # only the CSV was deleted (observed-41)
+    if row.waits == UNKNOWN and not row.fails:
+        return "unknown"
     if row.fails:
         same = before is not None and (before.name, before.phase) == (row.csv, row.phase)
         return FAILED_BEFORE if same and before is not None and before.phase != "Succeeded" else "failing"

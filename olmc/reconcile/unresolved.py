@@ -9,7 +9,7 @@ from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
-from olmc.model.objects import spec_of
+from olmc.model.objects import CatalogKey, spec_of
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import PROPERTIES
 from olmc.reconcile.loop import SettledCluster
@@ -39,21 +39,25 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
                 yield diagnostic
             # Earlier failures were overcome; what keeps the cluster from going on is what failed last. That nobody
             # knows a catalog, or has its content, is said of the catalog (OLMC643, OLMC620).
-            elif round_ in last and not _for_want_of_a_catalog(question, round_.answer, settled.cluster):
+            elif round_ in last and not unknown_catalogs(question, round_.answer, settled.cluster):
                 yield with_causes(diagnostic, question, round_.answer, settled.cluster)
 
 
-def _for_want_of_a_catalog(question: ResolveRequest, given: Resolution, cluster: Cluster) -> bool:
-    """Whether a resolution fails because nothing in the workspace stands for the catalog of a Subscription, or because
-    the content of catalogs is not vendored: what a cluster makes of these is unknown, and no failure of it."""
-    unusable = [cluster.catalogs.get(catalog.key) for catalog in question.catalogs if catalog.problem]
+def unknown_catalogs(question: ResolveRequest, given: Resolution, cluster: Cluster) -> tuple[CatalogKey, ...]:
+    """The catalogs for want of which a resolution fails: nothing in the workspace stands for that of a Subscription, or
+    their content is not vendored. What a cluster makes of these is unknown, and no failure of it.
+
+    () where it fails for another reason, too.
+    """
+    unusable = {catalog.key: cluster.catalogs.get(catalog.key) for catalog in question.catalogs if catalog.problem}
     if unusable:
-        return all(source is not None and is_not_vendored(source) for source in unusable)
+        vendored = (source is None or not is_not_vendored(source) for source in unusable.values())
+        return () if any(vendored) else tuple(sorted(unusable))
     gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
     wanted = {wish.catalog for wish in question.wishes if wish.catalog.name}
     unknown = wanted - cluster.catalogs.keys() - gone
-    texts = tuple(f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown)
-    return bool(texts) and any(text.startswith(texts) for text in given.conflict)
+    texts = {key: f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown}
+    return tuple(sorted(key for key, text in texts.items() if any(line.startswith(text) for line in given.conflict)))
 
 
 def with_causes(diagnostic: Diagnostic, question: ResolveRequest, given: Resolution, cluster: Cluster) -> Diagnostic:

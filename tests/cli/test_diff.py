@@ -133,11 +133,13 @@ def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> Non
     operators = tmp_path / "operators.yaml"
     text = operators.read_text(encoding="utf-8").replace("v1.0.0", "v1.2.0").replace("channel: stable", "channel: fast")
     operators.write_text(text, encoding="utf-8")
-    result = olmc("diff", BEFORE, tmp_path)
-    assert result.exit_code == 1
-    said = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it comes to rest at lantern.v1.0.0  [breaking]"
-    assert said in result.stdout
-    assert "~ channel: stable → fast" in result.stdout
+    stays = "lantern stays at 1.0.0: its channel in catalog harbour has neither this version nor an upgrade from it"
+    comes_to_rest = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it comes to rest at lantern.v1.0.0  [breaking]"
+    for options, said in (((), f"{stays}  [risk]"), (("--fresh",), comes_to_rest)):
+        result = olmc("diff", BEFORE, tmp_path, *options)
+        assert result.exit_code == 1
+        assert said in result.stdout
+        assert "~ channel: stable → fast" in result.stdout
 
 
 def test_revisions(repository: Path) -> None:
@@ -511,18 +513,37 @@ def test_what_comes_after_an_approval_is_shown(tmp_path: Path) -> None:
     copied(Path("manual-approval"), tmp_path / "new")
     csv = next((tmp_path / "new").rglob("*clusterserviceversion.yaml"))
     csv.write_text(csv.read_text(encoding="utf-8").replace("/beacon:v1.0.0", "/beacon:v1.0.0-1"), encoding="utf-8")
-    result = olmc("diff", tmp_path / "old", tmp_path / "new")
+    sides = ("diff", tmp_path / "old", tmp_path / "new", "--fresh")
+    result = olmc(*sides)
     assert result.exit_code == 1
     assert " 1 change, 1 of them after approval\n" in result.stdout
     assert "\nAfter approval: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
-    (change,) = json.loads(olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "json").stdout)["changes"]
+    (change,) = json.loads(olmc(*sides, "-o", "json").stdout)["changes"]
     assert (change["kind"], change["afterApproval"]) == ("ImageChanged", True)
-    assert (
-        "#### After approval: Images (1)" in olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "markdown").stdout
-    )
-    assert 'id="later-images"' in olmc("diff", tmp_path / "old", tmp_path / "new", "-o", "html").stdout
-    approved = olmc("diff", tmp_path / "old", tmp_path / "new", "--approve", "all").stdout
+    assert "#### After approval: Images (1)" in olmc(*sides, "-o", "markdown").stdout
+    assert 'id="later-images"' in olmc(*sides, "-o", "html").stdout
+    approved = olmc(*sides, "--approve", "all").stdout
     assert "\nImages\n  Deployment/harbour/beacon-controller: ~ container manager: " in approved
+
+
+def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> None:
+    """R-CAT-410: what is installed, or about to be, stays; what the edited bundle would bring is shown."""
+    for side, image in (("old", "v1.0.0"), ("new", "v1.0.0-1")):
+        copied(Path("manual-approval"), tmp_path / side)
+        csv = next((tmp_path / side).rglob("*clusterserviceversion.yaml"))
+        csv.write_text(csv.read_text(encoding="utf-8").replace("/beacon:v1.0.0", f"/beacon:{image}"), encoding="utf-8")
+    sides = ("diff", tmp_path / "old", tmp_path / "new")
+    result = olmc(*sides)
+    assert result.exit_code == 1
+    assert " 2 changes, 1 risk, 1 of them kept back\n" in result.stdout
+    assert "\nKept back: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
+    data = json.loads(olmc(*sides, "-o", "json").stdout)
+    Draft202012Validator(schema("diff")).validate(data)
+    assert [(change["kind"], change.get("keptBack")) for change in data["changes"]] == [
+        ("ContentEdited", None), ("ImageChanged", True),
+    ]  # fmt: skip
+    assert "#### Kept back: Images (1)" in olmc(*sides, "-o", "markdown").stdout
+    assert 'id="kept-images"' in olmc(*sides, "-o", "html").stdout
 
 
 def test_what_is_taken_as_there_is_said(tmp_path: Path) -> None:

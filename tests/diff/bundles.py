@@ -12,9 +12,10 @@ import yaml
 from kit import HERE
 
 from olmc.api import Compilation, compile
-from olmc.diff.compare import Difference, compare
+from olmc.diff.both_sides import read_sides
+from olmc.diff.compare import Difference, compare, with_kept_back
 from olmc.diff.premises import Premises
-from olmc.diff.sides import Sides, read_sides
+from olmc.diff.sides import Sides
 from olmc.model.options import Narrowing, Options
 
 PAIRS = sorted((HERE / "pairs").glob("*.yaml"))
@@ -115,4 +116,5 @@ def pair_difference(path: Path) -> Difference:
         read = read_pair(path, Path(folder))
         assert read.sides is not None, read.diagnostics
         old, new = read.sides
-        return compare(old._replace(name="old"), new._replace(name="new"))
+        difference = compare(old._replace(name="old"), new._replace(name="new"))
+        return with_kept_back(difference, read.kept_back) if read.kept_back is not None else difference

@@ -20,8 +20,9 @@ def compared(old: Iterable[dict[str, Any]], new: Iterable[dict[str, Any]]) -> Di
 
 
 def line(change: DiffChange) -> str:
-    """A change as the data files have it: severity, type, object, message."""
-    return f"{SEVERITY_WORDS[change.severity]} {change.type} {change.identity}: {plain(change.message)}"
+    """A change as the data files have it: severity, type, object, message, and whether it is kept back."""
+    kept_back = " (kept back)" if change.kept_back else ""
+    return f"{SEVERITY_WORDS[change.severity]} {change.type} {change.identity}: {plain(change.message)}{kept_back}"
 
 
 def lines(difference: Difference) -> list[str]:

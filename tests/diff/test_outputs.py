@@ -13,6 +13,7 @@ from olmc.cli.main import main
 PAIRS = {
     "an-upgrade": ("review-upgrade/before", "review-upgrade/after"),
     "the-way-back": ("review-upgrade/after", "review-upgrade/before"),
+    "the-way-back-fresh": ("review-upgrade/after", "review-upgrade/before", "--fresh"),
     "other-webhooks": ("admission-webhooks", "conversion-webhook"),
     "another-group": ("own-namespace", "all-namespaces"),
 }

@@ -181,8 +181,8 @@ TWO_GROUPS = Rule(
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
 UNSERVED_HINT = (
-    "The cluster does not serve it: install the operator that brings it, or tell olmc with --api {0} that it is there. "
-    "What comes behind it is not installed."
+    "The cluster does not serve {0}: install the operator that brings it, or tell olmc with --api {0} that it is "
+    "there. What comes behind it is not installed."
 )
 REMOVED_HINT = (
     "Kubernetes serves {0} no longer since 1.{1}: the bundle must bring the object in another version. --kube-version "

@@ -1,0 +1,62 @@
+"""A catalog whose content is not in the workspace: what OLM would make of it is unknown, and no failure of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from olmc.cli.main import main
+
+
+def ran(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    result = CliRunner().invoke(main, [*map(str, arguments), "-o", "json"])
+    data: dict[str, Any] = json.loads(result.stdout)
+    return result.exit_code, data
+
+
+@pytest.fixture
+def without_content(project: Path, tmp_path: Path) -> Path:
+    """A workspace that names a catalog by its image, and has nothing of it."""
+    folder = tmp_path / "after"
+    shutil.copytree(project / "fixtures/transitions/subscription-removed/before", folder)
+    for gone in ("catalogs", "bundles"):
+        shutil.rmtree(folder / gone)
+    cluster = (folder / "cluster.yaml").read_text(encoding="utf-8")
+    source = cluster.replace("address: fbc:harbour", "image: registry.example.com/harbour:v1")
+    (folder / "cluster.yaml").write_text(source, encoding="utf-8")
+    return folder
+
+
+def test_what_would_be_installed_is_unknown(without_content: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    _, planned = ran("plan", without_content, "--from", tmp_path / "empty", "--allow-empty")
+    (row,) = planned["operators"]
+    why = "the workspace has no content of CatalogSource olm/harbour"
+    assert (row["phase"], row["outcome"], row["why"]) == ("Unknown", "unknown", why)
+    code, status = ran("status", without_content)
+    (operator,) = status["operators"]
+    assert (code, operator["reason"], operator["waits"], operator["fails"]) == (1, "Unknown", "Unknown", False)
+    assert [line["text"] for line in operator["missing"]] == [why]
+
+
+def test_what_becomes_of_what_runs_is_unknown(project: Path, without_content: Path) -> None:
+    """Nothing fails: it runs on, and nobody knows whether there is an upgrade."""
+    before = project / "fixtures/transitions/subscription-removed/before"
+    _, planned = ran("plan", without_content, "--from", before)
+    (row,) = planned["operators"]
+    assert (row["phase"], row["outcome"], row["to"]["csv"]) == ("Succeeded", "unknown", "beacon.v1.0.0")
+    assert [problem["code"] for problem in planned["problems"]] == ["OLMC620"]
+
+
+def test_another_failure_is_one(without_content: Path) -> None:
+    """A second group keeps everything from being resolved, whatever the catalog has."""
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: shore, namespace: harbour}\n"
+    (without_content / "group.yaml").write_text(group, encoding="utf-8")
+    _, status = ran("status", without_content)
+    (operator,) = status["operators"]
+    assert (operator["reason"], operator["fails"]) == ("TooManyOperatorGroups", True)
