@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from olmc.catalogs.blobs import Blobs
 from olmc.catalogs.catalog_errors import report_errors, unavailable
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.model_checks import check_model
+from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Cause, Location, Report, Severity
 from olmc.yaml import Document, read
@@ -80,9 +80,7 @@ def _components(parts: list[str]) -> str:
     return pattern
 
 
-_TOKENS = re.compile(
-    r"\\(?P<escaped>.)|(?P<star>\*+)|(?P<one>\?)|\[(?P<set>\^?(?:\\.|[^\]\\])+)\]|(?P<plain>.)", re.DOTALL
-)
+_TOKENS = regex(r"\\(?P<escaped>.)|(?P<star>\*+)|(?P<one>\?)|\[(?P<set>\^?(?:\\.|[^\]\\])+)\]|(?P<plain>.)", re.DOTALL)
 
 
 def _component(part: str) -> str:

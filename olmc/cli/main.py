@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,9 +17,10 @@ import click
 
 from olmc.cli.console import color_option
 from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
+from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 
-_EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
+_EXAMPLES = regex(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
 
 class Commands(click.Group):

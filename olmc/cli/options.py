@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +13,7 @@ from olmc.api import Compilation, compile
 from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
 from olmc.cli.process import BAD_INPUT, Input, is_single
 from olmc.kube.names import is_dns1123_label
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version

@@ -7,8 +7,9 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from olmc.lean import NamedTuple
 from olmc.output.unicode import ESCAPED, register
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ import click
 
 from olmc.cli.options import canonical_version, codes_and_rules, olm_versions
 from olmc.diagnostics.rule import Rule
+from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.model.options import Options
 from olmc.output.text import aligned
 from olmc.version import __version__
 from olmc.yaml import c_reader_active
 
-_SPEC = re.compile(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
+_SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
 
 

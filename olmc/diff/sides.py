@@ -10,7 +10,7 @@ from itertools import compress
 from operator import not_
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
@@ -21,6 +21,7 @@ from olmc.diff.renderings import Spared, read_rendering, rendered_objects, spare
 from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.explain.provenance import APPROVAL
 from olmc.kube.restmapper import chosen_kinds
+from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines, scan
 from olmc.load.left_out import build_files, left_out

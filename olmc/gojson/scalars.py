@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson.quantity import FORMAT_WRONG, quantity
+from olmc.lean import NamedTuple, regex
 from olmc.strconv import SPACES, integral, number_text, quoted
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 
 _PARTS = (
     # what stands before, the layout's name of the part, its shape, its name in messages, its bounds
-    ("", "2006", re.compile(r"[0-9]{4}"), "", 0, 9999),
-    ("-", "01", re.compile(r"[0-9]{2}"), "month", 1, 12),
-    ("-", "02", re.compile(r"[0-9]{2}"), "", 0, 99),
-    ("T", "15", re.compile(r"[0-9]{1,2}"), "hour", 0, 23),
-    (":", "04", re.compile(r"[0-9]{2}"), "minute", 0, 59),
-    (":", "05", re.compile(r"[0-9]{2}"), "second", 0, 59),
+    ("", "2006", regex(r"[0-9]{4}"), "", 0, 9999),
+    ("-", "01", regex(r"[0-9]{2}"), "month", 1, 12),
+    ("-", "02", regex(r"[0-9]{2}"), "", 0, 99),
+    ("T", "15", regex(r"[0-9]{1,2}"), "hour", 0, 23),
+    (":", "04", regex(r"[0-9]{2}"), "minute", 0, 59),
+    (":", "05", regex(r"[0-9]{2}"), "second", 0, 59),
 )
-_FRACTION = re.compile(r"[.,][0-9]+")
-_ZONE = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
+_FRACTION = regex(r"[.,][0-9]+")
+_ZONE = regex(r"([+-])([0-9]{2}):([0-9]{2})")
 
 
 def canonical_time(text: str) -> str | None:
@@ -86,7 +86,7 @@ def _cannot_parse(text: str, rest: str, part: str) -> str:
     return f"parsing time {quoted(text)} as {quoted(LAYOUT)}: cannot parse {quoted(rest)} as {quoted(part)}"
 
 
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_BASE64 = regex(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _NO_VERSION = "0.0.0"
 
@@ -190,7 +190,7 @@ def _read_time(value: Any) -> str | None:
 
 
 _NUMBER = "(?:0|[1-9][0-9]{0,17})"
-_CANONICAL_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+_CANONICAL_VERSION = regex(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
 
 def _read_version(value: Any) -> str:

@@ -4,21 +4,21 @@ is ever read."""
 from __future__ import annotations
 
 import os
-import re
 import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import workspace as rules
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Report
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_POSIX_CLASS = re.compile(r"\[[^\]]*\[:[a-z]+:\]")
+_POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
 
 
 def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
@@ -46,7 +46,7 @@ LFS_POINTER = "version https://git-lfs.github.com/spec/"
 """How files begin whose content is in Git LFS."""
 
 _GIT = ".git"
-_GLOB = re.compile(r"[\\*?\[\]]")
+_GLOB = regex(r"[\\*?\[\]]")
 
 
 class Folder(NamedTuple):

@@ -7,10 +7,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
+from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import CATALOGS_FOLDER, MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, git_ignore_lines, no_folder, read_text, scan_everything, spec_of
 from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
@@ -77,7 +77,7 @@ def _file_digest(path: Path, *, is_link: bool = False) -> str:
 
 
 # How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
-_DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
+_DISGUISED = regex(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
 
 
 class _LeftOutPlace(NamedTuple):

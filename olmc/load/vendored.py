@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from olmc.catalogs.properties import pull_spec_problem, split_domain
 from olmc.diagnostics.rules import vendor as rules
 from olmc.diagnostics.rules import workspace as load_rules
+from olmc.lean import regex
 from olmc.load.bundles import read_bundle
 from olmc.load.files import Folder, read_text, scan_below
 from olmc.model.diagnostics import Location, Report
@@ -26,8 +26,8 @@ FOLDERS: Mapping[ImageKind, str] = {"catalog": "catalogs", "bundle": "bundles"}
 
 TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-_ODD = re.compile(r"[^a-z0-9._-]+")
+_VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)")
+_ODD = regex(r"[^a-z0-9._-]+")
 
 
 def path_of(image: LockedImage) -> str:

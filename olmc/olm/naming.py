@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha224, sha256
 from typing import Any
 
 from olmc.gojson import decode, encode, encode_decoded, encode_plain
+from olmc.lean import sha224, sha256
 from olmc.model.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, mapping, mappings, spec_of
 from olmc.model.operators import CONVERSION, CSV_KIND, OperatorGroup
 from olmc.model.options import Profile

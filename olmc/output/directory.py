@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import stat
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
@@ -93,7 +92,7 @@ def sync_folder(path: Path) -> None:
 
 KUSTOMIZATION = "kustomization.yaml"
 
-_ODD = re.compile(r"[^a-z0-9.-]+")
+_ODD = regex(r"[^a-z0-9.-]+")
 _NAME_LIMIT = 120
 _PHASE_MARKS: Mapping[Phase, str] = {1: "# Phase 1 of two.\n", 2: "# Phase 2 of two.\n"}
 

@@ -7,12 +7,13 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 
+from olmc.lean import regex
 from olmc.model.diagnostics import Diagnostic, Location
 
 # A command about the workspace whose last argument is its folder; options may have a value in capitals.
-_COMMAND = re.compile(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+_COMMAND = regex(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
-_PLACE = re.compile(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
+_PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 
 
 def below(folder: str, path: str) -> str:

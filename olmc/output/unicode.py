@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Callable
 from typing import Any
+
+from olmc.lean import regex
 
 ESCAPED = "olmc.escaped"
 """What streams that show such names have for `errors`; see `register`."""
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = regex("[\ud800-\udfff]")
 _FIRST_OCTET, _LAST_OCTET = 0xDC80, 0xDCFF
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from olmc.diff.deltas import Delta, deltas
 from olmc.diff.operators import is_copy
+from olmc.lean import NamedTuple
 from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, labels_of, name_of, owner_references
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.olm.naming import COPIED_FROM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.diff.compare import Difference
 from olmc.diff.operators import DiffOperator, heads
@@ -11,6 +10,7 @@ from olmc.diff.operators import operators as operators_of
 from olmc.explain.provenance import APPROVAL
 from olmc.explain.status import OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, InstallPlan, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.objects import ObjectKey, crd_key, mapping, name_of, spec_of, text

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
@@ -15,6 +14,7 @@ from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.builtin_kinds import removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (

@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.blobs import PACKAGE, meta_key, schema_of
 from olmc.catalogs.fbc import kept_files, read_file
+from olmc.lean import NamedTuple
 from olmc.load.catalog_folders import LEFT_OUT_FILE, left_out_text
 from olmc.load.files import Folder, read_text
 from olmc.load.vendored import catalog_image, content_digest, intact_folder, path_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Source
 
 MAX_DEPTH = 200

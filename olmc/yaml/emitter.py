@@ -6,19 +6,20 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.yaml.scalars import replace_surrogates, resolve
 
 # The common case: begins with a letter, holds no colon or hash that could be syntax, does not end in a space.
-_HARMLESS = re.compile(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
+_HARMLESS = regex(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
 # What may stand unescaped beyond ASCII.
 _WIDE = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_ASCII_LINE = re.compile(r"[ -~]*")
-_ASCII_LINES = re.compile(r"[\t\n -~]*")
-_SYNTAX = re.compile(
+_ASCII_LINE = regex(r"[ -~]*")
+_ASCII_LINES = regex(r"[\t\n -~]*")
+_SYNTAX = regex(
     r"""
       [ ,\[\]{}\#&*!|>'"%@`]    # begins with a space or an indicator
     | [-?:](?:\ |\Z)            # begins as an item, a key or a value
@@ -30,7 +31,7 @@ _SYNTAX = re.compile(
     """,
     re.VERBOSE,
 )
-_DIFFERS_ELSEWHERE = re.compile(
+_DIFFERS_ELSEWHERE = regex(
     r"""
       =|<<                                                          # the tags !!value and !!merge of YAML 1.1
     | [0-9]{4}-[0-9][0-9]?-[0-9][0-9]?                              # dates and times

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.scanner import Scanner
 
+from olmc.lean import NamedTuple, regex
+
 BYTE_ORDER_MARK = "\ufeff"
 
-LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+LINE_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
 """What the parser counts as the end of a line."""
 
 PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
@@ -98,20 +100,20 @@ def _join_folded(*folded: list[str] | None) -> list[str] | None:
     return [" "] if breaks == 1 else ["\n"] * (breaks - 1)
 
 
-_BETWEEN_DOCUMENTS = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_AT_MARGIN = re.compile(r"\n([^ \n].*)")
+_BETWEEN_DOCUMENTS = regex(r"^---(?=\s|$)", re.MULTILINE)
+_AT_MARGIN = regex(r"\n([^ \n].*)")
 _NO_KEYS = ("#", "- ", "-\n")
-_START = re.compile(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
-_ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
+_START = regex(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
+_KEY = regex(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
+_ODD_BREAK = regex("[\x85\u2028\u2029\ufeff]")
 _NAME = r"[^\s\"'&*!|>{\[]\S*"
-_HEAD = re.compile(
+_HEAD = regex(
     r"\s*(?:#.*\n\s*)*apiVersion: (?P<api_version>[\w./-]+)\nkind: (?P<kind>\w+)\nmetadata:\n"
     rf"(?P<metadata>)  name: (?P<name>{_NAME})\n(?:  namespace: (?P<namespace>{_NAME})\n)?",
     re.ASCII,
 )
-_AFTER_METADATA = re.compile(r"\n(?=[^ \n#])")
-_IN_METADATA = re.compile(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
+_AFTER_METADATA = regex(r"\n(?=[^ \n#])")
+_IN_METADATA = regex(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
 
 
 class Head(NamedTuple):

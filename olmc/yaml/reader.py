@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,13 +16,14 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
+from olmc.lean import regex
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
 from olmc.yaml.scalars import resolve
 
-_BRACE_FIRST = re.compile(r"\s*\{")
-_BRACKET_FIRST = re.compile(r"\s*[{\[]")
+_BRACE_FIRST = regex(r"\s*\{")
+_BRACKET_FIRST = regex(r"\s*[{\[]")
 
 
 def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Document]:

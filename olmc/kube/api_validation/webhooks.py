@@ -16,6 +16,7 @@ from typing import Any
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import port_number_problems, selector_errors
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
+from olmc.lean import regex
 from olmc.model.objects import text
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
@@ -31,7 +32,7 @@ _LONGEST = 30
 
 _STRATEGIES = ("None", "Webhook")
 _FORM = "; desired format: https://host[/path]"
-_URL = re.compile(
+_URL = regex(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<rest>[^?#]*)(?:\?(?P<query>[^#]*))?(?:#(?P<fragment>.*))?", re.DOTALL
 )
 _PEM = b"-----BEGIN "
