@@ -27,7 +27,7 @@ from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
 from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
-from olmc.yaml.events import Head, documents_in, head_of
+from olmc.yaml.heads import Head, documents_in, head_of
 
 _OLM_INPUT = regex(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",

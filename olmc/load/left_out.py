@@ -34,7 +34,7 @@ from olmc.model.workspace import (
     Unused,
 )
 from olmc.yaml import locate, read
-from olmc.yaml.events import documents_in, head_of, plain_keys
+from olmc.yaml.heads import documents_in, head_of, plain_keys
 
 _NAMES = {
     **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), "Chart.yaml": "Helm",

@@ -30,7 +30,7 @@ from olmc.resolver.left_out import PackageKey, package_of_entries, reachable
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties, visible_catalog, wish_of
 from olmc.vendor.store import place
 from olmc.yaml import Document, dump
-from olmc.yaml.events import documents_in
+from olmc.yaml.heads import documents_in
 from olmc.yaml.json_text import JSONSyntaxError, value_starts
 from olmc.yaml.reader import looks_like_json
 

@@ -14,7 +14,8 @@ from ruamel.yaml.events import DocumentStartEvent
 from olmc.lean import regex
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.yaml.construct import Node, NodeKind, compose, is_merge
-from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.document import BYTE_ORDER_MARK
+from olmc.yaml.events import PARSE_ERRORS, parse
 from olmc.yaml.json_text import JSONSyntaxError, compose_json, place, value_starts
 from olmc.yaml.reader import looks_like_json
 from olmc.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged

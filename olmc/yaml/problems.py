@@ -11,7 +11,8 @@ from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, 
 from olmc.diagnostics.rules.yaml import YAML_SYNTAX
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location
-from olmc.yaml.events import LINE_BREAK, PARSE_ERRORS, parse
+from olmc.yaml.document import LINE_BREAK
+from olmc.yaml.events import PARSE_ERRORS, parse
 
 _BRACKET = regex(r"(?:[&!]\S*\s+)*([\[{])")
 _CLOSING = {"[": "]", "{": "}"}

@@ -27,7 +27,7 @@ from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.reconcile.operator_groups import account_exists
 from olmc.yaml import at, locate
-from olmc.yaml.events import LINE_BREAK
+from olmc.yaml.document import LINE_BREAK
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 _VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
