@@ -26,7 +26,7 @@ _DOUBLE = regex(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 _SINGLE = regex(r"'([^']*(?:''[^']*)*)'(?!')")
 _HEADER = regex(r"[|>](?:[+-]?|[+-]?[1-9]|[1-9][+-])(?= *$| +#)")
 _FLOW = regex(r"""\ *(?:([][{},])|([A-Za-z0-9_./][\w./+-]*|"[^"\\]*"|'[^']*'(?!'))\ *(:(?=\ ))?(?![:#'"]))""")
-_LONGEST_FLOW = 1000
+_MOST_BRACKETS = 50
 _INDICATORS = frozenset(",]{}#&*!>%@`?:-[|\"'")
 
 # What a line is: a key or a bare value; with nothing behind the key, so that the value is in the lines below; with a
@@ -99,8 +99,10 @@ def line_of(text: str, column: int, values: PlainValues) -> Line:
         return (column, DASH, (column + 1, NOTHING, None, None, None), None, None)
     if content.startswith("- "):
         rest = text[2:].lstrip(" ")
+        if rest[:2] in ("-", "- "):
+            raise UnusualError
         inner = line_of(rest, column + len(text) - len(rest), values)
-        if inner[1] in (DASH, MARK):
+        if inner[1] == MARK:
             raise UnusualError
         return (column, DASH, inner if inner[1] != COMMENT else (column + 1, NOTHING, None, None, None), None, None)
     split = key_of(content, values)
@@ -171,6 +173,8 @@ def _flow(text: str, values: PlainValues) -> Any:
     """The list or mapping in brackets that a text is: of words, quoted texts without escapes, and more brackets."""
     if text in ("[]", "{}"):
         return [] if text == "[]" else {}
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise UnusualError
     value, end = _bracketed(text, 1, values)
     check_rest(text[end:])
     return value
@@ -183,7 +187,7 @@ def _bracketed(text: str, at: int, values: PlainValues) -> tuple[Any, int]:
     mapping: dict[str, Any] = {}
     while True:
         match = _FLOW.match(text, at)
-        if match is None or at > _LONGEST_FLOW:
+        if match is None:
             raise UnusualError
         sign, word, colon = match.groups()
         at = match.end()
