@@ -21,7 +21,12 @@ except ImportError:  # before Python 3.12
     except ImportError:  # a Python whose hashes are OpenSSL's alone
         from hashlib import sha224, sha256
 
-__all__ = ["NamedTuple", "regex", "sha224", "sha256"]
+try:
+    from _sha1 import sha1  # type: ignore[import-not-found,unused-ignore]
+except ImportError:
+    from hashlib import sha1
+
+__all__ = ["NamedTuple", "regex", "sha1", "sha224", "sha256"]
 
 _new = tuple.__new__
 

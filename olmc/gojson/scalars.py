@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
 from olmc.gojson.quantity import FORMAT_WRONG, quantity
@@ -35,9 +34,12 @@ def canonical_time(text: str) -> str | None:
     offset, rest = _offset(text, rest)
     if rest:
         raise ValueError(f"parsing time {quoted(text)}: extra text: {quoted(rest)}")
+    from datetime import datetime, timedelta  # few objects have a time, and imports take theirs
+
     year, month, day, hour, minute, second = values
     try:
-        moment = datetime(_same_calendar(year), month, day, hour, minute, second) - offset
+        begin = datetime(_same_calendar(year), month, day, hour, minute, second)
+        moment = begin - timedelta(minutes=offset)
     except ValueError:
         raise ValueError(f"parsing time {quoted(text)}: day out of range") from None
     year += moment.year - _same_calendar(year)
@@ -68,9 +70,10 @@ def _numbers(text: str) -> tuple[list[int], str]:
     return values, rest[fraction.end() :] if fraction else rest
 
 
-def _offset(text: str, rest: str) -> tuple[timedelta, str]:
+def _offset(text: str, rest: str) -> tuple[int, str]:
+    """The offset from UTC in minutes, and what stands behind it."""
     if rest.startswith("Z"):
-        return timedelta(), rest[1:]
+        return 0, rest[1:]
     zone = _ZONE.match(rest)
     if zone is None:
         raise ValueError(_cannot_parse(text, rest, "Z07:00"))
@@ -78,7 +81,7 @@ def _offset(text: str, rest: str) -> tuple[timedelta, str]:
     for name, value, most in (("hour", hours, 24), ("minute", minutes, 60)):
         if int(value) > most:
             raise ValueError(f"parsing time {quoted(text)}: time zone offset {name} out of range")
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    offset = 60 * int(hours) + int(minutes)
     return (offset if sign == "+" else -offset), rest[zone.end() :]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +177,8 @@ def conforms(name: str, text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
+    from datetime import date  # few schemas know dates, and imports take their time
+
     try:
         return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
     except ValueError:

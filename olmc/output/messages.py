@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -104,11 +103,15 @@ def printable(text: str) -> str:
 def _shown(char: str) -> str:
     if char == "\t":
         return " "
+    import unicodedata  # for texts that are odd, and for source lines; most runs show none of them
+
     return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char
 
 
 def _width(text: str) -> int:
     """How many columns a text takes on a terminal."""
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

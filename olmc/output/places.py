@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 
 from olmc.lean import regex
@@ -38,5 +37,7 @@ def _moved(folder: str, place: Location) -> Location:
 
 
 def _hint(folder: str, hint: str) -> str:
+    import shlex  # few hints name a command
+
     with_folder = _COMMAND.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", hint)
     return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

@@ -3,8 +3,8 @@ R-CAT-726)."""
 
 from __future__ import annotations
 
-import base64
 import json
+from binascii import b2a_base64
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
@@ -291,7 +291,7 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
     """A Secret as the API server stores it: `stringData` is moved, encoded, into `data`."""
     data = dict(mapping(obj.get("data")))
     for key, value in mapping(obj.get("stringData")).items():
-        data[key] = base64.b64encode(str(value).encode()).decode()
+        data[key] = b2a_base64(str(value).encode(), newline=False).decode()
     others = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
     return {**others, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
 

@@ -6,7 +6,6 @@ an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
 import struct
@@ -122,6 +121,8 @@ def resolve_tagged(tag: str, text: str) -> Any:
 
 def _binary(text: str) -> str:
     """Go decodes to bytes and its JSON encoder replaces each byte that isn't UTF-8."""
+    import base64  # hardly any file has such a tag, and imports take their time
+
     try:
         data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
     except binascii.Error as error:

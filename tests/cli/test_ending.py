@@ -67,7 +67,7 @@ def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
 
 def test_ctrl_c_while_a_program_imports_olmc() -> None:
     """That is for the program to handle."""
-    program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc")
+    program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc\nolmc.compile")
     code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.reconcile.loop"])
     assert code == -signal.SIGINT
     assert told.endswith("KeyboardInterrupt\n")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import binascii
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -219,7 +218,7 @@ def _service_errors(service: Struct) -> Iterator[FieldError]:
 def has_no_certificate(bundle: str) -> bool:
     """Whether there is something in a `caBundle` that surely can't be read as certificates."""
     try:
-        octets = b64decode(bundle)
+        octets = binascii.a2b_base64(bundle)
     except (binascii.Error, ValueError):
         return False
     return bool(octets) and _PEM not in octets
