@@ -11,11 +11,12 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli import options as values
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.options import (
     RENDERED,
-    GivenPath,
     approve_option,
+    as_option,
     certs_option,
     given_fields,
     given_of,
@@ -44,9 +45,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("old", type=GivenPath())
 @click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
-@output_option(
-    ["text", "markdown", "json", "html"],
-    "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+@as_option(
+    output_option(
+        ["text", "markdown", "json", "html"],
+        "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+    )
 )
 @click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
 @click.option(
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
 )
-@certs_option
+@as_option(certs_option)
 @click.option(
     "--include",
     multiple=True,
@@ -77,9 +80,9 @@ if TYPE_CHECKING:
 @click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
 @click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
-@approve_option
+@as_option(approve_option)
 @kube_version_option
-@olm_versions_option
+@as_option(olm_versions_option)
 @proposed_options
 @click.option(
     "--fail-on",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell, writing
-from olmc.cli.options import GivenPath
 from olmc.cli.process import BAD_INPUT, DONE
 from olmc.model.diagnostics import Location, Report
 

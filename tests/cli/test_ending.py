@@ -26,7 +26,7 @@ class Stop:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Stop())
 module = sys.argv[2]
-sys.argv = [sys.argv[1], "version"]
+sys.argv = [sys.argv[1], *sys.argv[3:]]
 from olmc.__main__ import run
 run()
 """
@@ -58,10 +58,16 @@ def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int,
 
 
 @pytest.mark.parametrize("argument", ["olmc", "-m", "/usr/local/bin/olmc"])
-@pytest.mark.parametrize("module", ["olmc.reconcile.loop", "olmc.cli.main", "click", "olmc.cli.reference"])
-def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.reconcile.loop", "render x"),
+        ("click", "render --nope"), ("olmc.cli.main", "--help"), ("olmc.reconcile.loop", "check own-namespace"),
+    ],
+)  # fmt: skip
+def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: str) -> None:
     """Most of a short run: it ends by the signal, with nothing to read; 1 would mean findings."""
-    code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module])
+    code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module, *command.split()])
     assert (code, told.strip()) == (-signal.SIGINT, "")
 
 
