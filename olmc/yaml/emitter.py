@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
@@ -15,10 +14,8 @@ from olmc.yaml.scalars import replace_surrogates, resolve
 _HARMLESS = regex(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
-# What may stand unescaped beyond ASCII.
-_WIDE = r"\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
-_ASCII_LINE = regex(r"[ -~]*")
-_ASCII_LINES = regex(r"[\t\n -~]*")
+# What no plain text holds although it is no control character: other ends of lines, the byte order mark, no characters.
+_REFUSED = frozenset("\u2028\u2029\ufeff\ufffe\uffff")
 _SYNTAX = regex(
     r"""
       [ ,\[\]{}\#&*!|>'"%@`]    # begins with a space or an indicator
@@ -48,20 +45,18 @@ _DIFFERING_STARTS = frozenset("0123456789+-.=<")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """Patterns over all of Unicode take a millisecond each to compile, and few runs need them."""
-    return re.compile(pattern)
+def _may_stand(char: str) -> bool:
+    """Whether a character may stand unescaped in a line."""
+    return char.isprintable() or (char >= "\xa0" and char not in _REFUSED and not "\ud800" <= char <= "\udfff")
 
 
 def _is_one_line(text: str) -> bool:
-    pattern = _ASCII_LINE if text.isascii() else _pattern(f"[ -~{_WIDE}]*")
-    return pattern.fullmatch(text) is not None
+    # What is printable may stand; patterns over all of Unicode take milliseconds to compile.
+    return text.isprintable() or all(map(_may_stand, set(text)))
 
 
 def _is_lines(text: str) -> bool:
-    pattern = _ASCII_LINES if text.isascii() else _pattern(f"[\\t\\n -~{_WIDE}]*")
-    return pattern.fullmatch(text) is not None
+    return _is_one_line(text.replace("\n", "").replace("\t", ""))
 
 
 def plain_is_safe(text: str) -> bool:
@@ -87,13 +82,14 @@ def one_line(text: str) -> str:
         return text
     if _is_one_line(text):
         return "'" + text.replace("'", "''") + "'"
-    return '"' + _pattern(rf'["\\]|[^ -~{_WIDE}]').sub(_escape, replace_surrogates(text)) + '"'
+    return f'"{"".join(map(_escaped, replace_surrogates(text)))}"'
 
 
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
+def _escaped(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
+    if _may_stand(char):
+        return char
     code = ord(char)
     if code <= 0xFF:
         return f"\\x{code:02X}"

@@ -18,8 +18,8 @@ from olmc.yaml.scalars import resolve
 
 # The bytes that the parser takes without a second look; those of more than one byte have patterns of their own.
 _TAKEN = bytes((0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0x100)))
-# In UTF-8: control characters, the other ends of lines, the byte order mark, and what is no character.
-_REFUSED = regex("[\x80-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+# Of the others: control characters, other ends of lines, the byte order mark, and what is no character.
+_REFUSED = frozenset([*map(chr, range(0x80, 0xA0)), *"\u2028\u2029\ufeff\ufffe\uffff"])
 
 _LONGEST_KEY = 1000  # the parser looks no farther than 1024 characters for the colon
 _DOUBLE = regex(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
@@ -227,7 +227,7 @@ def split_lines(text: str) -> list[str]:
         special = text.encode().translate(None, _TAKEN)
     except UnicodeEncodeError:
         raise UnusualError from None
-    if special or (not text.isascii() and _REFUSED.search(text)):
+    if special or not (text.isascii() or _REFUSED.isdisjoint(text)):
         raise UnusualError
     lines = text.split("\n")
     if not lines[-1]:
