@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint conformance bench pins clean
+.PHONY: help venv demo test fuzz lint conformance bench docs pictures pins clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
@@ -21,17 +21,21 @@ help:  ## print this list
 venv: $(INSTALLED_DEV)  ## create .venv with olmc and the development tools
 	@echo "ready: $(OLMC), $(BIN)/pytest"
 
-demo: $(INSTALLED)  ## install olmc into .venv and render a small workspace
-	@echo '$$ olmc render fixtures/own-namespace -o name'
-	@$(OLMC) render fixtures/own-namespace -o name
-	@echo
-	@echo '$$ olmc render fixtures/own-namespace --include Deployment'
-	@$(OLMC) render fixtures/own-namespace --include Deployment
-	@echo
-	@echo "All of it: $(OLMC) render fixtures/own-namespace. More workspaces: fixtures/README.md."
+demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks something, why, and pages to open
+	@set -e; show() { printf '\n$$ olmc %s\n' "$$*"; }; mkdir -p build; cd fixtures; \
+	show status port; ../$(OLMC) status port | cut -c1-101; \
+	show plan review-upgrade/after --from review-upgrade/before; \
+	{ ../$(OLMC) plan review-upgrade/after --from review-upgrade/before || true; } | sed '/^ *$$/d; /(folded/d' | head -14; \
+	show why gauge port; { ../$(OLMC) why gauge port || true; } | head -5; \
+	show graph tide port -o svg; ../$(OLMC) graph tide port -o svg > ../build/tide.svg; echo '... build/tide.svg'; \
+	show report port -o build/demo; ../$(OLMC) report port -o ../build/demo | sed 's|^../||'
 
 test: $(INSTALLED_DEV)  ## run the tests
 	@$(BIN)/pytest
+
+fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), with atheris if there is a wheel of it
+	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
+	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
 lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
 	$(BIN)/ruff check
@@ -51,6 +55,13 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 	@$(BIN)/python bench/growth.py --olmc $(OLMC)
 	@$(BIN)/python bench/resolve.py
 	@$(BIN)/python bench/catalog.py --olmc $(OLMC)
+
+docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict --clean
+	@echo "built: build/site/index.html (with its search: python3 -m http.server -d build/site)"
+
+pictures: $(INSTALLED_DEV)  ## make the pictures of the docs anew (needs Chromium)
+	@$(BIN)/python docs/pictures.py --olmc $(OLMC)
 
 pins: $(INSTALLED_DEV)  ## fetch olmc's dependencies and write their hashes to templates/requirements.txt
 	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \

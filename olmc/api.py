@@ -14,16 +14,14 @@ from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Narrowing, Options
 from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
-from olmc.olm.profiles.data import UnknownVersionError, is_openshift, profile_of
-from olmc.reconcile.diagnose import diagnose
-from olmc.reconcile.loop import SettledCluster, in_scope_of_crds, reconcile, selections
-from olmc.render.components import refused_objects
-from olmc.render.passes import render
+from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.reconcile.loop import SettledCluster
     from olmc.render.context import Pass
     from olmc.render.passes import Rewrite
 
@@ -38,7 +36,8 @@ class Compilation(NamedTuple):
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `missing`: what is wanted and not
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `extensions`: what became of
+    ClusterExtensions. `missing`: what is wanted and not
     among the objects of an output for apply, which nobody is to prune by then, each with the reason.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
@@ -56,6 +55,7 @@ class Compilation(NamedTuple):
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -162,6 +162,9 @@ def compile(
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
             bundle_folder = _bundle_in(rest, Report()) or bundle_folder
+        if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
+            chosen = "certificates" in given or "certs" in config
+            return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
@@ -209,6 +212,8 @@ def _settle_workspace(
 
         check_v2alpha1(workspace, options, report)
     if not options.v2alpha1:
+        from olmc.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
+
         return None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
 
@@ -225,6 +230,10 @@ def _compilation(
 ) -> Compilation:
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
+    from olmc.reconcile.diagnose import diagnose
+    from olmc.reconcile.loop import in_scope_of_crds
+    from olmc.render.passes import render
+
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
     operators: tuple[OperatorResult, ...] = ()
@@ -238,8 +247,16 @@ def _compilation(
         settled, operators, installs = stage.settled, stage.operators, stage.installs
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
+    extensions: tuple[ExtensionResult, ...] = ()
+    if workspace is not None and (workspace.extensions or workspace.extension_catalogs):
+        from olmc.olmv1.extensions import install_extensions  # most workspaces have none
+
+        extended = install_extensions(workspace, settled.cluster, options, report)
+        extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
+        from olmc.render.components import refused_objects
+
         further = (*further, refused_objects(workspace.inputs))
     objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
     if options.state is not None:
@@ -258,7 +275,18 @@ def _compilation(
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
         inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
+        extensions=extensions,
     )  # fmt: skip
+
+
+def _extension(path: Path, folder: Folder, options: Options, report: Report, chosen: bool) -> Compilation:
+    """A bundle by itself as a ClusterExtension has it; `chosen`: somebody has asked for a provider of certificates."""
+    from olmc.olmv1.single_extension import single_extension  # most runs know nothing of OLM v1
+
+    certificates = options.certificates if chosen else None
+    made = single_extension(path, folder, options, certificates, report)
+    objects = () if report.failed else made.objects
+    return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:
@@ -274,6 +302,7 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.diagnostics.rules import reconcile as rules
+    from olmc.reconcile.loop import selections
     from olmc.resolver.lock import find_changed, find_deviations, lock_of  # only workspaces with Subscriptions need it
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -306,6 +335,7 @@ def _settle_bundle(
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}
+    from olmc.reconcile.loop import reconcile
     from olmc.reconcile.single_bundle import single_bundle  # workspaces don't need it
 
     made = single_bundle(bundle, options, report)

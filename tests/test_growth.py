@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import olmc
 from olmc.cli.main import main
+from olmc.yaml import dump, dump_one
 
 OLMC = os.fspath(Path(olmc.__file__).parent)
 TOLERANCE = 1.02  # what only happens once or twice, and what is remembered
@@ -85,7 +86,40 @@ def groups(root: Path, count: int) -> Iterator[str]:
     yield from ("render", os.fspath(root))
 
 
-@pytest.mark.parametrize("make", [channel, namespaces, groups])
+def bundles(root: Path, count: int) -> Iterator[str]:
+    """Bundles side by side."""
+    operators = [{"name": f"a{n}.v1.0.0", "owned": [f"Cup{n}"]} for n in range(count)]
+    write_workspace(root, {"operators": operators})
+    yield from ("render", *(os.fspath(path.parent) for path in sorted(root.glob("*/*/manifests"))))
+
+
+def packages(root: Path, count: int) -> Iterator[str]:
+    """A catalog in one file, of which one package is asked for."""
+    write_workspace(root, {"groups": {"ns/og": "own"}, "operators": []})
+    wish = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "Subscription",
+        "metadata": {"name": "p0", "namespace": "ns"},
+    }
+    (root / "wish.yaml").write_text(
+        dump_one({**wish, "spec": {"name": "p0", "source": "cat", "sourceNamespace": "olm"}})
+    )
+    (root / "catalogs" / "cat").mkdir(parents=True)
+    documents = [document for number in range(count) for document in package(f"p{number}")]
+    (root / "catalogs" / "cat" / "catalog.yaml").write_text("---\n" + dump(documents))
+    yield from ("resolve", os.fspath(root))
+
+
+def package(name: str) -> Iterator[dict[str, Any]]:
+    yield {"schema": "olm.package", "name": name, "defaultChannel": "stable"}
+    yield {"schema": "olm.channel", "package": name, "name": "stable", "entries": [{"name": f"{name}.v1.0.0"}]}
+    about = {"type": "olm.csv.metadata", "value": {"description": "long\n" * 100, "displayName": "Cup"}}
+    version = {"type": "olm.package", "value": {"packageName": name, "version": "1.0.0"}}
+    bundle = {"schema": "olm.bundle", "package": name, "name": f"{name}.v1.0.0", "properties": [version, about]}
+    yield {**bundle, "image": f"registry.example.com/{name}:1"}
+
+
+@pytest.mark.parametrize("make", [channel, namespaces, groups, bundles, packages])
 def test_compiling(make: Callable[[Path, int], Iterator[str]], tmp_path: Path) -> None:
     lines_run(*make(tmp_path / "warm", 4), fine=(0, 1))
     assert_linear([lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)])

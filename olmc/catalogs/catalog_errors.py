@@ -11,6 +11,7 @@ from olmc.lean import NamedTuple
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity
 from olmc.yaml import locate
+from olmc.yaml.pieces import Known, locate_in_pieces
 
 Keys = tuple[str | int, ...]
 
@@ -49,10 +50,12 @@ def location_of(place: Place | None) -> Location | None:
     return locate(place.source, place.keys) if place is not None else None
 
 
-def report_errors(errors: Iterable[CatalogError], report: Report) -> None:
-    """Report errors where they stand."""
+def report_errors(errors: Iterable[CatalogError], report: Report, known: Known | None = None) -> None:
+    """Report errors where they stand; `known` is what the files of the catalog were read with."""
     for error in errors:
-        diagnostic = error.rule.finding(location_of(error.place), related=(), **error.values)
+        place = error.place
+        location = location_of(place) if place is None or known is None else locate_in_pieces(*place, known)
+        diagnostic = error.rule.finding(location, related=(), **error.values)
         report.add(diagnostic.caused_by(error.cause))
 
 

@@ -13,10 +13,10 @@ from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property
-from olmc.model.diagnostics import Location, Place, Report, Severity
+from olmc.model.diagnostics import Place, Report, Severity
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.strconv import quoted
-from olmc.yaml import locate, read
+from olmc.yaml import read
 
 # The fields of olm.csv.metadata and where they stand in a CSV's spec.
 _METADATA_FIELDS = {
@@ -136,10 +136,9 @@ def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...
     """The entries of a catalog by package, channel name and place in the channel (R-CAT-303).
 
     An entry whose bundle the catalog doesn't have is not served (R-CAT-143). The location is that of the document
-    that holds the entry: a line each would cost more than all the rest.
+    that holds the entry.
     """
     candidates: list[Candidate] = []
-    places: dict[int, Location] = {}
     for _, package in sorted(catalog.packages.items()):
         properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
         for _, channel in sorted(package.channels.items()):
@@ -161,21 +160,16 @@ def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...
                         entry.skips,
                         entry.skip_range,
                         bundle.image,
-                        _document(entry.location or bundle.location, places),
+                        _document(entry.location or bundle.location),
                         bundle=bundle.location,
                     )
                 )
     return tuple(candidates)
 
 
-def _document(place: Place | None, known: dict[int, Location]) -> Location | None:
-    """The place of a whole document; `known` holds those found already."""
-    if place is None:
-        return None
-    location = known.get(id(place.source))
-    if location is None:
-        location = known[id(place.source)] = locate(place.source, ())
-    return location
+def _document(place: Place | None) -> Place | None:
+    """The place of a whole document."""
+    return Place(place.source) if place is not None else None
 
 
 def _effective_properties(bundle: CatalogBundle) -> tuple[Property, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
@@ -34,14 +35,19 @@ class _Draft:
     entries: set[str] = field(default_factory=set)
 
 
+_ReadProperties: TypeAlias = dict[tuple[str, int], tuple[dict[str, Any] | DecodeError, Property]]
+"""What was made of the value of a property, by its type and identity: many stand in several bundles."""
+
+
 def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
     """The packages that the blobs describe, and what OLM refuses about them, in the order in which it looks."""
     drafts: dict[str, _Draft] = {}
     errors = list(_add_packages(blobs, drafts))
     for channel in blobs.channels:
         errors += _add_channel(channel, drafts)
+    known: _ReadProperties = {}
     for bundle in blobs.bundles:
-        errors += _add_bundle(bundle, drafts)
+        errors += _add_bundle(bundle, drafts, known)
     for name, draft in sorted(drafts.items()):
         errors += _missing_bundles(name, draft)
     for index, deprecations in enumerate(blobs.deprecations):
@@ -90,7 +96,7 @@ def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[Ca
     draft.channels[blob.name] = Channel(blob.name, blob.package, blob.entries, Place(blob.source))
 
 
-def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[CatalogError]:
+def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft], known: _ReadProperties) -> Iterator[CatalogError]:
     if not blob.package:
         yield _error(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
         return
@@ -102,7 +108,7 @@ def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[Cata
         yield _error(rules.SAME_BUNDLE, blob.source, "name", **_names(blob))
         return
     packages: list[tuple[int, str, str, str]] = []
-    yield from _property_errors(blob, packages)
+    yield from _property_errors(blob, packages, known)
     yield from _image_errors(blob)
     version = packages[0][2] if packages else ""
     if packages:
@@ -114,7 +120,7 @@ def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft]) -> Iterator[Cata
         blob.package,
         blob.image,
         version,
-        tuple([_property(kind, value) for kind, value in blob.properties if value is not ABSENT]),
+        tuple([_read_property(*each, known)[1] for each in blob.properties if each[1] is not ABSENT]),
         blob.objects,
         blob.related_images,
         Place(blob.source),
@@ -130,8 +136,23 @@ def _property(kind: str, value: object) -> Property:
     return Property(kind, value if kind in props.CONTENT else props.canonical(value))
 
 
-def _property_errors(blob: BundleBlob, packages: list[tuple[int, str, str, str]]) -> Iterator[CatalogError]:
-    """Check the properties; the fields of each `olm.package` and its index are put into `found`."""
+def _read_property(kind: str, value: object, known: _ReadProperties) -> tuple[dict[str, Any] | DecodeError, Property]:
+    """The fields of a property, or why it has none, and what is kept of it."""
+    key = kind, id(value)
+    if key not in known:
+        fields: dict[str, Any] | DecodeError
+        try:
+            fields = props.decode_value(kind, value)
+        except DecodeError as error:
+            fields = error
+        known[key] = fields, _property(kind, value)
+    return known[key]
+
+
+def _property_errors(
+    blob: BundleBlob, packages: list[tuple[int, str, str, str]], known: _ReadProperties
+) -> Iterator[CatalogError]:
+    """Check the properties; the fields of each `olm.package` and its index are put into `packages`."""
     apis: set[tuple[str, ...]] = set()
     for index, (kind, value) in enumerate(blob.properties):
         keys: Keys = ("properties", index)
@@ -139,10 +160,9 @@ def _property_errors(blob: BundleBlob, packages: list[tuple[int, str, str, str]]
             cause = props.parse_problem(index, kind, "unexpected end of JSON input")
             yield _error(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
             continue
-        try:
-            fields = props.decode_value(kind, value)
-        except DecodeError as error:
-            keys, cause = (*keys, "value", *error.path), props.parse_problem(index, kind, error)
+        fields, _ = _read_property(kind, value, known)
+        if isinstance(fields, DecodeError):
+            keys, cause = (*keys, "value", *fields.path), props.parse_problem(index, kind, fields)
             yield _error(rules.BAD_PROPERTY, blob.source, *keys, **_names(blob), cause=cause)
             continue
         if kind == props.GVK:

@@ -14,7 +14,8 @@ from olmc.catalogs.model_checks import check_model
 from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Cause, Location, Report, Severity
-from olmc.yaml import Document, read
+from olmc.yaml import Document
+from olmc.yaml.pieces import Known, read_pieces
 
 FILE_NAME = ".indexignore"
 
@@ -55,53 +56,75 @@ def _is_ignored(path: str, rules: list[_Rule]) -> bool:
 def _rules(path: str, text: str) -> list[_Rule]:
     folder = path.rpartition("/")[0]
     lines = [line.strip() for line in text.splitlines()]
-    return [_rule(folder, line) for line in lines if line and not line.startswith("#")]
+    rules = (_rule(folder, line) for line in lines if line and not line.startswith("#"))
+    return [rule for rule in rules if rule is not None]
 
 
-def _rule(folder: str, line: str) -> _Rule:
+def _rule(folder: str, line: str) -> _Rule | None:
+    """What a line says; None for one that is no pattern to Go, which fits nothing then."""
     includes = line.startswith("!")
     line = line.removeprefix("!")
     only_folders = line.endswith("/")
     line = line.removesuffix("/")
     prefix = re.escape(f"{folder}/") if folder else ""
     # A slash anywhere but at the end ties a pattern to the folder of its file.
-    body = _components(line.removeprefix("/").split("/") if "/" in line else ["**", line])
-    return _Rule(re.compile(prefix + body + ("/.*" if only_folders else "(?:/.*)?"), re.DOTALL), includes)
+    parts = line.removeprefix("/").split("/") if "/" in line else ["**", line]
+    if not all(_WELL_FORMED.fullmatch(part) for part in parts):
+        return None
+    body = _components(parts) + ("/.*" if only_folders else "(?:/.*)?")
+    return _Rule(re.compile(prefix + body, re.DOTALL), includes)
 
 
 def _components(parts: list[str]) -> str:
-    pattern = ""
-    for index, part in enumerate(parts):
-        last = index == len(parts) - 1
+    """A path of patterns as a regular expression that never takes back what it has matched before a star: the first
+    place that fits is as good as any later one, and trying all of them could take for ever."""
+    groups: list[list[str]] = [[]]
+    for part in parts:
         if part == "**":
-            pattern += ".*" if last else "(?:.*/)?"
+            groups.append([])
         else:
-            pattern += _component(part) + ("" if last else "/")
-    return pattern
+            groups[-1].append(_component(part))
+    first, *others = ("/".join(group) for group in groups)
+    if not others:
+        return first
+    *middle, last = others
+    between = "".join(f"(?>(?:[^/]*/)*?{group}/)" for group in middle if group)
+    return (f"{first}/" if first else "") + between + (f"(?:[^/]*/)*?{last}" if last else ".*")
 
 
-_TOKENS = regex(r"\\(?P<escaped>.)|(?P<star>\*+)|(?P<one>\?)|\[(?P<set>\^?(?:\\.|[^\]\\])+)\]|(?P<plain>.)", re.DOTALL)
+_BOUND = r"\\.|[^\\\]-]"
+_SET = rf"(?:(?:{_BOUND})(?:-(?:{_BOUND}))?)+"
+_TOKENS = regex(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])", re.DOTALL)
+_RANGE = regex(rf"(?P<first>{_BOUND})(?:-(?P<last>{_BOUND}))?", re.DOTALL)
+_WELL_FORMED = regex(rf"(?:{_TOKENS.pattern})*", re.DOTALL)
 
 
 def _component(part: str) -> str:
     """One path component with `*`, `?`, `[…]` and backslashes as a regular expression."""
-    parts = []
+    pieces = [""]
     for token in _TOKENS.finditer(part):
-        if token["star"]:
-            parts.append("[^/]*")
+        if token["plain"] == "*":
+            pieces.append("")
         elif token["one"]:
-            parts.append("[^/]")
+            pieces[-1] += "[^/]"
         elif token["set"]:
-            negated = token["set"].startswith("^")
-            parts.append(f"[{'^/' if negated else ''}{_set(token['set'].removeprefix('^'))}]")
+            pieces[-1] += _set(token["set"], negated=bool(token["no"]))
         else:
-            parts.append(re.escape(token["escaped"] or token["plain"]))
-    return "".join(parts)
+            pieces[-1] += re.escape(token["escaped"] or token["plain"])
+    if len(pieces) == 1:
+        return pieces[0]
+    first, *middle, last = pieces
+    return first + "".join(f"(?>[^/]*?{piece})" for piece in middle if piece) + f"[^/]*{last}"
 
 
-def _set(text: str) -> str:
-    """The inside of a character class, of which only ranges and backslashes mean anything in Go."""
-    return re.sub(r"\\.|[\[\]^&|~]", lambda match: "\\" + match[0][-1], text)
+def _set(text: str, *, negated: bool) -> str:
+    """A character class, of which only ranges and backslashes mean anything in Go; a range that runs backwards is
+    empty."""
+    bounds = ((one["first"][-1], (one["last"] or one["first"])[-1]) for one in _RANGE.finditer(text))
+    ranges = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in bounds if low <= high)
+    if negated:
+        return f"[^/{ranges}]"
+    return f"[{ranges}]" if ranges else "[^\\x00-\U0010ffff]"
 
 
 class CatalogFile(NamedTuple):
@@ -115,13 +138,13 @@ class CatalogFile(NamedTuple):
     cause: Cause | None = None
 
 
-def read_file(path: str, text: str, report: Report) -> CatalogFile:
-    """The documents of a file.
+def read_file(path: str, text: str, report: Report, known: Known | None = None) -> CatalogFile:
+    """The documents of a file; `known` is what files before it said, if there are any.
 
     What the reader finds odd is reported; that the file can't be read is only noted, since not all formats mind.
     """
     findings = Report()
-    documents = read(path, text, findings)
+    documents = read_pieces(path, text, findings, known if known is not None else {})
     for diagnostic in findings:
         if diagnostic.severity is not Severity.ERROR:
             report.add(diagnostic)
@@ -138,16 +161,16 @@ def readable(files: Mapping[str, CatalogFile]) -> tuple[str, ...]:
     return tuple(path for path, file in files.items() if not file.problem)
 
 
-def catalog_of(blobs: Blobs, report: Report) -> Catalog:
+def catalog_of(blobs: Blobs, report: Report, known: Known | None = None) -> Catalog:
     """The catalog that blobs describe, or an unavailable one with what is wrong with it (R-CAT-124, R-CAT-126)."""
     packages, errors = packages_of(blobs)
-    report_errors(errors, report)
+    report_errors(errors, report, known)
     first = next((error for error in errors if error.stops), None)
     if first is not None:
         return unavailable(first.text, first.place)
     # The tree is only of catalogs whose parts fit together, as OLM never gets here with others (R-CAT-124).
     tree, errors = check_model(packages)
-    report_errors(errors, report)
+    report_errors(errors, report, known)
     if tree:
         return unavailable(tree, errors[0].place)
     return Catalog(packages)

@@ -35,6 +35,7 @@ from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.options import DEFAULT_INDEXING, Indexing
 from olmc.model.workspace import Manifest
 from olmc.yaml import Document
+from olmc.yaml.pieces import Known
 
 
 def looks_like_package_manifest(document: Document) -> bool:
@@ -176,7 +177,8 @@ def load_catalog(
     comes back without packages and with OLM's text as its `problem`; all that is wrong with it is in `report`, as
     failures: the compilation goes on. `files` of the catalog are those that were read, `unused` what is no part of it.
     """
-    read = {path: read_file(path, files[path], report) for path in kept_files(root, files)}
+    known: Known = {}
+    read = {path: read_file(path, files[path], report, known) for path in kept_files(root, files)}
     if _holds_package_manifests(read):
         return load_package_manifests(root, read, indexing, report)
     blobs = Blobs()
@@ -185,13 +187,13 @@ def load_catalog(
     for file in read.values():
         images |= dict.fromkeys(_template_images(file, bundles))
         errors = _add_file(file, blobs, bundles, report)
-        report_errors(errors, report)
+        report_errors(errors, report, known)
         problem = problem or next((error.text for error in errors if error.stops), "")
         if file.problem:
             unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
             report.add(unread.caused_by(file.cause))
             problem = problem or file.problem
-    catalog = unavailable(problem) if problem else catalog_of(blobs, report)
+    catalog = unavailable(problem) if problem else catalog_of(blobs, report, known)
     documents = (document for file in read.values() for document in file.documents)
     unused = (manifest for document in documents for manifest in applied_objects(document))
     return catalog._replace(images=tuple(images), files=readable(read), unused=tuple(unused))

@@ -35,6 +35,7 @@ from olmc.model.diagnostics import (
     did_you_mean,
 )
 from olmc.model.options import Options
+from olmc.model.secrets import mask_lines
 from olmc.model.workspace import LeftOut, Workspace
 from olmc.output.messages import LineOf
 from olmc.output.places import seen_from
@@ -229,8 +230,9 @@ def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
     return tuple(seen_from(result.shown_as.rstrip("/"), result.diagnostics))
 
 
-def line_reader(results: Iterable[CheckResult]) -> LineOf:
-    """A function that gives the line of a place, read from the file below the directory that was checked."""
+def line_reader(results: Iterable[CheckResult], *, show_secrets: bool = False) -> LineOf:
+    """A function that gives the line of a place, read from the file below the directory that was checked; what is in
+    Secrets is masked."""
     roots = [(result.shown_as, result.root) for result in results]
 
     @cache
@@ -241,7 +243,8 @@ def line_reader(results: Iterable[CheckResult]) -> LineOf:
                 text = (root / posixpath.relpath(path, shown_as or ".")).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError):
                 continue
-            return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+            of_file = text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+            return of_file if show_secrets else mask_lines(of_file)
         return []
 
     def line_of(place: Location) -> str | None:

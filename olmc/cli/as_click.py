@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from olmc.cli.console import color_from_environment
-from olmc.cli.declared import Choice, Declared, DeclaredOption, F, PathOf
+from olmc.cli.declared import Choice, Declared, DeclaredOption, F, PathOf, Whole
 
 
 class GivenPath(click.Path):
@@ -38,7 +38,9 @@ def decorated(param: DeclaredOption, function: F) -> F:
     return click.argument(*names, **values)(function)
 
 
-def _type_of(kind: Choice | PathOf) -> click.ParamType[Any]:
+def _type_of(kind: Choice | Whole | PathOf) -> click.ParamType[Any]:
+    if isinstance(kind, Whole):
+        return click.IntRange(kind.low, kind.high)
     return click.Choice(kind.words) if isinstance(kind, Choice) else GivenPath(path_type=Path, **kind._asdict())
 
 

@@ -27,11 +27,13 @@ from olmc.cli.options import (
     inputs_of,
     optional_validators,
     output_option,
+    show_secrets_option,
     tell_idle,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.scope import scope_options
+from olmc.load.files import read_bounded
 from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
 
@@ -86,7 +88,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
 
 def _given_file(key: str, path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_bounded(Path(path)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise click.BadParameter(f"{path} can't be read: {cause}.", param_hint=f"--optional-value {key}") from error
@@ -111,7 +113,7 @@ def _categories(path: str) -> Categories | None:
     if not path:
         return None
     try:
-        names = json.loads(Path(path).read_text(encoding="utf-8")).get("categories") or ()
+        names = json.loads(read_bounded(Path(path))).get("categories") or ()
         return Categories(frozenset(str(name) for name in names))
     except OSError as error:
         cause = (error.strerror or str(error)).lower()
@@ -173,6 +175,7 @@ def _cel_problem(rule: str) -> str:
     default=None,
     help="Whether you write the bundles; if not, what only authors can mend is a remark.",
 )
+@as_option(show_secrets_option)
 @click.option("--statistics", is_flag=True, help="How often there is what, in place of the findings.")
 @as_option(allow_empty_option)
 @as_option(entry_option)
@@ -182,7 +185,7 @@ def _cel_problem(rule: str) -> str:
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    since: str, all_versions: bool, author: bool | None, statistics: bool, allow_empty: bool,
+    since: str, all_versions: bool, author: bool | None, show_secrets: bool, statistics: bool, allow_empty: bool,
     entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
@@ -268,6 +271,6 @@ def check(
     if statistics:
         print_statistics(done, output, least)
     else:
-        print_findings(done, output, least, failing)
+        print_findings(done, output, least, failing, show_secrets=show_secrets)
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

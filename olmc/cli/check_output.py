@@ -64,7 +64,9 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
     return "" if below == "." else f"{below}/"
 
 
-def print_findings(done: Sequence[CheckResult], output: str, least: Severity, failing: Severity) -> None:
+def print_findings(
+    done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
+) -> None:
     from olmc.check.check import line_reader, located_diagnostics
     from olmc.explain.left_out import counted, note
     from olmc.output.messages import as_counts, as_json, as_text_with_source
@@ -72,7 +74,9 @@ def print_findings(done: Sequence[CheckResult], output: str, least: Severity, fa
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
     if output == "text":
-        click.echo(as_text_with_source(found, line_reader(done), least=least, color=True), nl=False)
+        click.echo(
+            as_text_with_source(found, line_reader(done, show_secrets=show_secrets), least=least, color=True), nl=False
+        )
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {amount} left out" if (amount := counted(left)) else ""
@@ -100,7 +104,9 @@ def print_findings(done: Sequence[CheckResult], output: str, least: Severity, fa
         rules = {rule.code: rule for rule in all_rules()}
         told = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in told.items()}
-        made = as_sarif(found, Tool(__version__, rules, more), line_reader(done), least=least)
+        made = as_sarif(
+            found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
+        )
         click.echo(made.text, nl=False)
         if made.left_out:
             click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)

@@ -98,6 +98,12 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
         say(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip())
 
 
+def write_parts(parts: Iterable[bytes]) -> None:
+    """Write a text in UTF-8 to stdout, of which nothing is held a second time."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(parts)
+
+
 @contextmanager
 def writing(*paths: Path) -> Iterator[None]:
     """Say what could not be written if it can't, and end the command."""

@@ -18,6 +18,13 @@ class Choice(NamedTuple):
     words: tuple[str, ...]
 
 
+class Whole(NamedTuple):
+    """A whole number between two."""
+
+    low: int
+    high: int
+
+
 class PathOf(NamedTuple):
     """A path that is not empty; what it must be if it is there, or whether it has to be there."""
 
@@ -39,7 +46,7 @@ class DeclaredOption(NamedTuple):
 
     names: tuple[str, ...]
     default: Any = None
-    type: Choice | PathOf | None = None
+    type: Choice | Whole | PathOf | None = None
     help: str | None = None
     metavar: str | None = None
     is_flag: bool = False

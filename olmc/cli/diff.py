@@ -25,6 +25,7 @@ from olmc.cli.options import (
     olm_versions_option,
     output_option,
     proposed_options,
+    show_secrets_option,
     tell_idle,
     watched,
     with_proposed,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Exit 1 if a change is this grave, or graver.",
 )
+@as_option(show_secrets_option)
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(
@@ -112,6 +114,7 @@ def diff(
     kube_version: str,
     olm_version: tuple[str, ...],
     fail_on: str,
+    show_secrets: bool,
     verbose: bool,
     **proposed: Any,
 ) -> None:
@@ -151,6 +154,7 @@ def diff(
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
+        show_secrets=True,  # the comparison has to know them; it masks them
         kube_version=kube_version,
         approve=approve,
         install_namespace=namespace,
@@ -194,9 +198,12 @@ def diff(
             there += [obj for each in settled for obj in possible_objects(*each)]
             values.check_kinds(include, exclude, there)
         doing("comparing")
-        difference = compare(*reading.sides, formats=not new) if reading.sides is not None else None
+        difference = (
+            compare(*reading.sides, formats=not new, show_secrets=show_secrets) if reading.sides is not None else None
+        )
         if difference is not None and reading.approved is not None:
-            difference = with_approval(difference, compare(*reading.approved, formats=not new))
+            later = compare(*reading.approved, formats=not new, show_secrets=show_secrets)
+            difference = with_approval(difference, later)
         text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)

@@ -9,11 +9,14 @@ import click
 
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell, writing
-from olmc.cli.process import BAD_INPUT, DONE
+from olmc.cli.options import as_option, given_version, olm_version_option
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.model.diagnostics import Location, Report
+from olmc.output.directory import put
 
 if TYPE_CHECKING:
     from olmc.load.cluster_state import Dump
+    from olmc.plan.verify import Verification
 
 
 @click.command("import")
@@ -28,9 +31,21 @@ if TYPE_CHECKING:
 @click.option("--print-command", is_flag=True, help="Print the commands that read a cluster's state, and end.")
 @click.option("--oc", is_flag=True, help="With --print-command: use oc in place of kubectl.")
 @click.option("--context", default="", metavar="NAME", help="With --print-command: the context of the kubeconfig.")
+@click.option("--verify", is_flag=True, help="Say whether the cluster is what olmc predicts from what it holds.")
+@click.option("--no-names", is_flag=True, help="With --verify: say it without any name or value of the cluster.")
+@as_option(olm_version_option)
 @click.pass_context
 def import_(
-    ctx: click.Context, /, paths: tuple[Path, ...], output: Path | None, print_command: bool, oc: bool, context: str
+    ctx: click.Context,
+    /,
+    paths: tuple[Path, ...],
+    output: Path | None,
+    print_command: bool,
+    oc: bool,
+    context: str,
+    verify: bool,
+    no_names: bool,
+    olm_version: str,
 ) -> None:
     """Make a state file of what kubectl or a must-gather says.
 
@@ -44,9 +59,10 @@ def import_(
       olmc import --print-command --oc --context prod      the commands, to look at first
       kubectl get csv,sub -A -o yaml | olmc import -       what is missing is said
       olmc import must-gather.tar.gz -o cluster-state.yaml
+      olmc import cluster-state.yaml --verify              whether olmc is right about this cluster
       olmc status . --from cluster-state.yaml              what the repository does to that one
 
-    Exit codes: 0 done, 2 wrong usage, 3 input that can't be read.
+    Exit codes: 0 done, 1 with --verify: something is not as predicted, 2 wrong usage, 3 input that can't be read.
     """
     if print_command:
         if paths or output is not None:
@@ -57,6 +73,8 @@ def import_(
         return
     if oc or context:
         raise click.UsageError("--oc and --context are for --print-command: olmc itself talks to no cluster.")
+    if not verify and (no_names or given_version(ctx)):
+        raise click.UsageError("--no-names and --olm-version are for --verify.")
     if not paths:
         raise click.UsageError("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
     from olmc.load.cluster_state import read_dump
@@ -69,14 +87,37 @@ def import_(
     tell(report)
     if dump is None:
         ctx.exit(BAD_INPUT)
-    text = state_text(dump)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
+    verification = _verified(dump, olm_version) if verify else None
+    if output is not None:
         with writing(output):
-            output.write_text(text, encoding="utf-8", newline="\n")
+            put(output, state_text(dump))
         click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
+    if verification is not None:
+        from olmc.plan.verify_outputs import verification_text
+
+        click.echo(verification_text(verification, with_names=not no_names), nl=False)
+        ctx.exit(FINDINGS if verification.drift else DONE)
+    if output is None:
+        click.echo(state_text(dump), nl=False)
     ctx.exit(DONE)
+
+
+def _verified(dump: Dump, olm_version: str) -> Verification:
+    """The cluster held against what olmc predicts from a part of it."""
+    import tempfile
+
+    from olmc.api import compile
+    from olmc.model.options import Options
+    from olmc.plan.verify import left_out, options_for, verified
+    from olmc.transition.state import with_aggregated_rules
+
+    state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))
+    without = left_out(state)
+    options = options_for(state, without, Options(olm_version=olm_version, api_resources=dump.served))
+    with tempfile.TemporaryDirectory(prefix="olmc-verify-") as folder:
+        done = compile(Path(folder), options, given=frozenset({"purpose", "olm_version"}))
+    assert done.settled is not None  # nobody can write anything wrong into an empty workspace
+    return verified(state, [rendered.object for rendered in done.objects], without, done.settled.cluster)
 
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:

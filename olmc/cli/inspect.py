@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from olmc.api import Compilation
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import folder_from_here
 from olmc.cli.options import (
@@ -28,9 +29,9 @@ from olmc.cli.options import (
 from olmc.cli.process import DONE, FINDINGS
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
-from olmc.output.messages import as_text, printable
+from olmc.output.messages import as_text
 from olmc.output.places import seen_from
-from olmc.output.unicode import json_text
+from olmc.output.unicode import clean, json_text
 
 
 @click.command()
@@ -68,7 +69,7 @@ def why(
     left = tell_left_out(path, done)
     scene = ExplainContext(
         done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
-        installs=done.installs,
+        installs=done.installs, extensions=done.extensions,
     )  # fmt: skip
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
@@ -139,7 +140,7 @@ def status(
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators)
+        for operator in operators(settled, one.operators, one.extensions)
     ]
     if output == "json":
         click.echo(json_text(as_data(found)))
@@ -152,7 +153,7 @@ def status(
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators)))
+        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, one.extensions)))
         click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding
@@ -193,13 +194,16 @@ class _WithQuestion(click.Command):
     help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.",
 )
 @click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
+@click.option(
+    "--installers", is_flag=True, help="The smallest roles for the ServiceAccounts of ClusterExtensions, to be applied."
+)
 @as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json)."))
 @scope_options
 @compile_options
 @click.pass_context
 def rbac(
-    ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, output: str, approve: tuple[str, ...],
-    olm_version: str, **proposed: Any,
+    ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, installers: bool, output: str,
+    approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Say what operators may do, and what users gain.
 
@@ -214,10 +218,16 @@ def rbac(
       olmc rbac --subject edit                   what a user with the role edit gains
       olmc rbac my-bundle --fail-on critical     for CI
       olmc rbac --approve harbour/beacon.v1.2.0  what approving an upgrade would bring
+      olmc rbac --installers                     what installing ClusterExtensions takes, as YAML
       olmc rbac who-can get secrets              the other way round; see olmc rbac who-can --help
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
+    if installers:
+        if subject or fail_on:
+            raise click.UsageError("--installers excludes --subject and --fail-on.")
+        done, _ = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
+        ctx.exit(_print_installers(done, output))
     from olmc.cli.reviewing import review, review_data, tell_review
     from olmc.output.messages import QueryError
     from olmc.rbac_report.permissions import permissions
@@ -241,16 +251,34 @@ def rbac(
     else:
         click.echo(as_words(shown, roles, find, read.waiting), nl=False)
         for binding, role in () if subject else found.dangling:
-            click.echo(printable(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
+            click.echo(clean(f"olmc: {binding} gives nothing: {role} is not in the workspace"), err=True)
     tell_review(read)
     tell_left_out(path, read.compilation)
     limit = Level[fail_on.upper()] if fail_on else None
     # What nobody knows may be anything, so it fails as well.
     bound = list(of_unknown_roles(shown, found, read.objects)) if limit else []
     for account, role in bound:
-        click.echo(printable(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"), err=True)
+        click.echo(clean(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"), err=True)
     dangerous = limit and (read.unknown or bound or any(each.level >= limit for each in (*shown, *roles)))
     ctx.exit(FINDINGS if dangerous else DONE)
+
+
+def _print_installers(done: Compilation, output: str) -> int:
+    """Print the roles for the installers of ClusterExtensions; 1 if some are not known."""
+    from olmc.olmv1.permissions import installer_roles  # needs what few runs do
+    from olmc.yaml import dump_one
+
+    roles = [obj for result in done.extensions for obj in installer_roles(result.extension, result.required)]
+    unknown = [result.extension.name for result in done.extensions if not result.required]
+    if output == "json":
+        click.echo(json_text({"apiVersion": "v1", "kind": "List", "items": roles}))
+    else:
+        click.echo("---\n".join(map(dump_one, roles)), nl=False)
+    if not done.extensions:
+        click.echo("olmc: no ClusterExtensions here", err=True)
+    for name in unknown:
+        click.echo(clean(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"), err=True)
+    return FINDINGS if unknown else DONE
 
 
 @click.command()
@@ -308,7 +336,7 @@ def who_can(
     else:
         click.echo(as_table(answer, find), nl=False)
         if not answer:
-            click.echo(printable(f"olmc: nobody can {question.in_words}"), err=True)
+            click.echo(clean(f"olmc: nobody can {question.in_words}"), err=True)
     tell_review(read)
     tell_left_out(path, read.compilation)
     ctx.exit(DONE)

@@ -119,9 +119,13 @@ def _print(done: Compilation, output: str) -> None:
     if done.settled is None:
         return
     if output == "json":
-        click.echo(json_text(as_data(resolutions(done.settled), done.operators)))
+        click.echo(json_text(as_data(resolutions(done.settled), done.operators, done.extensions)))
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
+        if done.extensions:
+            from olmc.explain.extensions import extension_hops  # most workspaces have none
+
+            rows = (*rows, *extension_hops(done.extensions))
         if not rows:
             asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
             click.echo(f"olmc: nothing here asks for an operator ({asking})", err=True)
@@ -351,8 +355,8 @@ def _checked(outcome: VendorResult) -> int:
     for path in outcome.removed:
         click.echo(f"not needed: {path if path.isprintable() else ascii(path)}", err=True)
     if not (outcome.fetched or outcome.removed or outcome.lock_changed):
-        if not outcome.is_resolved:
-            return FINDINGS  # what they would have to hold is not known
+        if not (outcome.is_resolved and outcome.is_proven):
+            return FINDINGS  # what they would have to hold is not known, or they hold something else
         click.echo("vendor/ and olmc.lock are up to date", err=True)
         return DONE
     click.echo("Run olmc vendor to bring vendor/ and olmc.lock up to date.", err=True)

@@ -17,6 +17,7 @@ from olmc.cli.declared import Declared
 from olmc.cli.process import DONE
 from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
+from olmc.output.unicode import clean
 
 _EXAMPLES = regex(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
@@ -46,11 +47,14 @@ class Commands(click.Group):
         return cast(click.Command, command)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does, but what is wrong with a variable is not blamed on the option that it stands for."""
+        """As click does, but what is wrong with a variable is not blamed on the option that it stands for, and names
+        out of files can't do anything to a terminal."""
         try:
             return super().invoke(ctx)
-        except click.BadParameter as error:
-            _blame_variable(error)
+        except click.ClickException as error:
+            if isinstance(error, click.BadParameter):
+                _blame_variable(error)
+            vars(error)["message"] = "\n".join(map(clean, error.message.split("\n")))
             raise
 
     def resolve_command(
@@ -62,6 +66,8 @@ class Commands(click.Group):
             near = close_matches(name, self.modules, 2, POSSIBLE)
             hint = did_you_mean(*near) or f"There is {', '.join(self.modules)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
+        # What a statement about the output names (olmc.cli.verify).
+        ctx.meta["olmc.arguments"] = tuple(args[1:])
         return super().resolve_command(ctx, args)
 
 
@@ -124,10 +130,12 @@ MODULES = {
     "migrate": "installed",
     "rbac": "inspect",
     "render": "render",
+    "report": "report",
     "resolve": "lock",
     "serve": "installed",
     "status": "inspect",
     "vendor": "lock",
+    "verify": "verify",
     "version": "reference",
     "why": "inspect",
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olmc.cli.console import folder_from_here, progress, say, tell, tell_approvals
-from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, option
+from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, option
 from olmc.cli.process import BAD_INPUT, Input, bad_value, is_single, wrong_usage
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Report, Severity
@@ -219,6 +219,11 @@ def output_option(formats: Sequence[str], text: str) -> DeclaredOption:
     )  # fmt: skip
 
 
+show_secrets_option = option(
+    "--show-secrets", is_flag=True, help="Show the values of Secrets, which are masked otherwise."
+)
+
+
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
     """What a bundle installed in `namespace` ("" for its own choice) watches, as `Options.watch` has it.
 
@@ -267,12 +272,20 @@ _STATE = (
 )  # fmt: skip
 
 
-# What most commands that compile have: approvals, the state to begin with, versions, and what the proposed APIs need.
-COMPILE = (approve_option, *_STATE, *_CLUSTER, olm_version_option, *_PROPOSED_APIS)
-compile_options = as_option(*COMPILE)
 kube_version_option = as_option(*_CLUSTER)
 proposed_options = as_option(*_PROPOSED_APIS)
 state_options = as_option(*_STATE)
+
+
+resolve_timeout_option = option(
+    "--resolve-timeout", type=Whole(1, 1_000_000), metavar="SECONDS",
+    callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
+    help="How long the solver may search, counted in conflicts: the same on every machine. [default: 30]",
+)  # fmt: skip
+# What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, and
+# how long to search.
+COMPILE = (approve_option, *_STATE, *_CLUSTER, olm_version_option, resolve_timeout_option, *_PROPOSED_APIS)
+compile_options = as_option(*COMPILE)
 
 
 def with_proposed(
@@ -380,6 +393,10 @@ def compiled(
     tell(done.diagnostics, None if beside == path else path, least=least)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
+        if not done.failed:
+            from olmc.diagnostics.rules.olmv1 import NO_STATE
+
+            tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
     tell_approvals(approve, [done.settled.cluster])
     return done, done.settled
@@ -399,10 +416,18 @@ class OptionNeed(NamedTuple):
     is_met: Callable[[GivenInput], bool]
 
 
+def _is_extension(given: GivenInput) -> bool:
+    """Whether what is given is a bundle that a ClusterExtension installs, which asks for certificates by itself."""
+    from olmc.olm.profiles.data import SUBSCRIPTION, profile_of
+
+    return given.is_bundle and profile_of(given.options.olm_version).bundles_by != SUBSCRIPTION
+
+
 _FROM = OptionNeed("--from", lambda given: given.options.state is not None)
 _WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
 _V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
+_CERTIFIED = OptionNeed("--for apply", lambda given: given.options.purpose == "apply" or _is_extension(given))
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
 # By the names of parameters; the first need that is not met is told.
@@ -422,7 +447,7 @@ PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
     "watch_all": [_BUNDLE],
 }
 RENDERED: Mapping[str, Sequence[OptionNeed]] = {
-    "certs": [_APPLY],
+    "certs": [_CERTIFIED],
     "phase": [_APPLY],
     "keep_going": [_APPLY],
     "namespace": [_BUNDLE],

@@ -241,9 +241,22 @@ def parameters() -> None:
     sys.stdout.write(text)
 
 
+def _given_list() -> bytes:
+    from olmc.load.files import MAX_FILE_BYTES
+
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise click.UsageError(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")
+    return data
+
+
 @click.command()
+@click.option(
+    "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
+    help="Folder that spec.path may lie in. [default: .]",
+)  # fmt: skip
 @click.pass_context
-def fn(ctx: click.Context) -> None:
+def fn(ctx: click.Context, root: Path) -> None:
     """Render as a KRM function: what kustomize and kpt run.
 
     Reads a ResourceList (config.kubernetes.io/v1) from stdin and writes one to stdout. Its functionConfig has the
@@ -258,7 +271,7 @@ def fn(ctx: click.Context) -> None:
         config.kubernetes.io/function: |
           exec: {path: ./olmc-fn}     # a script: exec olmc fn
     spec:
-      path: workspace                 # relative to the working directory
+      path: workspace                 # relative to the working directory, and in it (or in --root)
       for: apply
 
     \b
@@ -275,7 +288,7 @@ def fn(ctx: click.Context) -> None:
 
     if sys.stdin.isatty():
         raise click.UsageError("a ResourceList is to come from stdin, which is a terminal here.")
-    outcome = run(sys.stdin.buffer.read().decode("utf-8", errors="replace"))
+    outcome = run(_given_list().decode("utf-8", errors="replace"), root)
     tell(outcome.diagnostics, least=Severity.INFO)
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)

@@ -29,7 +29,6 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
-from olmc.model.objects import KubernetesObject
 from olmc.model.options import Narrowing, Options
 from olmc.output.places import seen_from
 
@@ -102,17 +101,20 @@ def plan(
     if move.is_asked:
         ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, may_be_absent=allow_empty)
+    # What of Secrets changes is to be known; a comparison masks it.
+    options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
+    options = with_proposed(options, proposed, may_be_absent=allow_empty)
 
     from olmc.diff.compare import Difference, compare, with_approval
     from olmc.diff.sides import Side
     from olmc.plan import outputs
     from olmc.plan.applied import applied_changes
-    from olmc.plan.plan import plan_of, planned_installs
+    from olmc.plan.outcomes import planned_installs
+    from olmc.plan.plan import plan_of
 
     assert options.state is not None
     names = " and ".join(proposed["from_"])
-    before = Side(names, tuple(_shown(manifest.object) for manifest in options.state.objects.values()))
+    before = Side(names, tuple(manifest.object for manifest in options.state.objects.values()))
 
     def compile_once(changed: Options) -> Compilation:
         return _compiled(inputs[0], changed, given | {"approve", "delete"} if changed is not options else given)
@@ -181,13 +183,6 @@ def _existing(path: Path) -> Path:
     if path.exists() or path.is_symlink():
         return path
     return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
-
-
-def _shown(obj: KubernetesObject) -> KubernetesObject:
-    """An object of the state as a rendering shows it: without what a Secret holds."""
-    from olmc.render.components import redacted
-
-    return redacted(obj) if (obj["kind"], obj["apiVersion"]) == ("Secret", "v1") else obj
 
 
 def _compiled(one: Input, options: Options, given: frozenset[str]) -> Compilation:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, say, tell, tell_approvals
+from olmc.cli.console import progress, say, tell, tell_approvals, write_parts
 from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
     COMPILE,
@@ -24,6 +23,7 @@ from olmc.cli.options import (
     is_typed,
     kinds,
     output_option,
+    show_secrets_option,
     tell_idle,
     watched,
     with_proposed,
@@ -34,15 +34,16 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.output.text import as_json, as_names, as_yaml
+from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
     import click
 
+    from olmc.cli.verify import State
     from olmc.output.directory import Changes
 
-_TEXTS = {"yaml": as_yaml, "json": as_json, "name": as_names}
+_PARTS = {"yaml": as_yaml_parts, "json": as_json_parts, "name": as_name_parts}
 _FIELDS = {
     "for_": "purpose",
     "certs": "certificates",
@@ -66,7 +67,7 @@ _FIELDS = {
         show_default=True,
         help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
     ),
-    output_option(list(_TEXTS), "A YAML stream, one JSON List, or the names."),
+    output_option(list(_PARTS), "A YAML stream, one JSON List, or the names."),
     option(
         "--output-dir",
         type=PathOf(file_okay=False),
@@ -75,6 +76,12 @@ _FIELDS = {
     ),
     option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date."),
     option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date."),
+    option(
+        "--provenance",
+        type=PathOf(dir_okay=False),
+        metavar="FILE",
+        help="Write what came of which inputs to FILE, for olmc verify.",
+    ),
     option(
         "--flux",
         is_flag=True,
@@ -101,10 +108,17 @@ _FIELDS = {
         help="For apply: only what can be applied first, or only what needs an API that this brings.",
     ),
     option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in."),
-    option("--watch", metavar="NS,NS", help="For a bundle: the namespaces that it watches."),
+    option(
+        "--watch",
+        multiple=True,
+        metavar="NS,NS",
+        help="For a bundle: the namespaces that it watches (may be repeated).",
+    ),
     option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces."),
     entry_option,
     *COMPILE,
+    show_secrets_option,
+    option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says."),
     option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well."),
     option("--allow-empty", is_flag=True, help="No objects is no error."),
     option(
@@ -122,6 +136,7 @@ def render(
     output_dir: Path | None,
     check: bool,
     fail_on_change: bool,
+    provenance: Path | None,
     flux: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -129,12 +144,14 @@ def render(
     certs: str,
     phase: str | None,
     namespace: str,
-    watch: str | None,
+    watch: tuple[str, ...],
     all_namespaces: bool,
     entries: tuple[str, ...],
     approve: tuple[str, ...],
     kube_version: str,
     olm_version: str,
+    show_secrets: bool,
+    locked: bool,
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
@@ -161,11 +178,17 @@ def render(
     inputs = inputs_of(ctx, paths, entries)
     roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
+    state: State | None = None
+    if provenance is not None:
+        from olmc.cli.verify import stating  # few runs state anything
+
+        state = stating(provenance, paths, output_dir, ctx.meta["olmc.arguments"], check=check)
     options = Options(
         purpose=for_,  # type: ignore[arg-type]
         certificates=certs,  # type: ignore[arg-type]
         tool="flux" if flux else "",
         phase=int(phase or 0),  # type: ignore[arg-type]
+        show_secrets=show_secrets,
         copied_csvs=copied_csvs,
         include=include,
         exclude=exclude,
@@ -173,7 +196,7 @@ def render(
         olm_version=olm_version,
         approve=approve,
         install_namespace=namespace,
-        watch=watched(namespace, watch, all_namespaces),
+        watch=watched(namespace, ",".join(watch) if watch else None, all_namespaces),
     )
     options = with_proposed(options, proposed, ctx)
     if not c_reader_active():
@@ -199,6 +222,8 @@ def render(
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
         raise SystemExit(BAD_INPUT)
+    if locked:
+        _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
@@ -210,10 +235,13 @@ def render(
         objects = tuple(for_flux(objects))
     differs = False
     if output_dir is None:
-        sys.stdout.write(_TEXTS[output](objects))
+        parts = _PARTS[output](objects)
+        write_parts(parts)
+        if state is not None:
+            state({"": parts})
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
-        differs = _to_directory(output_dir, objects, part, check=check, fail_on_change=fail_on_change)
+        differs = _to_directory(output_dir, objects, part, state, check=check, fail_on_change=fail_on_change)
     raise SystemExit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
@@ -264,6 +292,19 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         raise SystemExit(FINDINGS)
 
 
+def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
+    """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
+    from olmc.load.config import read_lock
+    from olmc.model.diagnostics import LockFault, Report
+    from olmc.vendor.proofs import prove
+
+    proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
+    tell([result.finding() for result in proofs if not result.holds])
+    moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
+    if moved or not all(result.holds for result in proofs):
+        raise SystemExit(FINDINGS)
+
+
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
     from olmc.explain.left_out import output_left_out
 
@@ -281,10 +322,11 @@ def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
 
 
 def _to_directory(
-    folder: Path, objects: tuple[Rendered, ...], phase: Phase, *, check: bool, fail_on_change: bool
+    folder: Path, objects: tuple[Rendered, ...], phase: Phase, state: State | None, *, check: bool, fail_on_change: bool
 ) -> bool:
-    """Write or check a directory; True when a check finds a difference, or a change is to be one."""
-    from olmc.output.directory import changes, conflicting, files_of, phase_in, write
+    """Write or check a directory; True when a check finds a difference, or a change is to be one. `state` writes the
+    statement about it."""
+    from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
 
     with _to_be_moved(folder):
         _check_phase(folder, phase, phase_in(folder))
@@ -299,11 +341,13 @@ def _to_directory(
         _tell_changes(folder, found)
         return found.any
     with _to_be_moved(folder):
-        found = write(folder, files)
+        found = write(folder, files, private_in(objects))
     say(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed"
     )
+    if state is not None:
+        state(files)
     return fail_on_change and found.any
 
 

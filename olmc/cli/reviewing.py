@@ -18,7 +18,7 @@ from olmc.model.objects import Rendered
 from olmc.model.operators import Csv
 from olmc.model.options import APIResource, Options
 from olmc.model.workspace import Workspace
-from olmc.output.messages import printable
+from olmc.output.unicode import clean
 from olmc.rbac_report.requested import asked_permissions
 
 
@@ -90,11 +90,11 @@ def tell_review(found: Review) -> None:
     if found.assumed:
         apis = f"taken as served, although nothing here brings it: {in_words(found.assumed)}"
         hint = "without it an installation fails; --api says that the cluster serves it"
-        click.echo(printable(f"olmc: {apis}; {hint}"), err=True)
+        click.echo(clean(f"olmc: {apis}; {hint}"), err=True)
     for name, why in sorted(found.waiting.items()):
-        click.echo(printable(f"olmc: {name} would not run ({why}); what it asks for counts all the same"), err=True)
+        click.echo(clean(f"olmc: {name} would not run ({why}); what it asks for counts all the same"), err=True)
     for text in found.unknown:
-        click.echo(printable(f"olmc: unknown: {text}"), err=True)
+        click.echo(clean(f"olmc: unknown: {text}"), err=True)
 
 
 def review_data(found: Review) -> dict[str, Any]:

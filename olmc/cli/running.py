@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf
+from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf, Whole
 from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
 from olmc.lean import NamedTuple
 
@@ -39,6 +39,7 @@ class Call(NamedTuple):
     params: Mapping[str, Any]
     typed: frozenset[str]
     resources: ExitStack
+    meta: Mapping[str, Any]
 
     def get_parameter_source(self, name: str) -> ValueSource:
         return ValueSource.COMMANDLINE if name in self.typed else ValueSource.DEFAULT
@@ -62,7 +63,7 @@ def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProx
         given = _given(declared.params, args[1:])
         typed = frozenset(given)
         values = {param.name: _converted(param, given) for param in declared.params}
-        call = Call(declared, values, typed, ExitStack())
+        call = Call(declared, values, typed, ExitStack(), {"olmc.arguments": tuple(args[1:])})
         for param in declared.params:
             if param.callback is not None:
                 values[param.name] = param.callback(call, param, values[param.name])
@@ -120,9 +121,13 @@ def _converted(param: DeclaredOption, given: Mapping[str, list[Any]]) -> Any:
     return tuple(values) if param.multiple else values[-1]
 
 
-def _value(kind: Choice | PathOf | None, value: Any) -> Any:
+def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
     if isinstance(kind, Choice) and value not in kind.words:
         raise _UnclearError
+    if isinstance(kind, Whole):
+        if not (value.isascii() and value.isdigit() and kind.low <= int(value) <= kind.high):
+            raise _UnclearError
+        return int(value)
     if not isinstance(kind, PathOf):
         return value
     # What click has to say about a path it says by itself.

@@ -17,7 +17,7 @@ from olmc.output.unicode import json_text
 if TYPE_CHECKING:
     from olmc.diff.sides import Side
     from olmc.model.cluster import Cluster
-    from olmc.plan.drift import DriftedObject
+    from olmc.plan.drift import DriftedObject, StateComparison
     from olmc.plan.plan import Plan
 
 CompileOptions = Callable[[Options], Compilation]
@@ -91,20 +91,33 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
     """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
     a workspace is always what is expected of it."""
-    from olmc.plan.drift import drift_of
-
-    held = [manifest.object for manifest in state.objects.values()]
+    if state.tracked and not state.expected:
+        return ()
     if state.expected:
-        return drift_of(held, (manifest.object for manifest in state.expected.values()), state.tracked)
-    if state.tracked:
-        return ()
-    from olmc.model.objects import object_key
+        from olmc.plan.drift import compare_state
 
-    fresh = compile_once(options._replace(state=None, delete=(), approve=(*options.approve, *_approved(state))))
+        held = [manifest.object for manifest in state.objects.values()]
+        expected = [manifest.object for manifest in state.expected.values()]
+        return compare_state(held, expected, state.applied_by_repository).drift
+    comparison = held_against(state, compile_once(fresh_options(state, options)))
+    return comparison.drift if comparison is not None else ()
+
+
+def fresh_options(state: ClusterState, options: Options) -> Options:
+    """The options with which PATH is compiled as if nothing had been there, with what somebody has approved since."""
+    return options._replace(state=None, delete=(), approve=(*options.approve, *_approved(state)))
+
+
+def held_against(state: ClusterState, fresh: Compilation) -> StateComparison | None:
+    """A state held against what a fresh compilation comes to rest in; None if that is nothing."""
+    from olmc.model.objects import object_key
+    from olmc.plan.drift import compare_state
+
     if fresh.settled is None or fresh.workspace is None:
-        return ()
-    manifests = [object_key(manifest.object) for manifest in fresh.workspace.manifests]
-    return drift_of(held, (rendered.object for rendered in fresh.objects), manifests)
+        return None
+    held = [manifest.object for manifest in state.objects.values()]
+    manifests = {object_key(manifest.object): manifest.object for manifest in fresh.workspace.manifests}
+    return compare_state(held, [rendered.object for rendered in fresh.objects], manifests)
 
 
 def _approved(state: ClusterState) -> Iterator[str]:

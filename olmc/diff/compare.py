@@ -47,6 +47,7 @@ from olmc.model.objects import (
     text,
 )
 from olmc.model.operators import OLM_GROUP
+from olmc.model.secrets import masked, may_hold_secrets
 
 _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
@@ -76,11 +77,14 @@ class Difference(NamedTuple):
         return sum(change.severity is severity for change in self.changes)
 
 
-def compare(old: Side, new: Side, *, formats: bool = False) -> Difference:
+def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False) -> Difference:
     """Everything that changed from one side to the other; nothing if they mean the same.
 
-    With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes.
+    With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes. Of the
+    values of Secrets can be seen whether they change, with `show_secrets` also what they are.
     """
+    if not show_secrets:
+        old, new = _without_secrets(old, new)
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
     kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
@@ -134,6 +138,25 @@ def with_approval(now: Difference, after: Difference) -> Difference:
     pairs = {pair.identity: pair for pair in (*now.pairs, *after.pairs)}
     changes = (*now.changes, *later)
     return after._replace(changes=changes, pairs=tuple(pairs[known] for known in sorted(pairs)))
+
+
+def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
+    """The sides with masks for what is secret."""
+    was, now = (
+        {object_key(obj): obj for obj in (*side.objects, *side.excluded) if may_hold_secrets(obj)}
+        for side in (old, new)
+    )
+    if not was and not now:
+        return old, new
+    pairs = {key: masked(was.get(key), now.get(key)) for key in was.keys() | now.keys()}
+
+    def shown(objects: Iterable[KubernetesObject], place: int) -> tuple[KubernetesObject, ...]:
+        return tuple((pairs[object_key(obj)][place] or obj) if may_hold_secrets(obj) else obj for obj in objects)
+
+    return (
+        old._replace(objects=shown(old.objects, 0), excluded=shown(old.excluded, 0)),
+        new._replace(objects=shown(new.objects, 1), excluded=shown(new.excluded, 1)),
+    )
 
 
 class _Owners(NamedTuple):

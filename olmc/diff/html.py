@@ -107,7 +107,7 @@ def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headl
 
     # What comes from the input is escaped by the template, and an unknown name in it is a bug.
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    style, script = template_text("diff.css").strip(), template_text("diff.js").strip()
+    style, script = template_text("base.css") + template_text("diff.css").strip(), template_text("diff.js").strip()
     return environment.from_string(template_text("diff.html.j2")).render(
         old=clean(difference.old.name),
         new=clean(difference.new.name),
@@ -126,12 +126,12 @@ def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headl
         unchanged=difference.unchanged,
         style=Markup(style),
         script=Markup(script),
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
     )
 
 
-def _hash(text: str) -> str:
+def policy_hash(text: str) -> str:
     """What a content security policy lets through: this text and no other."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
@@ -165,7 +165,7 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
         picture = ""
         if subscription is not None and (key := (subscription.catalog, package, subscription.channel)) not in drawn:
             drawn.add(key)
-            picture = _picture(subscription)
+            picture = channel_picture(subscription)
         title = clean(f"{package} in {namespace}")
         if change.kind is operator_upgraded:
             old, new, path = (change.values[field] for field in ("old", "new", "path"))
@@ -176,7 +176,7 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
             yield _Upgrade(title, (clean(change.identity.name),), (), True, picture)
 
 
-def _picture(subscription: Subscribed) -> str:
+def channel_picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
     from olmc.graph.channel_rows import channel_rows
     from olmc.graph.svg import as_svg

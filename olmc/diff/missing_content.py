@@ -22,6 +22,8 @@ from olmc.model.objects import (
     mappings,
     object_key,
     owner_references,
+    spec_of,
+    status_of,
     text,
 )
 from olmc.model.operators import OLM_GROUP
@@ -63,11 +65,25 @@ def unknown_operators(side: Side) -> dict[NamespacedName, UnknownContent]:
 def unknown_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """The operators that one side only does not have the content of."""
     before, after = unknown_operators(old), unknown_operators(new)
+    unpacking = _not_unpacked(old.objects) if old.settled is None else frozenset()
     for name in sorted(before.keys() ^ after.keys()):
         is_new = name in after
+        if is_new and name in unpacking:
+            continue  # a state says that it has not come further before
         content = (after if is_new else before)[name]
         known = ObjectKey(OLM_GROUP, "ClusterServiceVersion", name.namespace, content.csv or name.name)
         yield kinds.operator_unknown(known, name.name, content.csv, "new" if is_new else "old", content.reason)
+
+
+def _not_unpacked(objects: Iterable[KubernetesObject]) -> frozenset[NamespacedName]:
+    """By namespace and package the Subscriptions that say that a bundle can't be unpacked (observed-66)."""
+    return frozenset(
+        NamespacedName(object_key(obj).namespace, text(spec_of(obj).get("name")))
+        for obj in objects
+        if (obj.get("kind"), object_key(obj).group) == ("Subscription", OLM_GROUP)
+        for condition in mappings(status_of(obj).get("conditions"))
+        if condition.get("type") == "BundleUnpackFailed" and condition.get("status") == "True"
+    )
 
 
 def of_unknown(old: Side, new: Side) -> frozenset[ObjectKey]:

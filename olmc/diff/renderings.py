@@ -18,7 +18,7 @@ from olmc.kube.restmapper import rest_mapper
 from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE
-from olmc.load.files import Folder, read_text, scan
+from olmc.load.files import Folder, read_bounded, read_text, scan
 from olmc.load.foreign import is_chart_of_operators
 from olmc.load.kustomization import kustomization_in
 from olmc.load.manifests import SUFFIXES, manifests_in
@@ -28,6 +28,7 @@ from olmc.model.workspace import GENERATED
 from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
 from olmc.yaml.heads import Head, documents_in, head_of
+from olmc.yaml.pieces import Known, read_pieces
 
 _OLM_INPUT = regex(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
@@ -79,7 +80,10 @@ def _file(path: Path, report: Report) -> dict[str, str]:
     """A file that the user names, wherever its links lead, or what a process writes (`<(olmc render)`)."""
     if path.is_fifo():
         try:
-            return {path.name: path.read_bytes().decode("utf-8")}
+            return {path.name: read_bounded(path).decode("utf-8")}
+        except OSError as error:
+            report.add(rules.UNREADABLE.finding(None, path=path.name, cause=error.strerror))
+            return {}
         except UnicodeDecodeError as error:
             report.add(rules.NOT_UTF8.finding(None, path=path.name, offset=error.start))
             return {}
@@ -104,32 +108,32 @@ def _texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
     return {path: text for path in paths if (text := read_text(root, path, report)) is not None}
 
 
-def rendered_objects(texts: Mapping[str, str], report: Report, memory: Memory) -> tuple[KubernetesObject, ...]:
+def rendered_objects(texts: Mapping[str, str], report: Report, known: Spared) -> tuple[KubernetesObject, ...]:
     """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`.
 
     Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
     """
     objects: dict[ObjectKey, KubernetesObject] = {}
-    written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, memory)]
+    written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, known)]
     mapper = rest_mapper(obj for _, obj in written)
     for path, as_written in written:
         obj = mapper.in_its_scope(as_written)
-        known = object_key(obj)
-        if known in objects and objects[known] != obj:
-            report.add(rules.TWICE.finding(Location(path), identity=known))
-        objects[known] = obj
+        identity = object_key(obj)
+        if identity in objects and objects[identity] != obj:
+            report.add(rules.TWICE.finding(Location(path), identity=identity))
+        objects[identity] = obj
     return tuple(objects.values())
 
 
-def _objects(path: str, text: str, report: Report, memory: Memory) -> Iterator[KubernetesObject]:
+def _objects(path: str, text: str, report: Report, known: Spared) -> Iterator[KubernetesObject]:
     """The objects of a file: the documents that are not known yet are read together.
 
     If there is anything to say about them, the whole file is read once more, for the places to be those of the file.
     """
-    parts = documents_in(text)
+    parts, memory = documents_in(text), known.memory
     unread = list(dict.fromkeys(part for part in parts if part not in memory))
     problems = Report()
-    documents = read(path, "---\n".join(("", *unread)), problems) if unread else []
+    documents = read_pieces(path, "---\n".join(("", *unread)), problems, known.pieces) if unread else []
     objects = [_objects_of([document], problems) for document in documents]
     # Documents that were put together have other line numbers than in their file.
     if problems.found or len(objects) != len(unread):
@@ -145,10 +149,12 @@ def _objects_of(documents: Sequence[Document], report: Report) -> tuple[Kubernet
 
 
 class Spared(NamedTuple):
-    """What is known without reading: objects by document, and how many of them both sides have, which are left out."""
+    """What is known without reading: objects by document, and how many of them both sides have, which are left out;
+    and what parts of documents say that were read."""
 
     memory: Memory
     shared: int
+    pieces: Known
 
 
 def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
@@ -157,7 +163,7 @@ def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     heads = {part: head_of(part) for side in sides for part in side}
     memory: Memory = {}
     if None in heads.values():
-        return Spared(memory, 0)
+        return Spared(memory, 0, {})
     known = {part: head for part, head in heads.items() if head is not None}
     copies = (part for part, head in known.items() if head.kind == CSV and _is_copy(part))
     memory.update((part, (_stand_in(known[part], part),)) for part in copies)
@@ -167,7 +173,7 @@ def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     both = set(sides[0]) & set(sides[1])
     shared = [part for part in both if known[part] in unique and _tells_nothing(known[part], part)]
     memory.update((part, ()) for part in shared)
-    return Spared(memory, len(shared))
+    return Spared(memory, len(shared), {})
 
 
 def _is_copy(document: str) -> bool:

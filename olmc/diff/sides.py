@@ -117,7 +117,7 @@ def read_sides(
     if first.texts is not None and second.texts is not None and second.path is not None and second.path.is_dir():
         # A new side that decided itself what is ignored could hide a change from its review.
         second = second._replace(texts=texts_below(second.path, second.report, narrowing.ignored))
-    known = Spared({}, 0)
+    known = Spared({}, 0, {})
     if first.texts is not None and second.texts is not None:
         known = spared(first.texts, second.texts)
     shared = _Shared(known, narrowing, kinds or Kinds(narrowing.include, narrowing.exclude), _premises(first, second))
@@ -167,7 +167,7 @@ def read_versions(
     if _stops(source):
         return Sides(None, tuple(diagnostics))
     narrowing = _narrowing(source)
-    shared = _Shared(Spared({}, 0), narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
+    shared = _Shared(Spared({}, 0, {}), narrowing, kinds or Kinds(narrowing.include, narrowing.exclude))
     sides, stops = [], False
     for name, compile_folder in versions:
         # Both versions read the same files, and would say everything twice.
@@ -267,7 +267,7 @@ def _side(source: _Source, compile_folder: CompileUnder, shared: _Shared, allow_
     if source.path is None:
         side = side._replace(settings=SideSettings({}))
     elif source.texts is not None:
-        objects = rendered_objects(source.texts, source.report, shared.known.memory)
+        objects = rendered_objects(source.texts, source.report, shared.known)
         side = Side(source.name, objects, shared=shared.known.shared)
         if source.path.is_dir():
             left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)

@@ -20,7 +20,7 @@ from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
 from olmc.graph.upgrade_graph import version_in
 from olmc.lean import NamedTuple
-from olmc.model.cluster import NamespacedName
+from olmc.model.cluster import NamespacedName, Subscription, seen_catalogs
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import (
     KubernetesObject,
@@ -244,10 +244,16 @@ def subscription_changes(pair: Pair) -> Iterator[DiffChange]:
         # What couldn't be resolved before is no change.
         if failure and (pair.old is None or not _failure(pair.old)):
             catalog = unknown_catalog(failure)
-            if catalog:
+            if catalog and not _lost_catalog(pair.old, pair.new):
                 yield resolution_unknown(pair.identity, catalog)
             else:
                 yield kinds.resolution_fails(pair.identity, failure)
+
+
+def _lost_catalog(old: KubernetesObject | None, new: KubernetesObject) -> bool:
+    """Whether the catalog that a Subscription asks for was there on the old side: then it is gone, and not unknown."""
+    catalog = Subscription(new, None).catalog
+    return old is not None and catalog in seen_catalogs(old) - seen_catalogs(new)
 
 
 def _subscription_fields(subscription: KubernetesObject | None) -> dict[str, str]:
@@ -283,8 +289,9 @@ def target_changes(pair: Pair) -> Iterator[DiffChange]:
 def _targets(group: KubernetesObject) -> list[str]:
     """As OLM found them, else as they are asked for; all namespaces is ""."""
     selected = status_of(group).get("namespaces")
-    requested = spec_of(group).get("targetNamespaces")
-    return sorted(texts(selected if selected is not None else requested) or [""])
+    requested = texts(selected if selected is not None else spec_of(group).get("targetNamespaces"))
+    # A selector for which OLM found nothing selects no namespace; an empty one is none (R-OG-1).
+    return sorted(requested) if requested or any(mapping(spec_of(group).get("selector")).values()) else [""]
 
 
 def plan_changes(old: Sequence[KubernetesObject], new: Sequence[KubernetesObject]) -> Iterator[DiffChange]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from olmc.model.objects import CatalogKey, ObjectKey, object_key
 from olmc.model.operators import CSV_KIND
 from olmc.resolver.explain import ExplanationLine, reasons
-from olmc.yaml import at
+from olmc.yaml import at, located
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Selection
@@ -29,7 +29,7 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
         text = f"the content of image {outcome.missing} is not in the workspace"
         if outcome.lacking is not None:
             text = f"the content of bundle {outcome.lacking.name} ({outcome.missing}) is not in the workspace"
-            place = outcome.lacking.location or place
+            place = located(outcome.lacking.location) or place
         elif outcome.operator.image:
             place = at(outcome.operator.source, "spec", "updates", "manifestImage")
         yield ExplanationLine(0, text, place)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from olmc.diagnostics.rules import output as apply_rules
 from olmc.diagnostics.rules import workspace as rules
-from olmc.kube.applied import is_applied
+from olmc.kube.applied import is_applied, is_object
 from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
@@ -258,8 +258,8 @@ def uninstalled(workspace: Workspace, settled: SettledCluster) -> Iterator[Unuse
     for name, bundle in workspace.bundles.items():
         is_upgrade = name in implied and bundle.package in wanted
         if name not in arrived and name not in written and not is_upgrade:
-            objects = (file.manifest for file in bundle.files if is_applied(file.manifest.object))
-            yield from (Unused(each, Reason.UNINSTALLED) for each in objects)
+            objects = (file.manifest for file in bundle.files if is_object(file.manifest.object))
+            yield from (Unused(each, Reason.UNINSTALLED) for each in objects if is_applied(each.object))
 
 
 def _catalogs(workspace: Workspace) -> tuple[list[Catalog], list[Catalog]]:

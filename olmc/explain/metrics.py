@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.output.unicode import clean
 from olmc.reconcile.loop import SettledCluster
 
 Labels = tuple[tuple[str, str], ...]
@@ -40,7 +41,7 @@ def _shown(metric: Metric) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return r"\n".join(clean(line).replace("\\", r"\\").replace('"', r"\"") for line in text.split("\n"))
 
 
 def _metrics(settled: SettledCluster, *, legacy: bool) -> Iterator[Metric]:

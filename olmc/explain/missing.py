@@ -20,7 +20,7 @@ from olmc.olm.naming import COPIED_FROM
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
-from olmc.yaml import at
+from olmc.yaml import at, located
 
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import OperatorResult
@@ -170,7 +170,9 @@ def _not_by(name: NamespacedName, csv: str, settled: SettledCluster) -> Iterator
     }
     if csv and channel and channels and channel not in channels:
         first = channels[min(channels)]
-        yield ExplanationLine(1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", first.location)
+        yield ExplanationLine(
+            1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", located(first.location)
+        )
     yield from deeper(of_subscription(name, settled))
 
 
@@ -191,7 +193,7 @@ def _place_in_catalog(csv: str, package: str, cluster: Cluster) -> Location | No
     for source in cluster.catalogs.values():
         for entry in source.entries:
             if entry.package == package and csv in ("", entry.name):
-                return entry.location
+                return located(entry.location)
     return None
 
 

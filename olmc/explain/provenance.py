@@ -27,7 +27,7 @@ from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.unresolved import with_places
 from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, held_back, reasons
-from olmc.yaml import at, locate
+from olmc.yaml import at, located
 
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
@@ -147,7 +147,7 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
         question = with_places(done.question, cluster, of_fields=True)
         yield from derivation(question, done.answer)
     for candidate in done.missing:
-        place = candidate.location
+        place = located(candidate.location)
         yield ExplanationLine(
             0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place
         )
@@ -342,11 +342,6 @@ def location_of(found: Rendered, cluster: Cluster) -> Location | None:
 def place_data(place: Location | None) -> dict[str, Any] | None:
     """A place as data, None for nowhere."""
     return place._asdict() if place is not None else None
-
-
-def located(place: Place | None) -> Location | None:
-    """The line and column of a place, None for nowhere."""
-    return locate(place.source, place.keys) if place is not None else None
 
 
 def place_of_object(found: Rendered, cluster: Cluster) -> Place | None:

@@ -24,6 +24,7 @@ from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
 
 if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
@@ -178,9 +179,18 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     return tuple(found)
 
 
-def as_data(found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = ()) -> dict[str, Any]:
-    """The resolutions, and what became of Operators, in the format of `schemas/resolution.schema.json`."""
+def as_data(
+    found: Sequence[NamespaceResolution], operators: Sequence[OperatorResult] = (),
+    extensions: Sequence[ExtensionResult] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """The resolutions, and what became of Operators and ClusterExtensions, in the format of
+    `schemas/resolution.schema.json`."""
     of_operators = {"operators": _operators_data(operators)} if operators else {}
+    of_extensions = {}
+    if extensions:
+        from olmc.explain.extensions import resolutions_data  # most workspaces have none
+
+        of_extensions = {"extensions": resolutions_data(extensions)}
     return {
         "version": FORMAT_VERSION,
         "namespaces": [
@@ -195,6 +205,7 @@ def as_data(found: Sequence[NamespaceResolution], operators: Sequence[OperatorRe
             for one in found
         ],
         **of_operators,
+        **of_extensions,
     }
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from olmc.diagnostics.rulebook import SpecRule, named_in
 from olmc.lean import regex
-from olmc.output.messages import printable
 from olmc.output.text import WIDTH, aligned, paragraph
+from olmc.output.unicode import clean
 
 _ITEM = regex(r"(?:\*|[0-9]+\.) +")
 _SPAN = regex(r"(``.+?``|`[^`]*`)", re.DOTALL)
@@ -69,7 +69,7 @@ def _body(text: str) -> Iterator[str]:
     for chunk in _chunks(text):
         yield "\n"
         if chunk[0].startswith("```"):
-            yield from (f"  {printable(line)}".rstrip() + "\n" for line in chunk[1:-1])
+            yield from (f"  {clean(line)}".rstrip() + "\n" for line in chunk[1:-1])
         elif chunk[0].startswith("|"):
             yield _table(chunk)
         else:

@@ -31,6 +31,7 @@ from olmc.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.resolver.resolve import NOT_SATISFIABLE
 
 if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import OperatorResult
 
 
@@ -38,15 +39,16 @@ FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
+_OPTIONAL = ("operator", "extension")
 
 
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
     `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
-    v2alpha1, if it is of one. `upgrade` is the CSV that would come next, and `waits` why it does not. `missing` is
-    what prevents it from running or upgrading. `fails` says whether OLM would leave it broken, or unable to install or
-    upgrade; waiting for approval is none of that.
+    v2alpha1 and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
+    `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
+    leave it broken, or unable to install or upgrade; waiting for approval is none of that.
     """
 
     namespace: str
@@ -62,12 +64,16 @@ class OperatorStatus(NamedTuple):
     missing: tuple[ExplanationLine, ...]
     fails: bool
     operator: str = ""
+    extension: str = ""
 
 
-def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) -> tuple[OperatorStatus, ...]:
+def operators(
+    settled: SettledCluster, proposed: Iterable[OperatorResult] = (), extensions: Sequence[ExtensionResult] = ()
+) -> tuple[OperatorStatus, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one.
 
-    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should.
+    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should;
+    `extensions` what became of ClusterExtensions.
     """
     cluster = settled.cluster
     hindered = _hindered(settled)
@@ -77,6 +83,10 @@ def operators(settled: SettledCluster, proposed: Iterable[OperatorResult] = ()) 
         _operated(each, settled) for each in proposed if each.package or each.operator.catalog or each.operator.image
     ]
     taken = {NamespacedName(each.namespace, each.csv) for each in found}
+    if extensions:
+        from olmc.explain.extensions import extension_states  # most clusters have none
+
+        found += extension_states(extensions)
     taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
     for name, member in cluster.members.items():
         if name not in taken and member.phase not in ("Replacing", "Deleting"):
@@ -276,7 +286,7 @@ def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False)
 
 
 def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
-    names = [each.csv, each.subscription] if wide else []
+    names = [each.csv, each.subscription or each.extension] if wide else []
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
     texts = [str(line) for line in each.missing] if wide else [in_short(each)]
@@ -290,8 +300,9 @@ def in_short(each: OperatorStatus) -> str:
     no versions go together what rules out the first candidate."""
     lines = each.missing
     depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
-    if each.reason == NOT_SATISFIABLE:
-        lines = _own_part(each) or lines
+    own = _own_part(each) if each.phase in ("", "Succeeded") else ()
+    if each.reason == NOT_SATISFIABLE or own:
+        lines = own or lines
         depth = max((line.depth for line in lines), default=0)
     causes = [line.text for line in lines if line.depth == depth]
     if not causes:
@@ -317,8 +328,8 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key not in ("missing", "operator")},
-                **({"operator": each.operator} if each.operator else {}),
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", *_OPTIONAL)},
+                **{key: value for key in _OPTIONAL if (value := getattr(each, key))},
                 "missing": lines_data(each.missing),
             }
             for path, each in found

@@ -22,6 +22,7 @@ from olmc.output.messages import QueryError, not_found
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
@@ -31,7 +32,7 @@ _WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
 class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
     manifests, the findings about them, what became of the Operators of v2alpha1, what is left out of its folder, and
-    what became of all Installs of v2alpha1."""
+    what became of all Installs of v2alpha1 and of all ClusterExtensions."""
 
     objects: tuple[Rendered, ...]
     settled: SettledCluster
@@ -41,6 +42,7 @@ class ExplainContext(NamedTuple):
     operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -164,6 +166,7 @@ def packages(scene: ExplainContext) -> Iterator[str]:
     yield from (subscription.package for subscription in cluster.subscriptions.values())
     yield from (package_of(csv) for csv in cluster.csvs.values())
     yield from (bundle.package for bundle in scene.bundles.values())
+    yield from (result.extension.source.package for result in scene.extensions)
 
 
 def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:

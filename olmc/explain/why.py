@@ -23,7 +23,7 @@ from olmc.explain.targets import ExplainContext, Wanted, is_copy, object_names, 
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.model.diagnostics import Location
-from olmc.model.objects import ObjectKey, Rendered
+from olmc.model.objects import ObjectKey, Origin, Rendered, object_key
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.output.messages import not_found
 from olmc.output.text import paragraph
@@ -73,7 +73,22 @@ def _about(found: Rendered, scene: ExplainContext) -> WhyAnswer:
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
     answer = WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
-    return _about_v2alpha1(answer, scene) if found.object["apiVersion"].endswith("/v2alpha1") else answer
+    answer = _about_v2alpha1(answer, scene) if found.object["apiVersion"].endswith("/v2alpha1") else answer
+    return _about_v1(answer, found, scene) if scene.extensions else answer
+
+
+def _about_v1(answer: WhyAnswer, found: Rendered, scene: ExplainContext) -> WhyAnswer:
+    """The answer about a ClusterExtension, or about what one has installed."""
+    from olmc.explain.extensions import about_extension, behind_object  # most workspaces have none
+
+    if found.provenance.origin is Origin.EXTENSION:
+        return answer._replace(lines=tuple(behind_object(answer.what, scene.extensions)))
+    for result in scene.extensions if answer.what.kind == "ClusterExtension" else ():
+        if result.extension.name == answer.what.name:
+            return answer._replace(
+                state=FAILING if result.problem else answer.state, lines=tuple(about_extension(result))
+            )
+    return answer
 
 
 def _about_v2alpha1(answer: WhyAnswer, scene: ExplainContext) -> WhyAnswer:
@@ -174,7 +189,10 @@ def _about_package(package: str, scene: ExplainContext) -> Iterator[WhyAnswer]:
         yield _about(objects[ObjectKey(OLM_GROUP, "Operator", "", operator)], scene)
     for name in free:
         yield from (_about(found, scene) for found in scene.objects if found.identity == csv_identity(name))
-    if not (names or free or following):
+    extending = [result.manifest.object for result in scene.extensions if result.extension.source.package == package]
+    for key in map(object_key, extending):
+        yield from (_about(found, scene) for found in scene.objects if found.identity == key)
+    if not (names or free or following or extending):
         lines = why_no_csv("", "", package, scene)
         yield WhyAnswer(ObjectKey("", "Package", "", package), ABSENT, "", "", None, tuple(lines))
 

@@ -47,12 +47,18 @@ _WORDS = {
 
 def search(pattern: str, text: str) -> bool:
     """Whether an untrusted pattern is found in a text; never one that Go can't compile."""
+    return search_text(pattern, text) is not None
+
+
+def search_text(pattern: str, text: str) -> str | None:
+    """The first part of a text that an untrusted pattern matches, None if there is none or Go can't compile it."""
     import re2  # few runs need it, and it takes time
 
     try:
-        return re2.compile(_whole(pattern), _options()).search(_whole(text)) is not None
+        match = re2.compile(_whole(pattern), _options()).search(_whole(text))
     except re2.error:
-        return False
+        return None
+    return None if match is None else str(match.group())
 
 
 @lru_cache(maxsize=4096)

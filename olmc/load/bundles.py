@@ -9,12 +9,12 @@ from typing import Any
 
 from olmc.catalogs.properties import provided_apis
 from olmc.diagnostics.rules import workspace as rules
-from olmc.gojson import fold
+from olmc.gojson import fold, unmarshal
 from olmc.lean import NamedTuple, regex
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
-from olmc.model.objects import as_text, split_api_version
+from olmc.model.objects import as_text, mapping, name_of, split_api_version
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
 from olmc.olm.naming import CORE_KINDS
@@ -25,6 +25,9 @@ PREFIX = "operators.operatorframework.io.bundle."
 PACKAGE = PREFIX + "package.v1"
 CHANNELS = PREFIX + "channels.v1"
 DEFAULT_CHANNEL = PREFIX + "channel.default.v1"
+
+SUGGESTED = "operatorframework.io/suggested-namespace"
+SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 ANNOTATIONS_FILE = "annotations"
 """How the names of the files begin that hold a bundle's annotations by custom."""
@@ -294,6 +297,17 @@ def _no_annotations(root: Path, metadata: Folder) -> Diagnostic:
                 place = locate(documents[0].source, keys)
             break
     return rules.NO_ANNOTATIONS.finding(place, path=metadata.path, hint=hint)
+
+
+def suggested_namespace(annotations: Mapping[str, str]) -> str:
+    """The namespace that the annotations of a CSV suggest, "" for none."""
+    if annotations.get(SUGGESTED):
+        return annotations[SUGGESTED]
+    try:
+        template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
+    except ValueError:
+        return ""
+    return name_of(mapping(template))
 
 
 def _items(value: Any) -> tuple[Mapping[str, Any], ...]:

@@ -12,12 +12,13 @@ from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
 from olmc.lean import NamedTuple
 from olmc.load.apis import apis_in, apis_in_table, is_api_list, together
 from olmc.load.dumps import dump_texts
-from olmc.load.live_objects import LAST_APPLIED, asked_by, counts, group_uids, without_noise
+from olmc.load.live_objects import asked_by, counts, group_uids, without_noise
 from olmc.load.manifests import is_sound
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import KubernetesObject, ObjectKey, annotations_of, labels_of, metadata_of, object_key, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import APIResource
+from olmc.model.secrets import LAST_APPLIED
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COPIED_FROM

@@ -20,6 +20,7 @@ from olmc.lean import NamedTuple, regex
 from olmc.load.files import MAX_FILE_BYTES, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report
+from olmc.model.limits import FILE_BYTES
 
 MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
 """How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
@@ -101,9 +102,13 @@ def _of_stream(name: str, stream: IO[bytes], size: int, report: Report) -> Itera
     if _is_archive(stream):
         yield from _of_archive(name, stream, report)
     elif size > MAX_FILE_BYTES:
-        report.add(rules.TOO_LARGE.finding(Location(name), path=name, size=size, limit=MAX_FILE_BYTES))
+        report.add(rules.too_large(name, FILE_BYTES, size))
     else:
-        text = _decoded(name, stream.read(), report)
+        data = stream.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:  # a device says that it has none
+            report.add(rules.too_large(name, FILE_BYTES))
+            return
+        text = _decoded(name, data, report)
         if text is not None:
             yield name, text
 
@@ -198,7 +203,7 @@ def _contents(
     for path in sorted(_wanted(list(members)), key=lambda path: members[path].offset_data):
         size, shown = members[path].size, f"{name}/{path}"
         if size > MAX_FILE_BYTES:
-            report.add(rules.TOO_LARGE.finding(Location(shown), path=shown, size=size, limit=MAX_FILE_BYTES))
+            report.add(rules.too_large(shown, FILE_BYTES, size))
             continue
         content = archive.extractfile(members[path])
         text = _decoded(shown, content.read(), report) if content is not None else None

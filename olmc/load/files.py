@@ -3,26 +3,26 @@ is ever read."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Report
+from olmc.model.limits import DEPTH, FILE_BYTES, FILES, Limit
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
+_STARS = regex(r"\*+")
+_MOST_STARS = 3
 _POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
 
 
-def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
-    """What decides whether a path, relative to where the patterns count, is one that they name.
+def spec_of(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """The function that decides whether a path, relative to where the patterns count, is one that they name.
 
     Raises ValueError for a pattern that can't be used.
     """
@@ -35,11 +35,15 @@ def spec_of(patterns: Iterable[str]) -> GitIgnoreSpec:
     with warnings.catch_warnings():
         # Of brackets in brackets, which Python might read in another way one day.
         warnings.simplefilter("ignore", FutureWarning)
-        # Its other backends, which it would take where they are installed, refuse more patterns.
-        return GitIgnoreSpec.from_lines(lines, backend="simple")
+        # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
+        # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
+        many = any(len(_STARS.findall(line)) > _MOST_STARS for line in lines)
+        spec = GitIgnoreSpec.from_lines(lines, backend="re2" if many else "simple")
+    # A name need be no text to the system; what can't be encoded is some character to a pattern.
+    return lambda path: bool(spec.match_file(path.encode("utf-8", "replace").decode()))
 
 
-MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_FILE_BYTES = FILE_BYTES.most
 IGNORE_FILE = ".olmcignore"
 GIT_IGNORE_FILE = ".gitignore"
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
@@ -101,18 +105,29 @@ def has_file(root: Path, path: str) -> bool:
         return False
 
 
+class _Seen:
+    """What a scan has come upon: the real folders, how many files and folders there are, and the limit that it met."""
+
+    def __init__(self) -> None:
+        self.folders: set[Path] = set()
+        self.number = 0
+        self.limit: Limit | None = None
+
+
 class _Scan(NamedTuple):
     """How a tree is looked through: where its root is, also when links are resolved, the patterns of what is left out,
     and whether hidden folders are looked into as well. `git_lines` are the patterns of `.gitignore` so far, which count
-    before `lines`; None where git has no say."""
+    before `lines`; None where git has no say. `below_link`: whether a link has led to where it looks."""
 
     root: Path
     home: Path
-    spec: GitIgnoreSpec | None
+    spec: Callable[[str], bool] | None
     report: Report
+    seen: _Seen
     hidden: bool = False
     lines: tuple[str, ...] = ()
     git_lines: tuple[str, ...] | None = None
+    below_link: bool = False
 
 
 def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True) -> Folder:
@@ -126,14 +141,14 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     patterns = (*ignored, *own) if ignore_file else ignored
     home = root.resolve()
     spec = spec_of(patterns) if patterns else None
-    how = _Scan(root, home, spec, report, lines=patterns, git_lines=() if ignore_file else None)
+    how = _Scan(root, home, spec, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
     return _scan(how, "", frozenset({home}))
 
 
 def scan_everything(root: Path) -> Folder:
     """The tree below `root` with hidden folders, whatever patterns name; only what git keeps for itself is missing."""
     home = root.resolve()
-    return _scan(_Scan(root, home, None, Report(), hidden=True), "", frozenset({home}))
+    return _scan(_Scan(root, home, None, Report(), _Seen(), hidden=True), "", frozenset({home}))
 
 
 def scan_below(root: Path, path: str, report: Report) -> Folder | None:
@@ -143,7 +158,7 @@ def scan_below(root: Path, path: str, report: Report) -> Folder | None:
     real = _inside(root / path, home)
     if real is None or not real.is_dir():
         return None
-    return _scan(_Scan(root, home, None, report), path, frozenset({real}))
+    return _scan(_Scan(root, home, None, report, _Seen()), path, frozenset({real}))
 
 
 def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
@@ -162,10 +177,13 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
         lines = (*how.git_lines, *_git_lines_in(how.root, path))
         how = how._replace(git_lines=lines, spec=spec_of((*lines, *how.lines)))
+    how.seen.folders |= above
     for entry in children:
         below = f"{path}/{entry.name}" if path else entry.name
+        if not _is_within_limits(how, below):
+            break
         is_folder = _is_folder(entry)
-        if how.spec is not None and how.spec.match_file(f"{below}/" if is_folder else below):
+        if how.spec is not None and how.spec(f"{below}/" if is_folder else below):
             continue
         if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
             continue
@@ -178,12 +196,25 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
                 continue
             real = inside
         if is_folder:
-            # A link to a folder that it is in would lead round for ever.
-            if real not in above:
-                folders.append(_scan(how, below, above | {real}))
+            # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
+            # seen already: of links to folders with links to folders there are more ways than anybody can walk.
+            if real not in above and not (how.below_link and entry.is_symlink() and real in how.seen.folders):
+                inner = how._replace(below_link=True) if entry.is_symlink() else how
+                folders.append(_scan(inner, below, above | {real}))
         elif _is_file(entry):
             files.append(entry.name)
     return Folder(path, tuple(files), tuple(folders), tuple(links))
+
+
+def _is_within_limits(how: _Scan, path: str) -> bool:
+    """Count a file or folder; False, which is reported once, when there are more than olmc looks at."""
+    seen = how.seen
+    seen.number += 1
+    if seen.limit is None:
+        seen.limit = FILES if seen.number > FILES.most else DEPTH if path.count("/") > DEPTH.most else None
+        if seen.limit is not None:
+            how.report.add(rules.too_large("the workspace", seen.limit, place=Location(path)))
+    return seen.limit is None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -218,6 +249,16 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
     except (OSError, RuntimeError):
         where, hint = "that leads back to itself", "Correct the link, or delete it."
     return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
+
+
+def read_bounded(path: Path) -> bytes:
+    """The bytes of a file that the user names; OSError for one that can't be read, or has more than olmc reads."""
+    with path.open("rb") as stream:
+        data = stream.read(FILE_BYTES.most + 1)
+    if len(data) > FILE_BYTES.most:
+        cause = f"it has more than {FILE_BYTES.most:,} bytes ({FILE_BYTES.variable} raises the limit)"
+        raise OSError(errno.EFBIG, cause, str(path))
+    return data
 
 
 def git_ignore_lines(root: Path) -> tuple[str, ...]:
@@ -264,10 +305,13 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
             return None
         with (root / path).open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            if size > MAX_FILE_BYTES:
-                report.add(rules.TOO_LARGE.finding(Location(path), path=path, size=size, limit=MAX_FILE_BYTES))
+            if size > FILE_BYTES.most:
+                report.add(rules.too_large(path, FILE_BYTES, size))
                 return None
-            data = stream.read()
+            data = stream.read(FILE_BYTES.most + 1)  # a device says that it has none
+            if len(data) > FILE_BYTES.most:
+                report.add(rules.too_large(path, FILE_BYTES))
+                return None
     except OSError as error:
         report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
         return None

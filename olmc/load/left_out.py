@@ -104,9 +104,9 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     for place in _places(root, compiled_part(scan_everything(root)), None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
-        is_ignored = spec is not None and spec.match_file(place.path)
+        is_ignored = spec is not None and spec(place.path)
         if is_ignored:
-            is_own = own is not None and own.match_file(place.path)
+            is_own = own is not None and own(place.path)
             place = place._replace(reason=Reason.IGNORED if is_own else Reason.GIT_IGNORED)
         left = _left_out_of(root, place)
         entries += [_with_bundle_reason(left)] if left is not None else []

@@ -26,11 +26,8 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.secrets import CA_HASH, LAST_APPLIED, REDACTED
 from olmc.olm.naming import COMPONENT_PREFIX
-
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-REDACTED = "REDACTED"
-"""What renderings have in the place of Secrets' values."""
 
 _SECRET = GroupKind("", "Secret")
 _CONFIGMAP = GroupKind("", "ConfigMap")
@@ -56,7 +53,7 @@ _TIMES = frozenset(
     "uid".split()
 )
 # Of the annotations of a Secret these say whose token it is, and for which certificate OLM made it.
-_OF_SECRETS = ("kubernetes.io/service-account.name", "olmcahash")
+_OF_SECRETS = ("kubernetes.io/service-account.name", CA_HASH)
 _GROUP_UID = "olm.operatorgroup.uid/"
 
 

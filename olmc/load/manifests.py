@@ -11,50 +11,35 @@ from olmc.diagnostics.rules import proposed as installed_rules
 from olmc.diagnostics.rules import workspace as misspelt_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.kube.api_validation.metadata import path_segment_problems
+from olmc.kube.api_validation.metadata import (
+    api_version_problems,
+    kind_problems,
+    namespace_problems,
+    object_name_problems,
+)
 from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
-from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
 from olmc.load.json_schema import SchemaProblem, problems, without_nulls
 from olmc.model.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
-from olmc.model.objects import (
-    APIEXTENSIONS,
-    CRD_KIND,
-    CRD_V1,
-    KubernetesObject,
-    ObjectKey,
-    gvk_of,
-    object_key,
-    status_of,
-)
+from olmc.model.objects import CRD_KIND, CRD_V1, KubernetesObject, ObjectKey, gvk_of, object_key, status_of
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import CORE_KINDS, named
 from olmc.yaml import Document, locate
 
-# Their names become parts of DNS names, so the API server allows no dots in them.
-_LABELS = frozenset({("", "Namespace"), ("", "Service")})
-# Groups whose objects are all named like a DNS subdomain; what extension API servers allow is not known here.
-_SUBDOMAINS = frozenset({"", "apps", OLM_GROUP, APIEXTENSIONS})
-
 
 def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
-    """What is wrong with the name of an object, which is a text, and with that of its namespace."""
-    metadata = obj["metadata"]
-    for problem in _problems_of_name(obj, metadata["name"]):
-        yield SchemaProblem(("metadata", "name"), _invalid(metadata["name"], problem))
-    namespace = metadata.get("namespace")
-    if isinstance(namespace, str) and namespace:
-        for problem in is_dns1123_label(namespace):
-            yield SchemaProblem(("metadata", "namespace"), _invalid(namespace, problem))
-
-
-def _problems_of_name(obj: KubernetesObject, name: str) -> list[str]:
-    group, kind = gvk_of(obj).group_kind
-    if (group, kind) in _LABELS:
-        return is_dns1123_label(name)
-    if group in _SUBDOMAINS:
-        return is_dns1123_subdomain(name)
-    return path_segment_problems(name)
+    """What is wrong with the name of an object, which is a text, with that of its namespace, and with what it is called
+    a kind of."""
+    metadata, gvk = obj["metadata"], gvk_of(obj)
+    given = (
+        (("metadata", "name"), metadata["name"], object_name_problems(gvk.group, gvk.kind, metadata["name"])),
+        (("metadata", "namespace"), namespace := metadata.get("namespace"), namespace_problems(namespace)),
+        (("apiVersion",), obj["apiVersion"], api_version_problems(obj["apiVersion"])),
+        (("kind",), gvk.kind, kind_problems(gvk.kind)),
+    )
+    for keys, value, details in given:
+        for detail in details:
+            yield SchemaProblem(keys, _invalid(value, detail))
 
 
 def _invalid(value: str, problem: str) -> str:

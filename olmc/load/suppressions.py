@@ -143,4 +143,4 @@ def _matches(pattern: str, path: str) -> bool:
         return True
     if not path:
         return False
-    return spec_of([pattern]).match_file(path)
+    return spec_of([pattern])(path)

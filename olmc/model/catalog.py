@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Location, Place
+from olmc.model.limits import CONFLICTS, CONFLICTS_PER_SECOND
 from olmc.model.objects import GVK, CatalogKey, KubernetesObject
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ class Candidate(NamedTuple):
 
     `version` is the text served, `properties` the effective list, derived `.required` ones included. One that is
     `withheld` counts for the order of its channel and can't be chosen: `olmc.lock` keeps to other versions.
-    `location` is that of the document with the entry, `bundle` where the bundle itself stands.
+    `location` is the document with the entry, which is only located when somebody asks; `bundle` is where the bundle
+    itself stands.
     """
 
     name: str
@@ -126,7 +128,7 @@ class Candidate(NamedTuple):
     skips: tuple[str, ...] = ()
     skip_range: str = ""
     image: str = ""
-    location: Location | None = None
+    location: Place | Location | None = None
     withheld: bool = False
     bundle: Place | None = None
 
@@ -192,7 +194,8 @@ class ResolveRequest(NamedTuple):
     `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
     namespace but about all of them, and wishes are named with theirs.
     `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
-    may come from other catalogs where the Subscription's own has none (D17).
+    may come from other catalogs where the Subscription's own has none (D17). `timeout`: how long the solver may search,
+    in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual.
     """
 
     namespace: str
@@ -204,6 +207,12 @@ class ResolveRequest(NamedTuple):
     whole_cluster: bool = False
     unheeded: frozenset[str] = frozenset()
     legacy_precedence: bool = False
+    timeout: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        """How many conflicts the solver may run into."""
+        return self.timeout * CONFLICTS_PER_SECOND or CONFLICTS.most
 
     @property
     def scope(self) -> str:

@@ -16,6 +16,8 @@ from olmc.model.objects import (
     ObjectKey,
     as_text,
     labels_of,
+    mapping,
+    mappings,
     name_of,
     namespace_of,
     spec_of,
@@ -130,7 +132,8 @@ class Subscription(NamedTuple):
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
     `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
     `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
-    `condition_types` are those of the conditions that it has in the workspace, whose order stays.
+    `condition_types` are those of the conditions that it has in the workspace, whose order stays. `had_catalog`: OLM
+    has seen its catalog, so that one which is not there is gone, and not just unknown.
     """
 
     object: KubernetesObject
@@ -145,6 +148,7 @@ class Subscription(NamedTuple):
     unpacking: bool = False
     unpack_failure: tuple[str, str] | None = None
     condition_types: tuple[str, ...] = ()
+    had_catalog: bool = False
 
     @property
     def name(self) -> NamespacedName:
@@ -186,6 +190,13 @@ class Subscription(NamedTuple):
     @property
     def catalog(self) -> CatalogKey:
         return CatalogKey(as_text(self.spec.get("sourceNamespace")), as_text(self.spec.get("source")))
+
+
+def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
+    """The catalogs that OLM has seen for a Subscription, by its status (R-CAT-650)."""
+    health = mappings(mapping(subscription.get("status")).get("catalogHealth"))
+    refs = (mapping(item.get("catalogSourceRef")) for item in health)
+    return frozenset(CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs)
 
 
 class StrategyProgress(NamedTuple):

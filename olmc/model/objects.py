@@ -117,6 +117,7 @@ class Origin(Enum):
     OPERATOR_GROUP = "a ClusterRole of an OperatorGroup"
     OPERATOR_CONDITION = "an OperatorCondition, or RBAC for one"
     CERTIFICATE = "what serves and trusts a certificate of OLM"
+    EXTENSION = "made by operator-controller for a ClusterExtension"
     OLM = "anything else that OLM makes"
     KUBERNETES = "there in every cluster"
 

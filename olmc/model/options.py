@@ -106,6 +106,8 @@ class Options(NamedTuple):
     `purpose`: everything that OLM leaves in the cluster (review), or what runs without OLM (apply).
     `certificates`: who issues serving certificates in apply output. `tool`: what applies it ("" for any). `phase`: the
     part of it that is wanted, 0 for all: what needs an API that the output itself brings is phase 2.
+    `resolve_timeout`: how long a resolution may take, as `ResolveRequest.timeout` has it.
+    `show_secrets`: whether review output has the values of Secrets.
     `copied_csvs`: whether CSVs are copied to their target namespaces, or have surrogates there (R-INST-11).
     `include`, `exclude`: kinds to keep or to leave out.
     `kube_version`: the version of the cluster, with its leading `v`.
@@ -146,6 +148,8 @@ class Options(NamedTuple):
     certificates: Certificates = "none"
     tool: Tool = ""
     phase: Phase = 0
+    show_secrets: bool = False
+    resolve_timeout: int = 0
     copied_csvs: bool = True
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -185,13 +189,17 @@ class Options(NamedTuple):
 class Profile(NamedTuple):
     """An OLM version, and the value of every feature of `olmc/olm/profiles/formats.json` in it, in its order.
 
-    `name` is how the version is called: `0.46.0`, `ocp-4.14`, `docs`; `gaps` says what olmc can't reproduce, by the
-    feature or, of what is none, a name of its own. Any other field bears the id of its feature, in lower case and with
-    underscores; what the values mean stands beside them. Texts with braces are format strings.
+    `name` is how the version is called: `0.46.0`, `ocp-4.14`, `v1`, `docs`; `gaps` says what olmc can't reproduce, by
+    the feature or, of what is none, a name of its own. `bundles_by` is the kind of object by which a bundle by itself
+    is installed, `feature_gates` are those of operator-controller that are open (R-V1-FG-1). Any other field bears the
+    id of its feature, in lower case and with underscores; what the values mean stands beside them. Texts with braces
+    are format strings.
     """
 
     name: str
     gaps: Mapping[str, str]
+    bundles_by: str
+    feature_gates: Sequence[str]
     og_clusterrole_name: Mapping[str, str]
     og_clusterrole_labels: Mapping[str, str]
     og_clusterrole_aggregation: Mapping[str, str]

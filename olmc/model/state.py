@@ -25,3 +25,8 @@ class ClusterState(NamedTuple):
     tracked: frozenset[ObjectKey] = frozenset()
     expected: Mapping[ObjectKey, Manifest] = MappingProxyType({})
     ignored: tuple[str, ...] | None = None
+
+    @property
+    def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:
+        """The manifests of the repository that were applied."""
+        return {key: self.applied[key] for key in sorted(self.tracked)}

@@ -14,6 +14,9 @@ from olmc.model.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
 
+EXTENSIONS_V1 = "olm.operatorframework.io/v1"
+"""The apiVersion of what OLM v1 has instead of Subscriptions and CatalogSources."""
+
 # olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
 GENERATED = "# Written by olmc render; changes will be lost."
 SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
@@ -250,3 +253,18 @@ class Workspace(NamedTuple):
     cluster_catalogs: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
+
+    @property
+    def extensions(self) -> tuple[Manifest, ...]:
+        """The ClusterExtensions of OLM v1, by name."""
+        return self._of_v1("ClusterExtension")
+
+    @property
+    def extension_catalogs(self) -> tuple[Manifest, ...]:
+        """The ClusterCatalogs of OLM v1, by name."""
+        return self._of_v1("ClusterCatalog")
+
+    def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
+        listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)
+        own = (manifest for manifest in listed if manifest.object["apiVersion"] == EXTENSIONS_V1)
+        return tuple(sorted(own, key=lambda manifest: name_of(manifest.object)))

@@ -20,10 +20,19 @@ _BEFORE_CREATION_TIME = frozenset("name generateName namespace selfLink uid reso
 
 def h62(data: bytes) -> str:
     """SHA-224 as one number in base 62, without padding (R-HASH-1)."""
-    number = int.from_bytes(sha224(data).digest(), "big")
+    return _in_base(62, sha224(data).digest())
+
+
+def h36(data: bytes) -> str:
+    """SHA-224 as one number in base 36, without padding (R-V1-GEN-2)."""
+    return _in_base(36, sha224(data).digest())
+
+
+def _in_base(base: int, octets: bytes) -> str:
+    number = int.from_bytes(octets, "big")
     digits = []
     while number:
-        number, digit = divmod(number, 62)
+        number, digit = divmod(number, base)
         digits.append(_DIGITS[digit])
     return "".join(reversed(digits)) or "0"
 
@@ -131,6 +140,12 @@ def rbac_name(profile: Profile, base: str, data: bytes, discriminator: str) -> s
     if profile.rbac_name_algorithm == "random":
         return f"{_cut(base, _GENERATED_BASE)}-{random_suffix(f'{RBAC_V1}|{discriminator}|{base}-|{data.decode()}')}"
     suffix = h62(data) if profile.rbac_name_algorithm == "sha224" else safe_encoded(str(fnv32a(data)))
+    return joined_name(base, suffix)
+
+
+def joined_name(base: str, suffix: str) -> str:
+    """`base-suffix`, of which a long base is cut: at most 63 bytes, or 64 where both together have exactly 63 (R-SA-6,
+    R-V1-GEN-1)."""
     # OLM forgets the dash when it compares, so 64 characters are possible, which RBAC takes (R-SA-6, Q-2).
     if len(base.encode()) + len(suffix) > 63:
         base = _cut(base, 63 - len(suffix) - 1)
@@ -274,6 +289,7 @@ TYPED_KINDS = {
 
 CSV_API = "operators.coreos.com/v1alpha1"
 MANAGED = "olm.managed"
+CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 COPIED_FROM = "olm.copiedFrom"
 COMPONENT_PREFIX = "operators.coreos.com/"
 PROPERTIES = "operatorframework.io/properties"

@@ -3,6 +3,6 @@
 In go `Rendered` objects or `Diagnostic`s, out come texts; nothing here knows how they came about.
 
 Public names: `text.as_yaml`, `text.as_json`, `text.as_names`, `text.as_columns`; `messages.as_text` and
-`messages.printable`, which makes untrusted text fit for a terminal; `ci_reports.as_github`, `ci_reports.as_junit`,
+`unicode.clean`, which makes untrusted text fit for a terminal; `ci_reports.as_github`, `ci_reports.as_junit`,
 `ci_reports.as_sarif`; `directory.files_of` and `directory.write`, a folder that is brought up to date.
 """

@@ -14,8 +14,8 @@ from xml.etree import ElementTree as Xml
 
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.output.messages import SHOWN_FROM, LineOf, printable
-from olmc.output.unicode import json_text, legible
+from olmc.output.messages import SHOWN_FROM, LineOf
+from olmc.output.unicode import clean, json_text
 
 _COMMANDS = {Severity.ERROR: "error", Severity.FAILURE: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -39,7 +39,7 @@ def _gravest_first(diagnostics: Iterable[Diagnostic], least: Severity) -> list[D
 def _annotation(diagnostic: Diagnostic, title: str) -> str:
     path, line, column = diagnostic.location or Location("")
     properties = {
-        "file": legible(path),
+        "file": clean(path),
         "line": str(line or 1) if path else "",
         "col": str(column or ""),
         "title": f"{title} ({diagnostic.code})" if title else diagnostic.code,
@@ -47,7 +47,7 @@ def _annotation(diagnostic: Diagnostic, title: str) -> str:
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     related = (f"{where}: {text}" for text, where in diagnostic.related)
     lines = "\n".join(filter(None, (diagnostic.message, *related, diagnostic.hint))).split("\n")
-    text = _data("\n".join(map(printable, lines)))
+    text = _data("\n".join(map(clean, lines)))
     return f"::{_COMMANDS[diagnostic.severity]} {listed}::{text}"
 
 
@@ -113,8 +113,8 @@ def _count(element: Xml.Element, cases: list[Xml.Element]) -> None:
 
 
 def _text(text: str) -> str:
-    """A text without the characters that XML has no way to write."""
-    return _NOT_XML.sub("\ufffd", legible(text))
+    """Lines without what is not meant to be seen, and without the characters that XML has no way to write."""
+    return _NOT_XML.sub("\ufffd", "\n".join(map(clean, text.split("\n"))))
 
 
 MOST_RESULTS = 25_000

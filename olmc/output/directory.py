@@ -6,30 +6,43 @@ import errno
 import hashlib
 import os
 import stat
-import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
+from typing import TypeAlias
 
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
+from olmc.model.secrets import has_values
 from olmc.model.workspace import GENERATED as MARK
 from olmc.yaml import dump_one, read
+from olmc.yaml.parts import object_parts
 
 PARTIAL = ".olmc-"
 """What the names of files that are not whole yet begin with: hidden, and so no part of a workspace."""
 
 
-def put(path: Path, text: str, *, mode: int = 0o644, synced: bool = False) -> None:
-    """Write a file, UTF-8 and with line ends as they are; a link is replaced, not followed.
+PLAIN, PRIVATE = 0o666, 0o600
+"""What others may do with a file, before the umask takes its part."""
+
+
+def put(path: Path, text: str, *, mode: int = PLAIN, synced: bool = False) -> None:
+    """Write a file, UTF-8 and with line ends as they are; a link is replaced, not followed. Of `mode` the umask takes
+    away what it is for.
 
     With `synced` it is on the disk when this returns, whatever happens to the machine. Raises OSError; what was there
     is there still.
     """
+    put_parts(path, [text.encode()], mode=mode, synced=synced)
+
+
+def put_parts(path: Path, parts: Iterable[bytes], *, mode: int = PLAIN, synced: bool = False) -> None:
+    """As `put`, for a file in parts."""
     # Renaming is the one step that others can't see half of.
-    partial = _beside(path, text, mode, synced=synced)
+    partial = _beside(path, parts, mode, synced=synced)
     try:
         partial.replace(path)
     except BaseException:
@@ -48,12 +61,14 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
     try:
         for path, text in texts.items():
             if path in new:
-                partials.append((_beside(path, text, 0o644), path))
+                partials.append((_beside(path, [text.encode()], PLAIN), path))
                 continue
             target = path.resolve(strict=True)
             if not target.is_file():
                 raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
-            partials.append((_beside(target, text, stat.S_IMODE(target.stat().st_mode)), target))
+            partial = _beside(target, [text.encode()], PRIVATE)
+            partials.append((partial, target))
+            partial.chmod(stat.S_IMODE(target.stat().st_mode))
         # All are on the disk before the first takes its place: a full disk changes nothing.
         for partial, target in partials:
             partial.replace(target)
@@ -63,17 +78,17 @@ def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:
         raise
 
 
-def _beside(path: Path, text: str, mode: int, *, synced: bool = False) -> Path:
-    """A file of that text and mode in the folder of `path`."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=PARTIAL)
-    partial = Path(name)
+def _beside(path: Path, parts: Iterable[bytes], mode: int, *, synced: bool = False) -> Path:
+    """A file of that content and mode, without what the umask takes, in the folder of `path`."""
+    # Not by tempfile, which gives each file to its owner alone and says nothing of the umask.
+    partial = path.with_name(f"{PARTIAL}{token_hex(8)}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), mode)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines(parts)
             if synced:
                 stream.flush()
                 os.fsync(stream.fileno())
-        partial.chmod(mode)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
@@ -116,16 +131,35 @@ def conflicting(objects: Sequence[Rendered]) -> list[ObjectKey]:
     return [o.identity for o in objects if first.setdefault(o.identity, o).object != o.object]
 
 
-def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> dict[str, str]:
-    """The text of each file by its name, `kustomization.yaml` included, which says when they are one phase alone."""
-    named: dict[str, str] = {}
+Files: TypeAlias = dict[str, list[bytes]]
+"""The content of each file by its name, in parts: what many files have in common is held once."""
+
+
+def files_of(objects: Sequence[Rendered], phase: Phase = 0) -> Files:
+    """The content of each file, `kustomization.yaml` included, which says when they are one phase alone."""
+    named = _named(objects)
+    head = f"{MARK}\n".encode()
+    texts = object_parts([rendered.object for rendered in named.values()])
+    files = {name: [head, *parts] for name, parts in zip(named, texts, strict=True)}
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
+    files[KUSTOMIZATION] = [f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}".encode()]
+    return files
+
+
+def private_in(objects: Sequence[Rendered]) -> frozenset[str]:
+    """The names of the files that are for their owner alone: those with the values of a Secret."""
+    if not any(has_values(rendered.object) for rendered in objects):
+        return frozenset()  # names take their time, and few outputs have such values
+    return frozenset(name for name, rendered in _named(objects).items() if has_values(rendered.object))
+
+
+def _named(objects: Sequence[Rendered]) -> dict[str, Rendered]:
+    named: dict[str, Rendered] = {}
     for rendered in {rendered.identity: rendered for rendered in objects}.values():
         name = file_name(rendered.identity)
         if name in named:
             name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
-        named[name] = f"{MARK}\n{dump_one(rendered.object)}"
-    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": list(named)}
-    named[KUSTOMIZATION] = f"{MARK}\n{_PHASE_MARKS.get(phase, '')}{dump_one(kustomization)}"
+        named[name] = rendered
     return named
 
 
@@ -144,14 +178,12 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def changes(folder: Path, files: Mapping[str, str]) -> Changes:
+def changes(folder: Path, files: Files) -> Changes:
     """What writing `files` to `folder` would change; files that olmc did not write are left alone."""
-    present = _written_before(folder)
-    return Changes(
-        added=tuple(sorted(name for name in files if not (folder / name).is_file())),
-        changed=tuple(sorted(n for n, text in files.items() if (folder / n).is_file() and _text(folder / n) != text)),
-        stale=tuple(sorted(present - files.keys())),
-    )
+    stale = _written_before(folder) - files.keys()
+    there = {name for name in files if (folder / name).is_file()}
+    changed = (name for name in there if (folder / name).read_bytes() != b"".join(files[name]))
+    return Changes(tuple(sorted(files.keys() - there)), tuple(sorted(changed)), tuple(sorted(stale)))
 
 
 def phase_in(folder: Path) -> Phase | None:
@@ -187,8 +219,9 @@ def _is_marked(path: Path) -> bool:
         return stream.read(len(MARK)) == MARK.encode()
 
 
-def write(folder: Path, files: Mapping[str, str]) -> Changes:
+def write(folder: Path, files: Files, private: Collection[str] = ()) -> Changes:
     """Bring `folder` to hold `files`: each is written beside its place and renamed into it; stale ones are removed.
+    Those in `private` are for their owner alone, also where they were there before.
 
     Raises FileExistsError, before anything is written, if a file that olmc did not write stands in the way.
     """
@@ -197,9 +230,15 @@ def write(folder: Path, files: Mapping[str, str]) -> Changes:
         if os.path.lexists(folder / name) and not _is_marked(folder / name):
             raise FileExistsError(f"{folder / name} was not written by olmc and is in the way")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*difference.added, *difference.changed):
-        put(folder / name, files[name])
-    # Last, so that whoever stops in between has too much, never too little.
+    fresh = (*difference.added, *difference.changed)
+    for name in (name for name in fresh if name != KUSTOMIZATION):
+        put_parts(folder / name, files[name], mode=PRIVATE if name in private else PLAIN)
+    for name in private:
+        (folder / name).chmod(stat.S_IMODE((folder / name).stat().st_mode) & PRIVATE)
+    # After the others, so that whoever stops in between has too much, never too little.
     for name in difference.stale:
-        (folder / name).unlink()
+        (folder / name).unlink(missing_ok=True)
+    # Last of all, since it is what the next run knows by which files are stale.
+    if KUSTOMIZATION in fresh:
+        put_parts(folder / KUSTOMIZATION, files[KUSTOMIZATION])
     return difference

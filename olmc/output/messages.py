@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from olmc.model.diagnostics import LIKELY, POSSIBLE, Diagnostic, Location, Severity, closest, did_you_mean, join_limited
-from olmc.output.unicode import json_text, legible
+from olmc.output.unicode import clean, json_text
 
 SHOWN_FROM = Severity.WARNING
 LineOf = Callable[[Location], str | None]
@@ -53,8 +53,8 @@ def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM
 
 def _lines(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[str]:
     place = diagnostic.location
-    prefix = f"{paint(printable(str(place)), 'bold')}: " if place else ""
-    first, *more = map(printable, diagnostic.message.split("\n"))
+    prefix = f"{paint(clean(str(place)), 'bold')}: " if place else ""
+    first, *more = map(clean, diagnostic.message.split("\n"))
     lines = [f"{prefix}{paint(str(diagnostic.severity), diagnostic.severity.name)}: {first}", *more]
     # A message may be a tree of several lines; the code ends it, as it does one of one line.
     lines[-1] += " " + paint(f"[{diagnostic.code}]", "faint")
@@ -62,8 +62,8 @@ def _lines(diagnostic: Diagnostic, line_of: LineOf, paint: Paint) -> Iterator[st
     line = line_of(place) if place is not None and place.line else None
     if place is not None and line is not None:
         yield from _excerpt(place, line, paint)
-    yield from (printable(f"  {where}: {text}") for text, where in diagnostic.related)
-    yield from (printable(f"  {hint}") for hint in diagnostic.hint.split("\n") if hint)
+    yield from (clean(f"  {where}: {text}") for text, where in diagnostic.related)
+    yield from (clean(f"  {hint}") for hint in diagnostic.hint.split("\n") if hint)
 
 
 def _no_line(place: Location) -> str | None:  # noqa: ARG001
@@ -85,7 +85,7 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
     # The file may have changed since the diagnostic was made.
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = printable(line[start : start + _WIDEST].rstrip())
+    shown = clean(line[start : start + _WIDEST].rstrip())
     if not shown.strip():
         return
     before = ("…" if start else "") + shown[: column - start]
@@ -93,19 +93,6 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
     yield "  " + paint(f"{number} |", "faint") + f" {'…' if start else ''}{shown}"
     if place.column:
         yield "  " + paint(f"{' ' * len(number)} |", "faint") + " " * (_width(before) + 1) + paint("^", "caret")
-
-
-def printable(text: str) -> str:
-    """A text of which nothing moves the cursor or rings a bell: untrusted input is printed to terminals."""
-    return "".join(map(_shown, legible(text))) if not text.isprintable() else text
-
-
-def _shown(char: str) -> str:
-    if char == "\t":
-        return " "
-    import unicodedata  # for texts that are odd, and for source lines; most runs show none of them
-
-    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") else char
 
 
 def _width(text: str) -> int:
@@ -147,4 +134,4 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     names = list(dict.fromkeys(known))
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
-    return QueryError(printable(f"{problem}. {did_you_mean(best) or there}"))
+    return QueryError(clean(f"{problem}. {did_you_mean(best) or there}"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from olmc.model.objects import Rendered
-from olmc.output.messages import printable
+from olmc.output.unicode import clean, json_text, legible
 from olmc.yaml import dump
+from olmc.yaml.parts import METADATA, dump_parts, joined_parts, shared_values
 
 
 def as_yaml(objects: Sequence[Rendered]) -> str:
@@ -15,16 +16,59 @@ def as_yaml(objects: Sequence[Rendered]) -> str:
     return dump(rendered.object for rendered in objects) if objects else ""
 
 
+def as_yaml_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_yaml`, in parts of UTF-8: what many objects have in common is one part, so that a fleet fits in memory."""
+    return dump_parts([rendered.object for rendered in objects])
+
+
 def as_json(objects: Sequence[Rendered]) -> str:
     """One `List` of all objects, indented."""
     items = [rendered.object for rendered in objects]
     listed = {"apiVersion": "v1", "kind": "List", "items": items}
-    return json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(listed) + "\n"
+
+
+def as_json_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_json`, in parts as `as_yaml_parts`."""
+    if not objects:
+        return [as_json(objects).encode()]
+    items = [rendered.object for rendered in objects]
+    shared = shared_values(items)
+    known: dict[tuple[int, str], bytes] = {}
+
+    def value_part(value: Any, pad: str) -> bytes:
+        place = id(value), pad
+        part = known.get(place)
+        if part is None:
+            part = json_text(value).replace("\n", f"\n{pad}").encode()
+            if id(value) in shared:
+                known[place] = part
+        return part
+
+    def mapping_parts(mapping: Mapping[str, Any], pad: str) -> Iterator[bytes]:
+        border = f"{{\n{pad}  "
+        for key, value in mapping.items():
+            yield f"{border}{json_text(key)}: ".encode()
+            if key == METADATA and value.__class__ is dict and value:
+                yield from mapping_parts(value, f"{pad}  ")
+            else:
+                yield value_part(value, f"{pad}  ")
+            border = f",\n{pad}  "
+        yield f"\n{pad}}}".encode()
+
+    parts = [b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n    ']
+    parts += joined_parts((list(mapping_parts(item, "    ")) for item in items), b",\n    ")
+    return [*parts, b"\n  ]\n}\n"]
 
 
 def as_names(objects: Sequence[Rendered]) -> str:
     """One line an object: `Kind/namespace/name`, without the namespace for cluster-scoped ones."""
-    return "".join(f"{rendered.identity}\n" for rendered in objects)
+    return "".join(f"{clean(str(rendered.identity))}\n" for rendered in objects)
+
+
+def as_name_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    """As `as_names`, in UTF-8."""
+    return [legible(as_names(objects)).encode()]
 
 
 GAP = 3
@@ -35,7 +79,7 @@ def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Cells stand left, each column is as wide as its widest cell and three blanks, the last one is not padded (R-INST-7).
     """
-    lines = [tuple(header), *(tuple(printable(cell) for cell in row) for row in rows)]
+    lines = [tuple(header), *(tuple(clean(cell) for cell in row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) + GAP for index in range(len(header) - 1)]
     return "".join(
         "".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)) + "\n" for line in lines
@@ -48,7 +92,7 @@ WIDTH = 100
 
 def aligned(lines: Iterable[Sequence[str]]) -> str:
     """Lines of cells, padded to columns; a line may be shorter than others."""
-    shown = [[printable(cell) for cell in line] for line in lines]
+    shown = [[clean(cell) for cell in line] for line in lines]
     widths: list[int] = []
     for line in shown:
         widths += [0] * (len(line) - len(widths))
@@ -62,7 +106,7 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
     from textwrap import wrap  # few outputs have paragraphs, and imports take their time
 
     lines = wrap(
-        printable(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        clean(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return "".join(f"{line}\n" for line in lines)

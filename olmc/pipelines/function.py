@@ -198,18 +198,18 @@ class FunctionResult(NamedTuple):
     stops: bool
 
 
-def run(text: str) -> FunctionResult:
+def run(text: str, root: Path = Path()) -> FunctionResult:
     """What `olmc fn` makes of the text of a ResourceList.
 
-    With `spec.path` in its functionConfig the workspace there is rendered and its objects join the items; without it
-    the items are the workspace, and the rendered objects take their place. The text is a valid list whatever happens:
-    after an error it has the items as they came, and the results say why. So it has where an operator would fail and
-    the output is for apply, unless the settings say to keep going.
+    With `spec.path` in its functionConfig the workspace there, which must lie in the folder `root`, is rendered and its
+    objects join the items; without it the items are the workspace, and the rendered objects take their place. The text
+    is a valid list whatever happens: after an error it has the items as they came, and the results say why. So it has
+    where an operator would fail and the output is for apply, unless the settings say to keep going.
     """
     report = Report()
     given = read_list(text, report)
     settings = {} if report.failed else _settings(given.function_config, report)
-    items = given.items if report.failed else _render(given, settings, report)
+    items = given.items if report.failed else _render(given, settings, root, report)
     if report.failed:
         # Whoever goes on in spite of the exit code has its own items back, and not half of an output.
         items = given.items
@@ -248,10 +248,17 @@ def _check_kind(config: Mapping[str, Any], report: Report) -> None:
         report.add(bad_setting("functionConfig", problem, _KIND_HINT))
 
 
-def _render(given: ResourceList, settings: Mapping[str, Any], report: Report) -> tuple[KubernetesObject, ...]:
+def _render(
+    given: ResourceList, settings: Mapping[str, Any], root: Path, report: Report
+) -> tuple[KubernetesObject, ...]:
     """The items that come out."""
     choice = choose_options(settings)
     path = settings.get("path")
+    if path is not None and not _is_inside(Path(path), root):
+        problem = f"{path} is not in the folder that olmc fn may read"
+        hint = "Give a path below the working directory, or have the command say which folder: olmc fn --root DIR."
+        report.add(bad_setting("functionConfig, path", problem, hint))
+        return given.items
     if path is not None:
         compilation = compile(Path(path), choice.options, given=choice.given)
     else:
@@ -275,6 +282,16 @@ def _render(given: ResourceList, settings: Mapping[str, Any], report: Report) ->
     known = {object_key(item): bookkeeping_of(item) for item in stored}
     objects = (annotated(rendered.object, known.get(rendered.identity, {})) for rendered in compilation.objects)
     return (*(item for item in given.items if _is_passed_on(item)), *objects)
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    """Whether a path, links followed, is in a folder: the functionConfig is part of a package, so of a stranger's."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except ValueError:  # a NUL: it names nothing, which is said as of every path
+        return True
+    except (OSError, RuntimeError):  # links that go round
+        return False
 
 
 def _compile_items(given: ResourceList, settings: Mapping[str, Any]) -> Compilation:

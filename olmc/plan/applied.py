@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options
+from olmc.model.secrets import LAST_APPLIED, masked, may_hold_secrets
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 from olmc.olm.profiles.data import profile_of
@@ -20,7 +22,7 @@ from olmc.transition.succeed import named
 
 Action = Literal["create", "change", "prune", "delete"]
 
-_NOISE = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
+_NOISE = frozenset({LAST_APPLIED})
 
 
 class AppliedChange(NamedTuple):
@@ -64,9 +66,16 @@ def _written(
         if key not in before:
             yield AppliedChange("create", key)
             continue
-        differing = tuple(deltas(_compared(before[key].object), _compared(after[key].object)))
+        was, now = _compared(before[key].object), _compared(after[key].object)
+        differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
         if differing:
             yield AppliedChange("change", key, differing)
+
+
+def counted(keys: Iterable[ObjectKey]) -> str:
+    """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
+    kinds = Counter(key.kind for key in keys)
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:

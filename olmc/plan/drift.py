@@ -1,69 +1,97 @@
-"""Drift: where a cluster is not what olmc expects of its repository, and whether OLM would repair it."""
+"""Drift: where a cluster is not what olmc expects of its repository, and whether that is repaired."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from olmc.diff.deltas import Delta, deltas
-from olmc.diff.operators import is_copy
 from olmc.lean import NamedTuple
-from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, labels_of, name_of, owner_references
+from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, owner_references, split_api_version, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.secrets import masked, may_hold_secrets
 from olmc.olm.naming import COPIED_FROM
-from olmc.plan.server_fields import is_default, predicted
+from olmc.plan.repair import Repair, repair_of_different, repair_of_extra, repair_of_missing, serving_names
+from olmc.plan.server_fields import is_default, predicted, unpredicted
 
 DriftKind = Literal["missing", "extra", "different"]
 
-NEVER = "nobody: what an InstallPlan has made is not made again"
-TOOL = "the tool that applies the repository, at its next sync"
-_CSV_SYNC = "OLM, at the next sync of its CSV"
-_GROUP_SYNC = "OLM, at the next sync of its OperatorGroup"
-_HASH = "olm.deployment-spec-hash"
-_SAME_HASH = f"nobody: OLM goes by the label {_HASH}, which is as it should be"
+_OF_MEMBERS = (("metadata", "annotations"), ("aggregationRule",))
+_BESIDE = "nothing expects it, and OLM did not make it"
+_OLD_PLAN = "an InstallPlan of earlier"
 
 
 class DriftedObject(NamedTuple):
-    """An object that is not as expected: it is missing, nobody expects it, or it differs; and who repairs it."""
+    """An object that is not as expected: it is missing, nobody expects it, or it differs; and how that is repaired.
+
+    `along`: other objects that are missing, or there, or different, because this one is.
+    """
 
     kind: DriftKind
     key: ObjectKey
-    repaired_by: str
+    repair: Repair
     deltas: tuple[Delta, ...] = ()
+    along: tuple[ObjectKey, ...] = ()
 
     @property
     def stays(self) -> bool:
         """Whether it stays like that for good."""
-        return self.repaired_by.startswith("nobody")
+        return self.repair.by == "nobody"
 
 
-def drift_of(
-    held: Iterable[KubernetesObject], expected: Iterable[KubernetesObject], applied: Iterable[ObjectKey]
-) -> tuple[DriftedObject, ...]:
+class StateComparison(NamedTuple):
+    """A cluster held against what is expected of it: how many objects were compared, how many of them are equal, where
+    it differs, and how many objects can't be compared, by the reason."""
+
+    compared: int
+    equal: int
+    drift: tuple[DriftedObject, ...]
+    not_compared: Mapping[str, int]
+
+    def count(self, kind: DriftKind) -> int:
+        """How many objects differ in this way, those that follow from others included."""
+        return sum(1 + len(item.along) for item in self.drift if item.kind == kind)
+
+
+def compare_state(
+    held: Iterable[KubernetesObject], expected: Iterable[KubernetesObject],
+    applied: Mapping[ObjectKey, KubernetesObject],
+) -> StateComparison:  # fmt: skip
     """Where the objects that a cluster holds are not those that are expected, of which `applied` are manifests.
 
     What else a cluster holds is its own business; of what nobody expects only that is told which OLM has made.
     """
+    held = list(held)
     there, wanted = predicted(held), predicted(expected)
-    manifests = frozenset(applied)
-    return tuple(sorted(_drift(there, wanted, manifests), key=lambda item: (item.key, item.kind)))
+    found = sorted(_drift(there, wanted, applied), key=lambda item: (item.key, item.kind))
+    beside: Counter[str] = Counter(unpredicted(held))
+    extras = {item.key for item in found if item.kind == "extra"}
+    for key in there.keys() - wanted.keys() - extras:
+        beside[_OLD_PLAN if key.kind == "InstallPlan" else _BESIDE] += 1
+    unequal = sum(item.kind != "extra" for item in found)
+    drift = tuple(_folded(found, {**wanted, **there}))
+    return StateComparison(len(wanted) + len(extras), len(wanted) - unequal, drift, dict(sorted(beside.items())))
 
 
 def _drift(
     there: Mapping[ObjectKey, KubernetesObject], wanted: Mapping[ObjectKey, KubernetesObject],
-    manifests: frozenset[ObjectKey],
+    applied: Mapping[ObjectKey, KubernetesObject],
 ) -> Iterator[DriftedObject]:  # fmt: skip
+    serving = serving_names(wanted.values())
     for key, expected in wanted.items():
         held = there.get(key)
         if held is None:
-            yield DriftedObject("missing", key, _who_makes(key, expected, manifests))
+            yield DriftedObject("missing", key, repair_of_missing(key, expected, applied, serving))
             continue
-        differing = tuple(d for d in deltas(expected, held) if not is_default(key.kind, d))
+        sides = masked(expected, held) if may_hold_secrets(expected) else (expected, held)
+        differing = tuple(d for d in deltas(*sides) if not is_default(key.kind, d))
         if differing:
-            yield DriftedObject("different", key, _who_writes(key, expected, held, manifests, differing), differing)
+            repair = repair_of_different(key, expected, held, applied, differing, serving)
+            yield DriftedObject("different", key, repair, differing)
     for key, held in there.items():
-        if key not in wanted and key not in manifests and _is_of_olm(key, held):
-            yield DriftedObject("extra", key, "nobody: OLM deletes nothing that it has no reason to look at")
+        if key not in wanted and key not in applied and _is_of_olm(key, held):
+            yield DriftedObject("extra", key, repair_of_extra(key, held))
 
 
 def _is_of_olm(key: ObjectKey, obj: KubernetesObject) -> bool:
@@ -74,46 +102,52 @@ def _is_of_olm(key: ObjectKey, obj: KubernetesObject) -> bool:
     return owned or "olm.owner" in labels_of(obj)
 
 
-def _who_makes(key: ObjectKey, obj: KubernetesObject, manifests: frozenset[ObjectKey]) -> str:
-    """Who makes an object that is missing (observed-63)."""
-    if key in manifests:
-        return TOOL
-    if key.kind == "Deployment" and _HASH in labels_of(obj):
-        return _CSV_SYNC
-    return _sync_of(key, obj) or NEVER
+def _folded(found: Iterable[DriftedObject], objects: Mapping[ObjectKey, KubernetesObject]) -> Iterator[DriftedObject]:
+    """The drift without what follows from other drift, which is `along` of that."""
+    drifted = {item.key: item for item in found}
+    along: dict[ObjectKey, list[ObjectKey]] = {}
+    for key in drifted:
+        cause = _cause(key, drifted, objects)
+        if cause != key:
+            along.setdefault(cause, []).append(key)
+    followers = {key for keys in along.values() for key in keys}
+    for key, item in drifted.items():
+        if key not in followers:
+            yield item._replace(along=tuple(along.get(key, ())))
 
 
-def _who_writes(
-    key: ObjectKey, expected: KubernetesObject, held: KubernetesObject, manifests: frozenset[ObjectKey],
-    differing: Iterable[Delta],
-) -> str:  # fmt: skip
-    if all(delta.path[:1] == ("status",) for delta in differing):
-        return "OLM, when what it waits for comes about" if key.kind == CSV_KIND else "OLM, at its next sync"
-    if key in manifests:
-        return TOOL
-    if key.kind == "Deployment" and _HASH in labels_of(expected):
-        # OLM compares the hash of what it would write with the label, and looks at nothing else of the object.
-        return _CSV_SYNC if labels_of(held).get(_HASH) != labels_of(expected).get(_HASH) else _SAME_HASH
-    return _sync_of(key, expected) or "nobody: OLM writes it once, in an InstallPlan"
+def _cause(
+    key: ObjectKey, drifted: Mapping[ObjectKey, DriftedObject], objects: Mapping[ObjectKey, KubernetesObject]
+) -> ObjectKey:
+    """The object for the sake of which another one is not as expected; itself if there is none."""
+    seen = {key}
+    while True:
+        item = drifted[key]
+        causes = _reasons(key, item, objects[key], drifted)
+        owners = (owner for owner in causes if owner in drifted and owner not in seen)
+        owner = next((owner for owner in owners if drifted[owner].kind in ("missing", "extra")), None)
+        if owner is None:
+            return key
+        seen.add(owner)
+        key = owner
 
 
-def _sync_of(key: ObjectKey, obj: KubernetesObject) -> str:
-    """The sync in which OLM writes an object each time, "" for none."""
+def _reasons(
+    key: ObjectKey, item: DriftedObject, obj: KubernetesObject, drifted: Iterable[ObjectKey]
+) -> Iterator[ObjectKey]:
+    """What an object is there for; for one that differs, the CSVs that its group writes of (R-OG-11, R-OG-17)."""
     labels = labels_of(obj)
-    owners = {str(ref.get("kind")).lower() for ref in owner_references(obj)}
-    if key.kind == CSV_KIND:
-        return _CSV_SYNC if is_copy(obj) else ""
-    if COPIED_FROM in labels or key.kind == "OperatorCondition" or "operatorcondition" in owners:
-        return _CSV_SYNC
-    if key.kind == "ClusterRole" and (labels.get("olm.owner.kind") == "OperatorGroup" or CRD_KIND.lower() in owners):
-        return _GROUP_SYNC
-    if key.kind == "APIService" or "olm.webhook-description-hash" in labels or _is_serving(key, obj):
-        return _CSV_SYNC
-    return "OLM, at its next sync" if (key.group, key.kind) == (OLM_GROUP, "Operator") else ""
-
-
-def _is_serving(key: ObjectKey, obj: KubernetesObject) -> bool:
-    """Whether an object is part of what serves a CSV's webhooks and APIs with a certificate."""
-    return name_of(obj).endswith(("-service", "-service-cert", "-auth-reader", "-system:auth-delegator")) and (
-        key.kind in ("Service", "Secret", "Role", "RoleBinding", "ClusterRoleBinding")
-    )
+    if item.kind == "different":
+        namespace = key.namespace if key.kind == "OperatorGroup" else labels.get("olm.owner.namespace", "")
+        of_group = key.kind == "OperatorGroup" or labels.get("olm.owner.kind") == "OperatorGroup"
+        if of_group and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
+            yield from (other for other in drifted if (other.kind, other.namespace) == (CSV_KIND, namespace))
+        return
+    if COPIED_FROM in labels and key.kind == CSV_KIND:
+        yield key._replace(namespace=labels[COPIED_FROM])
+    for ref in owner_references(obj):
+        group, kind = split_api_version(ref.get("apiVersion"))[0], text(ref.get("kind"))
+        for namespace in (key.namespace, ""):
+            yield ObjectKey(group, kind, namespace, text(ref.get("name")))
+    if labels.get("olm.owner.kind") == CSV_KIND:
+        yield ObjectKey(OLM_GROUP, CSV_KIND, labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))

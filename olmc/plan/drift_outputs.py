@@ -8,10 +8,11 @@ from typing import Any
 from olmc.diff.change import shown
 from olmc.diff.deltas import Delta, path_text
 from olmc.output.unicode import clean
+from olmc.plan.applied import counted
 from olmc.plan.drift import DriftedObject
 
 _MOST = 3
-_WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
+WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
 
 
 def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Iterator[str]:
@@ -21,7 +22,8 @@ def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Ite
         more = len(item.deltas) - len(fields)
         fields += [f"and {more} more fields"] if fields and more else []
         what = f": {', '.join(fields)}" if fields else ""
-        yield clean(f"{item.key}: {_WORDS[item.kind]}{what}; repaired by {item.repaired_by}")
+        along = f", and with it {counted(item.along)}" if item.along else ""
+        yield clean(f"{item.key}: {WORDS[item.kind]}{what}{along}; {item.repair.text}")
         if verbose:
             yield from (clean(f"  {_delta(delta)}") for delta in item.deltas)
 
@@ -37,7 +39,9 @@ def drift_data(drift: Sequence[DriftedObject]) -> list[dict[str, Any]]:
             "kind": item.kind,
             "object": item.key._asdict(),
             "fields": [path_text(delta.path) for delta in item.deltas],
-            "repairedBy": item.repaired_by,
+            "along": [key._asdict() for key in item.along],
+            "repairedBy": item.repair.text,
+            "repair": item.repair._asdict(),
             "stays": item.stays,
         }
         for item in drift

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from olmc.diff.html import FrontSection
 from olmc.diff.html import as_html as difference_html
 from olmc.output.unicode import clean
-from olmc.plan.outputs import HEADINGS, front_sections, in_short, operator_rows
+from olmc.plan.drift_outputs import drift_lines
+from olmc.plan.outputs import DRIFT, HEADINGS, front_sections, in_short, operator_rows
 from olmc.plan.plan import Plan
 
-_NAMES = ("applied", "olm", "operators", "tasks")
+_NAMES = ("applied", "olm", "operators", "tasks", "drift")
 _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 
@@ -23,9 +24,10 @@ def _front(plan: Plan) -> Iterator[FrontSection]:
     applied, olm = front_sections(plan)
     tasks = [(clean(task.text), clean(task.command)) for task in plan.tasks]
     parts: tuple[list[tuple[str, str]], ...]
-    parts = ([(line.strip(), "") for line in applied], [(line.strip(), "") for line in olm], [], tasks)
+    drift = [(line, "") for line in drift_lines(plan.drift)]
+    parts = ([(line.strip(), "") for line in applied], [(line.strip(), "") for line in olm], [], tasks, drift)
     rows = tuple(tuple(row) for row in operator_rows(plan))
-    for name, heading, lines in zip(_NAMES, HEADINGS, parts, strict=True):
+    for name, heading, lines in zip(_NAMES, (*HEADINGS, DRIFT), parts, strict=True):
         # What comes of it goes on with the changes below, so it stands behind what is left to do.
         if lines:
             yield FrontSection(name, heading, tuple(lines))

@@ -18,9 +18,10 @@ from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
 from olmc.output.unicode import clean, json_text
-from olmc.plan.applied import Action, AppliedChange
+from olmc.plan.applied import Action, AppliedChange, counted
 from olmc.plan.drift_outputs import drift_data, drift_lines
-from olmc.plan.plan import OperatorOutcome, Plan, PlannedInstall
+from olmc.plan.outcomes import OperatorOutcome, PlannedInstall
+from olmc.plan.plan import Plan
 
 FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/plan.schema.json`."""
@@ -33,7 +34,7 @@ _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
 _WIDTH = 90
 """How much of a cause stands in the table; all of it is in section 2."""
-_DRIFT = "Drift: where the cluster is not what is expected before anything happens"
+DRIFT = "Drift: where the cluster is not what is expected before anything happens"
 _ENDLESS = 1 << 62
 _REVIEW_WEIGHT = 8
 _APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
@@ -50,14 +51,14 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     )  # fmt: skip
     for number, (name, nothing, section) in enumerate(zip(HEADINGS, _NOTHING, sections, strict=True), 1):
         # Where nothing happens at all, one line says it, and what is stuck for good.
-        is_told = not plan.is_empty or (number == 3 and bool(_changed(plan)))
+        is_told = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
         body = list(section) if is_told or verbose else []
         if body or not plan.is_empty:
             most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
             lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body or [f"  {nothing}"], most)]
     if plan.drift:
         body = [f"  {line}" for line in drift_lines(plan.drift, verbose=verbose)]
-        lines += ["", paint(_DRIFT, "bold"), *_cut(body, len(body) if verbose else _LINES[0])]
+        lines += ["", paint(DRIFT, "bold"), *_cut(body, len(body) if verbose else _LINES[0])]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -88,7 +89,7 @@ def _cut(lines: Sequence[str], most: int) -> list[str]:
 
 def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
     for change in applied:
-        along = f", and with it {_counted(change.along)}" if change.along else ""
+        along = f", and with it {clean(counted(change.along))}" if change.along else ""
         yield f"  {_SIGNS[change.action]} {clean(str(change.key))}: {_WORDS[change.action]}{along}{_delta_text(change)}"
 
 
@@ -100,14 +101,6 @@ def _delta_text(change: AppliedChange) -> str:
 
 def _delta(delta: Delta) -> str:
     return f"{clean(path_text(delta.path))}: {clean(shown(delta.old).text)} → {clean(shown(delta.new).text)}"
-
-
-def _counted(keys: Sequence[ObjectKey]) -> str:
-    """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
-    kinds: dict[str, int] = {}
-    for key in keys:
-        kinds[key.kind] = kinds.get(key.kind, 0) + 1
-    return ", ".join(f"{count} {clean(kind)}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
 
 
 def _olm_lines(plan: Plan) -> Iterator[str]:
@@ -124,6 +117,7 @@ def _olm_lines(plan: Plan) -> Iterator[str]:
             first, *more = problem.message.split("\n")
             yield f"  {_place(problem)}{clean(first)}"
             yield from (f"    {clean(line)}" for line in more)
+    yield from (f"  later: {clean(text)}" for text in plan.late)
 
 
 def _place(problem: Diagnostic) -> str:
@@ -241,7 +235,7 @@ def _parts(plan: Plan) -> list[_CommentPart]:
         ),
         _CommentPart(f"**{HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
         _CommentPart(
-            f"**{_DRIFT}**\n\n",
+            f"**{DRIFT}**\n\n",
             tuple((0, f"- {code(line)}\n") for line in drift_lines(plan.drift)) if plan.drift else (),
             "\n", "- … and {} more\n", 2,
         ),
@@ -321,6 +315,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             {"code": p.code, "text": p.message, "place": str(p.location) if p.location is not None else ""}
             for p in plan.problems
         ],
+        "later": list(plan.late),
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
         **({"drift": drift_data(plan.drift)} if plan.drift else {}),

@@ -3,7 +3,7 @@ they own, defaults, random parts of names, times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
@@ -115,6 +115,16 @@ def predicted(objects: Iterable[KubernetesObject]) -> dict[ObjectKey, Kubernetes
             key = key._replace(name=f"{key.name}#")
         shown[key] = folded
     return shown
+
+
+def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
+    """Why objects can't be predicted, once for each of which that is so."""
+    for obj in objects:
+        key = object_key(obj)
+        if key.kind in _UNPREDICTED:
+            yield f"{key.kind}: others write it"
+        elif not _is_predicted(obj):
+            yield "what unpacks bundles, and the namespaces that every cluster has"
 
 
 def is_default(kind: str, delta: Delta) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from olmc.explain.provenance import is_owned, located, place_of_object
+from olmc.explain.provenance import is_owned, place_of_object
 from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import decode_binding, with_groups
 from olmc.lean import NamedTuple
@@ -16,6 +16,7 @@ from olmc.model.operators import Csv
 from olmc.output.messages import not_found
 from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions, namespace_of
 from olmc.rbac_report.risks import Level, Risk, risks_of
+from olmc.yaml import located
 
 _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
 

@@ -10,8 +10,8 @@ from olmc.kube.rbac import merge
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
-from olmc.output.messages import printable
 from olmc.output.text import paragraph
+from olmc.output.unicode import clean
 from olmc.rbac_report.permissions import USER_ROLES, Grant
 from olmc.rbac_report.risks import Level
 from olmc.rbac_report.subjects import Permission, PermissionHolder
@@ -62,7 +62,7 @@ def as_text(
 
 
 def _block(holder: PermissionHolder, find: Finder, waiting: Collection[NamespacedName]) -> str:
-    lines = [f"{printable(_title(holder, waiting))}\n"]
+    lines = [f"{clean(_title(holder, waiting))}\n"]
     if not holder.permissions:
         lines.append("  has no permissions\n")
     own = tuple(permission for permission in holder.permissions if not _is_well_known(permission))

@@ -24,12 +24,19 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import Csv, StrategyDeployment
 from olmc.model.options import Options, Profile
-from olmc.olm.naming import csv_reference, deployment_spec_hash, group_annotations, managed_labels, owner_labels
+from olmc.model.secrets import CA_HASH
+from olmc.olm.naming import (
+    CONDITION_NAME,
+    csv_reference,
+    deployment_spec_hash,
+    group_annotations,
+    managed_labels,
+    owner_labels,
+)
 from olmc.reconcile.requirements import predecessors
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
 
 SPEC_HASH = "olm.deployment-spec-hash"
-CA_HASH = "olmcahash"
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 # Behind a field of `deploy.config.applied`: from 0.15 to 0.17 a config without resources emptied those of the CSV.
 WIPING = "!"
@@ -200,9 +207,6 @@ def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
             affinity.pop(part, None)
             affinity |= {part: override[part]} if override[part] else {}
     return {**others, "affinity": affinity} if affinity else others
-
-
-CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 
 
 def written_deployment(

@@ -151,11 +151,12 @@ def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnosti
 
 
 def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
-    """The catalogs that Subscriptions name and nothing in the workspace stands for, each with all who need it."""
+    """The catalogs that Subscriptions name and nothing in the workspace stands for, each with all who need it; what is
+    gone since OLM has seen it the resolution tells."""
     wanted: dict[CatalogKey, list[tuple[NamespacedName, Subscription]]] = {}
     for name, subscription in sorted(cluster.subscriptions.items()):
         key = subscription.catalog
-        if key.name and key.namespace and key not in cluster.catalogs:
+        if key.name and key.namespace and key not in cluster.catalogs and not subscription.had_catalog:
             wanted.setdefault(key, []).append((name, subscription))
     for key, subscriptions in sorted(wanted.items()):
         from olmc.diagnostics.rules import vendor as vendor_rules  # most workspaces know their catalogs

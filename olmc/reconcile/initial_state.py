@@ -18,6 +18,7 @@ from olmc.model.cluster import (
     NamespacedName,
     Subscription,
     namespaced_name,
+    seen_catalogs,
 )
 from olmc.model.diagnostics import Place, Report
 from olmc.model.indexed import ByNamespace, by_kind, by_namespace
@@ -254,9 +255,8 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
     generation = status.get("installPlanGeneration")
     conditions = _conditions(status)
     kept = with_known_config(obj, profile)
-    return Subscription(
-        {key: value for key, value in kept.items() if key != "status"},
-        manifest.source,
+    subscription = Subscription({key: value for key, value in kept.items() if key != "status"}, manifest.source)
+    return subscription._replace(
         current=as_text(status.get("currentCSV")),
         installed=as_text(status.get("installedCSV")),
         state=as_text(status.get("state")),
@@ -267,6 +267,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         unpacking="BundleUnpacking" in conditions,
         unpack_failure=conditions.get("BundleUnpackFailed"),
         condition_types=tuple(conditions),
+        had_catalog=subscription.catalog in seen_catalogs(obj),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diagnostics.rules import reconcile as rules
-from olmc.gojson import unmarshal
 from olmc.lean import NamedTuple
+from olmc.load.bundles import suggested_namespace
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
-from olmc.model.objects import mapping, mappings, name_of, spec_of, text
+from olmc.model.objects import mappings, spec_of, text
 from olmc.model.operators import Csv
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Manifest, Workspace
@@ -20,9 +20,6 @@ from olmc.reconcile.initial_state import ALWAYS_THERE
 from olmc.reconcile.loop import NO_CATALOG
 from olmc.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object
 from olmc.yaml import locate
-
-SUGGESTED = "operatorframework.io/suggested-namespace"
-SUGGESTED_TEMPLATE = "operatorframework.io/suggested-namespace-template"
 
 
 class SingleBundle(NamedTuple):
@@ -79,7 +76,8 @@ def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBun
 
 def home_of(bundle: Bundle, options: Options) -> str:
     """The namespace that a bundle by itself is installed in."""
-    return options.install_namespace or _suggested_namespace(bundle) or bundle.package
+    suggested = suggested_namespace(Csv(bundle.csv.object).annotations)
+    return options.install_namespace or suggested or bundle.package
 
 
 def supported_modes(bundle: Bundle) -> frozenset[str]:
@@ -87,17 +85,6 @@ def supported_modes(bundle: Bundle) -> frozenset[str]:
     modes = mappings(spec_of(bundle.csv.object).get("installModes"))
     supported = frozenset(text(mode.get("type")) for mode in modes if mode.get("supported") is True)
     return supported or frozenset({"AllNamespaces"})
-
-
-def _suggested_namespace(bundle: Bundle) -> str:
-    annotations = Csv(bundle.csv.object).annotations
-    if annotations.get(SUGGESTED):
-        return annotations[SUGGESTED]
-    try:
-        template = unmarshal(annotations.get(SUGGESTED_TEMPLATE) or "{}")
-    except ValueError:
-        return ""
-    return name_of(mapping(template))
 
 
 def _target_namespaces(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from olmc.resolver.explain import derivation, held_back
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
 from olmc.resolver.snapshot import EXISTING
-from olmc.yaml import at, locate
+from olmc.yaml import at, locate, located
 
 _ANNOTATION_HINT = "Correct the annotation, or remove it: OLM then goes by the APIs that the CSV describes."
 _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
@@ -49,7 +49,9 @@ def _for_want_of_a_catalog(question: ResolveRequest, given: Resolution, cluster:
     unusable = [cluster.catalogs.get(catalog.key) for catalog in question.catalogs if catalog.problem]
     if unusable:
         return all(source is not None and is_not_vendored(source) for source in unusable)
-    unknown = {wish.catalog for wish in question.wishes if wish.catalog.name and wish.catalog not in cluster.catalogs}
+    gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
+    wanted = {wish.catalog for wish in question.wishes if wish.catalog.name}
+    unknown = wanted - cluster.catalogs.keys() - gone
     texts = tuple(f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown)
     return bool(texts) and any(text.startswith(texts) for text in given.conflict)
 
@@ -150,7 +152,7 @@ def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str,
     package = catalog.packages.get(candidate.package) if catalog else None
     listed = package.bundles if package else {}
     entry = listed.get(candidate.name)
-    place = candidate.location
+    place = located(candidate.location)
     if entry is not None and entry.location is not None:
         place = locate(entry.location.source, (*entry.location.keys, "image"))
     diagnostic = load_rules.NO_BUNDLE_CONTENT.finding(place, bundle=candidate.name, image=candidate.image)

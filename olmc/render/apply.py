@@ -25,8 +25,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import Options
-from olmc.olm.naming import COMPONENT_PREFIX
-from olmc.reconcile.deployments import CONDITION_NAME
+from olmc.olm.naming import COMPONENT_PREFIX, CONDITION_NAME
 from olmc.render.apply_phases import (
     CONFIGURATIONS,
     backends,
@@ -40,7 +39,7 @@ from olmc.render.apply_phases import (
 from olmc.render.context import RenderContext
 from olmc.yaml import at, locate
 
-_OLM_GROUPS = (OLM_GROUP, "packages.operators.coreos.com", "olmc.dev")
+_OLM_GROUPS = (OLM_GROUP, "olm.operatorframework.io", "packages.operators.coreos.com", "olmc.dev")
 _OLM_LABELS = ("olm.", COMPONENT_PREFIX, "operatorframework.io/")
 _SERVER_FIELDS = frozenset(
     "creationTimestamp deletionGracePeriodSeconds deletionTimestamp generateName generation managedFields "
@@ -56,6 +55,9 @@ def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Repor
     services = backends(context)
     for rendered in objects:
         if _is_olms_own(rendered):
+            continue
+        if rendered.provenance.origin is Origin.EXTENSION:
+            yield rendered  # in the form that is applied, with certificates of its own
             continue
         # What the user wrote is the user's: labels of OLM in it are meant, and certificates somebody else's.
         if rendered.provenance.origin is Origin.MANIFEST:

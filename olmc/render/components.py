@@ -15,7 +15,6 @@ from olmc.model.objects import (
     ObjectKey,
     Origin,
     Rendered,
-    annotations_of,
     apiservice_key,
     gvk_of,
     labels_of,
@@ -29,25 +28,22 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Inputs, Reason
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, MANAGED, component_label_key, managed_labels, with_labels
-from olmc.reconcile.deployments import CA_HASH
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.render.context import Pass, RenderContext, rendered
 from olmc.render.csvs import FOLLOWED_BY_COPIES, OLMCONFIG, homes_of_copies
 from olmc.yaml import locate
 
-REDACTED = "REDACTED"
-
 
 def stored_objects(context: RenderContext) -> Iterator[Rendered]:
-    """Manifests and the objects of bundles; in review output the values of Secrets are not shown.
+    """Manifests and the objects of bundles.
 
-    >>> secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "ns"}}
+    >>> config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "key", "namespace": "ns"}}
     >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "installer", "namespace": "ns"}}
     >>> groups = {"ns/og": {"serviceAccountName": "installer"}}
-    >>> workspace = {"groups": groups, "manifests": [{**secret, "data": {"token": "aGFyYm91cg=="}}, account]}
+    >>> workspace = {"groups": groups, "manifests": [{**config, "data": {"token": "a"}}, account]}
     >>> show(stored_objects, workspace, "data", "metadata.labels")
-    Secret/ns/key
-      data: {token: REDACTED}
+    ConfigMap/ns/key
+      data: {token: a}
     ServiceAccount/ns/installer
       labels: {olm.managed: 'true'}
     """
@@ -67,10 +63,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
         # Where copies are replaced by ConfigMaps, these own what belonged to the copies, and it stays.
         if context.options.copied_csvs and _is_orphan(entry.object, csvs):
             continue
-        # Review output is there to be read by many and committed; what is secret stays where it is.
-        if (key.group, key.kind) == ("", "Secret") and context.options.purpose == "review":
-            yield entry._replace(object=redacted(entry.object))
-        elif key in accounts:
+        if key in accounts:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
         else:
             yield entry
@@ -121,17 +114,6 @@ def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
 def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     labels = {**labels_of(obj), **managed_labels(profile.csv_label_managed)}
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
-
-
-def redacted(secret: KubernetesObject) -> KubernetesObject:
-    """A Secret without its values; those of certificates that OLM issues are never known, and stay empty."""
-    is_certificate = CA_HASH in annotations_of(secret)
-    return {
-        key: {name: REDACTED if item or not is_certificate else item for name, item in value.items()}
-        if key in ("data", "stringData") and isinstance(value, dict)
-        else value
-        for key, value in secret.items()
-    }
 
 
 def catalog_sources(context: RenderContext) -> Iterator[Rendered]:

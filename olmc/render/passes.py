@@ -1,12 +1,12 @@
-"""The passes in order, and the order of what comes out."""
+"""The passes in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Report
-from olmc.model.objects import ObjectKey, Rendered, gvk_of
+from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Options
 from olmc.render.components import catalog_sources, label_components, report_unserved, stored_objects
 from olmc.render.context import Pass, RenderContext, render_context
@@ -15,6 +15,7 @@ from olmc.render.deployments import certificates, conditions, deployments
 from olmc.render.install_plans import install_plans, subscriptions
 from olmc.render.operator_groups import namespaces, operator_groups
 from olmc.render.rbac import lifted_rbac, provided_apis, tenant_rbac
+from olmc.render.selection import select_phase, select_review
 from olmc.render.webhooks import apiservices, crds, webhooks
 
 # Of two objects with one identity the first stays: what an install writes replaces what was there.
@@ -40,21 +41,6 @@ PASSES: tuple[Pass, ...] = (
     copied_csv_configmaps,
 )
 
-# What has to exist before what: a file applied from top to bottom works.
-_KIND_ORDER = {
-    kind: rank
-    for rank, kind in enumerate(
-        "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition OLMConfig CatalogSource "
-        "OperatorGroup Subscription InstallPlan ClusterServiceVersion Operator OperatorCondition ServiceAccount "
-        "Secret ConfigMap StorageClass PersistentVolume PersistentVolumeClaim ClusterRole ClusterRoleBinding Role "
-        "RoleBinding Issuer Certificate Service NetworkPolicy PodDisruptionBudget Deployment StatefulSet DaemonSet "
-        "Job CronJob APIService".split()
-    )
-}
-# A webhook that is there before what answers it lets the API server refuse all that comes after.
-_LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-
-
 Rewrite = Callable[[RenderContext, Sequence[Rendered]], Sequence[Rendered]]
 
 
@@ -77,35 +63,10 @@ def render(
     if rewrite is not None:
         complete = rewrite(context, complete)
     if options.purpose == "review":
-        return _select(complete, options)
-    from olmc.render.apply import for_apply, report_large, report_order  # review output needs none of these
-    from olmc.render.apply_phases import in_phase
+        return select_review(complete, options)
+    from olmc.render.apply import for_apply, report_large  # review output needs none of these
 
-    applied = tuple(for_apply(context, complete, report))
-    selected = _select(applied, options)
-    # The order is reported of the whole, since it is what the phases are there for; sizes and APIs of what is printed.
-    report_order(selected, options, report)
-    selected = in_phase(options.phase, selected, applied)
+    selected = select_phase(tuple(for_apply(context, complete, report)), options, report)
     report_unserved(selected, cluster, options, report)
     report_large(selected, options, report)
     return selected
-
-
-def _select(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
-    """The objects of the kinds that the options choose, in apply order."""
-    if options.include or options.exclude:
-        from olmc.kube.restmapper import chosen_kinds  # most runs choose no kinds
-
-        objects = tuple(objects)
-        kinds = chosen_kinds((rendered.object for rendered in objects), options.include, options.exclude)
-        objects = (rendered for rendered in objects if gvk_of(rendered.object).group_kind in kinds)
-    return tuple(sorted(objects, key=apply_order))
-
-
-def apply_order(rendered: Rendered) -> tuple[int, str, str, str, str]:
-    """Sort key: the kind's place in apply order, then kind, namespace, name and group."""
-    identity = rendered.identity
-    # Custom resources, of which nothing is known, come behind all kinds that may define or serve them.
-    last = len(_KIND_ORDER) + 1 + (identity.kind in _LAST_KINDS)
-    rank = _KIND_ORDER.get(identity.kind, last)
-    return (rank, identity.kind, identity.namespace, identity.name, identity.group)

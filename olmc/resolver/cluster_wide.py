@@ -65,7 +65,13 @@ def cluster_question(
             catalogs.append(VisibleCatalog(CatalogKey(name.namespace, EXISTING), problem=str(error)))
     shared = _shared_apis(workspace, cluster, options)
     return ResolveRequest(
-        CLUSTER, tuple(catalogs), tuple(wishes), tuple(present.values()), shared=shared, whole_cluster=True
+        CLUSTER,
+        tuple(catalogs),
+        tuple(wishes),
+        tuple(present.values()),
+        shared=shared,
+        whole_cluster=True,
+        timeout=options.resolve_timeout,
     )
 
 

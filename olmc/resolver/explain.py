@@ -15,11 +15,12 @@ from olmc.resolver.predicates import CelMissingError, Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
 from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
 from olmc.resolver.solver import select
-from olmc.resolver.unsat import indispensable
+from olmc.resolver.unsat import ConflictBudget, indispensable
 from olmc.resolver.upgrade_path import upgrades
 from olmc.resolver.variables import (
     AppliedConstraint,
     ConstraintKind,
+    UnfinishedError,
     VariableSet,
     applied,
     installed_item,
@@ -86,7 +87,7 @@ def reasons(question: ResolveRequest) -> tuple[PickReason, ...]:
         return ()
     names = {subscription_variable(wish.name): f"{wish.kind} {wish.name}" for wish in question.wishes}
     pick_reasons = []
-    for decision in select(problem_of(draft)).picked:
+    for decision in select(problem_of(draft), question.conflicts).picked:
         item = draft.items.get(decision.identifier)
         if item is not None and not item.existing:
             subject, requirement = decision.because.subject, decision.because.requirement
@@ -154,10 +155,18 @@ def _held(question: ResolveRequest, draft: VariableSet, wish: SubscriptionReques
     if upgrade is None or upgrade.existing:
         return
     wanted = AppliedConstraint(ConstraintKind.MANDATORY, upgrade.identifier, (), f"{upgrade.identifier} is wanted")
-    conflict = indispensable([*applied(problem_of(draft)), wanted])
+    conflict = _conflict_with(question, draft, wanted)
     if conflict:
         reasons = _Derivation.of(question, draft, conflict).reasons_against(upgrade)
         yield HeldUpgrade(wish, upgrade.name, tuple(reasons))
+
+
+def _conflict_with(question: ResolveRequest, draft: VariableSet, wanted: AppliedConstraint) -> tuple[str, ...]:
+    """What can't hold together with a constraint; () where nobody has found out in time."""
+    try:
+        return indispensable([*applied(problem_of(draft)), wanted], ConflictBudget(question.conflicts))
+    except UnfinishedError:
+        return ()
 
 
 @dataclass(slots=True)
@@ -205,13 +214,13 @@ class _Derivation:
             item = self.draft.items.get(anchor)
             if item is not None and anchor in self.by_subject:
                 text = f"{item.name} is installed without {'an' if who == 'Operator' else 'a'} {who} and has to stay"
-                yield ExplanationLine(1, text, item.origin.location)
+                yield ExplanationLine(1, text, item.location)
                 yield from self._objections(item, anchor, 2)
 
     def reasons_against(self, upgrade: Entry) -> list[ExplanationLine]:
         """What others require and would lose by an upgrade; if that is not it, what stands against it by itself."""
         demands = [
-            ExplanationLine(0, f"{item.name} {_demand(each.requirement)}", item.origin.location)
+            ExplanationLine(0, f"{item.name} {_demand(each.requirement)}", item.location)
             for subject, constraints in sorted(self.by_subject.items())
             if (item := self.draft.items.get(subject)) is not None and item is not upgrade
             for each in constraints
@@ -239,7 +248,7 @@ class _Derivation:
     def _options(self, dependency: AppliedConstraint, depth: int) -> Iterator[ExplanationLine]:
         for identifier in dependency.others:
             item = self.draft.items[identifier]
-            yield ExplanationLine(depth, f"{_label(item)} is a candidate, but", item.origin.location)
+            yield ExplanationLine(depth, f"{_label(item)} is a candidate, but", item.location)
             yield from self._objections(item, dependency.subject, depth + 1)
 
     def _objections(self, item: Entry, caller: str, depth: int) -> Iterator[ExplanationLine]:
@@ -261,7 +270,7 @@ class _Derivation:
                 rival = self.draft.items[constraint.others[0]]
                 yield ExplanationLine(depth, f"it replaces {_label(rival)}, so that only one of the two can stay")
             else:
-                yield ExplanationLine(depth, f"it {_demand(constraint.requirement)}", item.origin.location)
+                yield ExplanationLine(depth, f"it {_demand(constraint.requirement)}", item.location)
                 yield from self._options(constraint, depth + 1)
         shared = [group for group in self.groups if item.identifier in group.others]
         for group in shared:
@@ -270,7 +279,7 @@ class _Derivation:
             yield ExplanationLine(depth, "it does not go together with the rest")
 
     def _fatal(self, item: Entry, unmet: Predicate | None, depth: int) -> ExplanationLine:
-        place = item.origin.location
+        place = item.location
         if unmet is None:
             return ExplanationLine(depth, "it has the property olm.deprecated, with which nothing is installed", place)
         hint = unmet_hint(self.draft.view, unmet)
@@ -282,13 +291,13 @@ class _Derivation:
         what = f"provides {group.subject}" if provides else f"is of package {group.subject}"
         if group.others.count(item.identifier) > 1:
             text = f"its properties say twice that it {what}, which OLM takes for two rivals"
-            return ExplanationLine(depth, text, item.origin.location)
+            return ExplanationLine(depth, text, item.location)
         others = [identifier for identifier in group.others if identifier != item.identifier]
         # A bundle that nothing else asks for is one more option of the same caller, not what stands in the way.
         needed = [identifier for identifier in others if self.callers.get(identifier, set()) - {caller}]
         rivals = [self.draft.items[identifier] for identifier in needed or others]
         verb = ("do" if provides else "are") if len(rivals) > 1 else ("does" if provides else "is")
-        place = rivals[0].origin.location if len(rivals) == 1 else None
+        place = rivals[0].location if len(rivals) == 1 else None
         scope = "the cluster" if self.question.whole_cluster else "a namespace"
         text = f"it {what}, as {verb} {_listed(rivals)}, and {scope} can have only one"
         return ExplanationLine(depth, text, place)

@@ -59,7 +59,7 @@ def check_requirement(view: Snapshot, predicate: Predicate, item: Entry) -> None
         for package in packages:
             if may_meet(predicate, package):
                 asking = f"{item.name} requires an operator {wording(predicate)}"
-                raise NotVendoredError(key, package.name, asking, item.origin.location)
+                raise NotVendoredError(key, package.name, asking, item.location)
 
 
 def _is_asked_for(wish: SubscriptionRequest, key: CatalogKey, package: LeftOutPackage, *, any_catalog: bool) -> bool:

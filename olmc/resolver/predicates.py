@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Property
+from olmc.model.limits import CEL_STEPS, Limit
 from olmc.model.objects import GVK
+from olmc.resolver.cel_cost import longest_in, rule_cost
 from olmc.resolver.snapshot import Entry
 from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict, parse_tolerant
 from olmc.strconv import quoted
@@ -26,6 +28,7 @@ __all__ = [
     "MAX_SIZE",
     "REQUIREMENTS",
     "And",
+    "CelCostError",
     "CelError",
     "CelMissingError",
     "CelPredicate",
@@ -61,12 +64,27 @@ class CelMissingError(Exception):
     """The CEL library is not installed (there is none for musl), so a rule can't be judged."""
 
 
+class CelCostError(CelMissingError):
+    """A rule may take more steps than anybody waits for, so it can't be judged."""
+
+    def __init__(self, steps: int, limit: Limit) -> None:
+        most = f"{steps:,}" if steps < _SHOWN_STEPS else "more steps than can be counted"
+        super().__init__(f"it may take {most} steps, more than {limit.most:,} ({limit.variable} raises the limit)")
+
+
+_SHOWN_STEPS = 10**18
+
+
 @lru_cache(maxsize=256)
 def compile_rule(rule: str) -> Rule:
     """A function that says whether `rule` holds for the (type, value) pairs of a bundle's properties.
 
-    An error while it is evaluated counts as "does not hold". Raises CelError and CelMissingError.
+    An error while it is evaluated counts as "does not hold". Raises CelError and CelMissingError, as the function
+    raises CelCostError.
     """
+    cost = rule_cost(rule)
+    if cost.steps(1) > CEL_STEPS.most:  # compiling it may already be too much
+        raise CelCostError(cost.steps(1), CEL_STEPS)
     environment = _environment()
     try:
         program = environment.compile(rule)
@@ -76,6 +94,9 @@ def compile_rule(rule: str) -> Rule:
         raise CelError("cel expressions must have type Bool")
 
     def holds(properties: Sequence[tuple[str, object]]) -> bool:
+        steps = cost.steps(max(len(properties), *(longest_in(value) for _, value in properties), 0))
+        if steps > CEL_STEPS.most:
+            raise CelCostError(steps, CEL_STEPS)
         data = {"properties": [{"type": name, "value": _as_decoded(value)} for name, value in properties]}
         try:
             result = program.eval(data=data)

@@ -12,6 +12,7 @@ from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import (
+    CelCostError,
     CelMissingError,
     LabelPredicate,
     PackagePredicate,
@@ -24,6 +25,7 @@ from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
     ConstraintKind,
     ResolveError,
+    UnfinishedError,
     VariableSet,
     add_existing,
     add_subscription,
@@ -196,7 +198,7 @@ def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
                 parse_range(item.skip_range)
             except RangeError as error:
                 yield rules.SKIP_RANGE_UNREADABLE.finding(
-                    item.origin.location, text=item.skip_range, bundle=item.name, cause=error
+                    item.location, text=item.skip_range, bundle=item.name, cause=error
                 )
 
 
@@ -214,7 +216,7 @@ def _other_providers(
     packages = sorted({other.package for other in others} - {item.package})
     if packages:
         yield rules.SEVERAL_PROVIDERS.finding(
-            requiring.origin.location,
+            requiring.location,
             bundle=requiring.name,
             wanted=wording(requirement),
             chosen=item.name,
@@ -241,13 +243,20 @@ def answer(question: ResolveRequest, report: Report | None = None) -> Resolution
         draft, errors = collect_variables(question)
     except CelMissingError as error:
         if report is not None:
-            report.add(rules.CEL_MISSING.finding(None, scope=question.scope, cause=error))
+            is_cost = isinstance(error, CelCostError)
+            rule = rules.CEL_COST if is_cost else rules.CEL_MISSING
+            report.add(rule.finding(None, scope=question.scope, cause=error))
         return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
     except NotVendoredError as error:
         if report is not None:
             report.add(_not_vendored(question, error))
         return Resolution(message=str(error), reason=PREVENTED)
-    selection = Solution() if errors else select(problem_of(draft))
+    try:
+        selection = Solution() if errors else select(problem_of(draft), question.conflicts)
+    except UnfinishedError:
+        if report is not None:
+            report.add(rules.UNFINISHED.finding(None, scope=question.scope, conflicts=question.conflicts))
+        return Resolution(message="no solution and no conflict was found in time", reason=PREVENTED)
     resolution = _prevented(each.text for each in errors) if errors else _resolution_of(draft, selection)
     if report is not None:
         if resolution.message:

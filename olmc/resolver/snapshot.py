@@ -13,9 +13,11 @@ from olmc.gojson import DecodeError, decode
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, InstalledEntry, LeftOutPackage, Property, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster
+from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
 from olmc.semver import Version, parse_tolerant, tolerant_or_none
+from olmc.yaml import located
 
 __all__ = [
     "EXISTING",
@@ -93,6 +95,11 @@ class Entry:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         return tuple(each["label"] for each in _decoded(self.properties, "olm.label"))
+
+    @property
+    def location(self) -> Location | None:
+        """Where a catalog has it, or where the CSV stands."""
+        return located(self.origin.location)
 
     @property
     def existing(self) -> bool:

@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from olmc.model.limits import CONFLICTS
 from olmc.resolver.variables import AppliedConstraint, ConstraintKind, ConstraintProblem, applied
 
 __all__ = ["Decision", "Solution", "select"]
@@ -48,30 +49,31 @@ class Solution:
 Acceptable = Callable[[Sequence[str], str], bool]
 
 
-def select(problem: ConstraintProblem) -> Solution:
-    """The solution of `problem` that OLM prefers, or the conflict (D22)."""
+def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> Solution:
+    """The solution of `problem` that OLM prefers, or the conflict (D22); UnfinishedError where finding it takes
+    more than `conflicts`."""
     # Every solution holds all anchors: if one of them can be in none, the search need not begin.
     dead = _impossible(problem)
     if not dead.isdisjoint(problem.anchors):
-        return Solution(conflict=_conflict(problem))
+        return Solution(conflict=_conflict(problem, conflicts))
     picked = _walk(problem, lambda _, name: name not in dead)
     if picked is None or not _satisfies(problem, {name.identifier for name in picked}):
         # The solver costs more to import than all the rest of a small resolution.
-        from olmc.resolver.unsat import Oracle
+        from olmc.resolver.unsat import ConflictBudget, Oracle
 
-        oracle = Oracle(applied(problem))
+        oracle = Oracle(applied(problem), ConflictBudget(conflicts))
         if not oracle.satisfiable(problem.anchors):
-            return Solution(conflict=_conflict(problem))
+            return Solution(conflict=_conflict(problem, conflicts))
         picked = _walk(problem, lambda chosen, name: oracle.satisfiable((*problem.anchors, *chosen, name)))
     if picked is None:
         raise AssertionError("a choice without an acceptable candidate in a problem that has a solution")
     return Solution(tuple(picked))
 
 
-def _conflict(problem: ConstraintProblem) -> tuple[str, ...]:
-    from olmc.resolver.unsat import conflict
+def _conflict(problem: ConstraintProblem, conflicts: int) -> tuple[str, ...]:
+    from olmc.resolver.unsat import ConflictBudget, conflict
 
-    return conflict(applied(problem))
+    return conflict(applied(problem), ConflictBudget(conflicts))
 
 
 def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] | None:

@@ -9,15 +9,41 @@ from itertools import combinations, count, pairwise
 
 from pysat.solvers import Solver  # type: ignore[import-untyped]
 
-from olmc.resolver.variables import AppliedConstraint, ConstraintKind
+from olmc.model.limits import CONFLICTS
+from olmc.resolver.variables import AppliedConstraint, ConstraintKind, UnfinishedError
 
-__all__ = ["Encoding", "Oracle", "Trail", "conflict", "indispensable"]
+__all__ = ["ConflictBudget", "Encoding", "Oracle", "Trail", "conflict", "indispensable"]
 
 
 # Small formulas, asked thousands of times: what counts is a cheap incremental call, not preprocessing.
 _ENGINE = "minisat22"
 # Up to here, one clause a pair is no longer than the ladder.
 _PAIRWISE = 5
+
+
+# After so many conflicts the solver comes back to Python, where Ctrl-C is heard.
+_AT_ONCE = 2_000
+
+
+@dataclass(slots=True)
+class ConflictBudget:
+    """How many conflicts a resolution may still run into, which unlike seconds are the same everywhere."""
+
+    left: int = field(default_factory=lambda: CONFLICTS.most)
+
+    def solve(self, solver: Solver, wanted: Sequence[int]) -> bool:
+        """Whether a formula has a solution in which all that is wanted is true; raises UnfinishedError."""
+        before = solver.accum_stats()["conflicts"]
+        while self.left > 0:
+            solver.conf_budget(min(self.left, _AT_ONCE))
+            # Said to be interruptible, it leaves the signals to Python.
+            outcome = solver.solve_limited(assumptions=wanted, expect_interrupt=True)
+            after = solver.accum_stats()["conflicts"]
+            self.left -= after - before
+            before = after
+            if outcome is not None:
+                return bool(outcome)
+        raise UnfinishedError
 
 
 class Encoding:
@@ -73,7 +99,8 @@ class Oracle:
     It keeps the last solution: while that one contains all that is asked for, the answer needs no search.
     """
 
-    def __init__(self, constraints: Iterable[AppliedConstraint]) -> None:
+    def __init__(self, constraints: Iterable[AppliedConstraint], budget: ConflictBudget | None = None) -> None:
+        self._budget = budget or ConflictBudget()
         encoding = Encoding()
         clauses = [clause for constraint in constraints for clause in encoding.clauses(constraint)]
         self._numbers = encoding.numbers
@@ -86,19 +113,20 @@ class Oracle:
         wanted = [self._numbers[name] for name in names if name in self._numbers]
         if self._solution is not None and self._solution.issuperset(wanted):
             return True
-        if not self._solver.solve(assumptions=wanted):
+        if not self._budget.solve(self._solver, wanted):
             return False
         self._solution = frozenset(self._solver.get_model())
         return True
 
 
-def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
+def indispensable(constraints: Iterable[AppliedConstraint], budget: ConflictBudget | None = None) -> tuple[str, ...]:
     """The texts of constraints that can't hold together, found by deletion (D22): sorted, and none of them
     dispensable.
 
     Identical texts are one constraint. A core that the solver reports saves questions, never changes an
     answer: what is outside a core of the rest can be left out without asking.
     """
+    budget = budget or ConflictBudget()
     encoding = Encoding()
     switches: dict[str, int] = {}
     clauses = []
@@ -109,24 +137,24 @@ def indispensable(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
     # A constraint applies only while its switch is assumed, so one solver answers for all subsets.
     kept = dict.fromkeys(sorted(switches))
     with Solver(name=_ENGINE, bootstrap_with=clauses) as solver:
-        if solver.solve(assumptions=list(switches.values())):
+        if budget.solve(solver, list(switches.values())):
             return ()
         core = frozenset(solver.get_core())
         # From the last to the first: which of several minimal sets is left depends on the order, and D22 fixes it.
         for text in reversed(list(kept)):
             others = [switches[each] for each in kept if each != text]
             if switches[text] in core:
-                if solver.solve(assumptions=others):
+                if budget.solve(solver, others):
                     continue
                 core = frozenset(solver.get_core() or ())
             del kept[text]
     return tuple(kept)
 
 
-def conflict(constraints: Iterable[AppliedConstraint]) -> tuple[str, ...]:
+def conflict(constraints: Iterable[AppliedConstraint], budget: ConflictBudget | None = None) -> tuple[str, ...]:
     """The texts of constraints that contradict each other, sorted; there must be no solution."""
     everything = sorted(constraints, key=lambda constraint: constraint.text)
-    minimal = frozenset(indispensable(everything))
+    minimal = frozenset(indispensable(everything, budget))
     # OLM names the trace of its SAT solver, not a minimal set, so we follow the same propagation: from the facts, then
     # from what is left by deletion, and only if that does not get there, from everything (D22).
     facts = [one for one in everything if one.kind is ConstraintKind.MANDATORY or one.rules_out_subject]

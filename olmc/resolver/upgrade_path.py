@@ -257,16 +257,17 @@ def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
     # and then left out, whatever it would be good for (R-CAT-402).
     heads = sorted((item for item in items if item.name not in replaced), key=lambda item: item.name)
     where = f"channel {quoted(items[0].channel)} of package {quoted(items[0].package)}"
-    place = items[0].origin.location
     if not heads:
-        raise ChannelError(f"no channel heads (entries not replaced by another entry) found in {where}", place)
+        raise ChannelError(
+            f"no channel heads (entries not replaced by another entry) found in {where}", items[0].location
+        )
     chains = [[item for item in _descent(head, by_name, where) if item.name not in skipped] for head in heads]
     if len(chains) > 1:
         raise ChannelError(
             "a unique replacement chain within a channel is required to determine the relative order "
             f"between channel entries, but {len(chains)} replacement chains were found in {where}: "
             + ", ".join(map(_span, chains)),
-            place,
+            items[0].location,
         )
     return tuple(item for item in chains[0] if not item.withheld)
 
@@ -278,7 +279,7 @@ def _descent(head: Entry, by_name: dict[str, Entry], where: str) -> list[Entry]:
         current = by_name[current.replaces]
         if current.name in walked:
             text = f"a cycle exists in the chain of replacement beginning with {quoted(head.name)} in {where}"
-            raise ChannelError(text, head.origin.location)
+            raise ChannelError(text, head.location)
         walked[current.name] = current
     return list(walked.values())
 

@@ -43,6 +43,10 @@ __all__ = [
 ]
 
 
+class UnfinishedError(Exception):
+    """A search has run into more conflicts than it may."""
+
+
 class ConstraintKind(Enum):
     """What a constraint demands of its subject v, or of its others alone (AT_MOST_ONE)."""
 
@@ -241,7 +245,7 @@ def _unreadable(item: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
     origin = item.origin
     bundle = origin.bundle if isinstance(origin, Candidate) else None
-    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else origin.location
+    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else item.location
     return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
 
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject
-from olmc.output.messages import printable
+from olmc.output.unicode import clean
 from olmc.proposed.installed.resources import RESOURCES, Resource
 from olmc.serve import discovery, openapi
 from olmc.serve.access_reviews import REVIEWS, review
@@ -253,7 +253,7 @@ def limited(app: ASGIApp, store: Store, limits: RequestLimits, say: Say) -> ASGI
             await answer.fail(status(504, "the request did not complete in time"))
         except Exception as error:
             where = f"{scope['method']} {scope['path']}"
-            say(printable(f"olmc: internal error: {type(error).__name__}: {error} ({where})") + "\n")
+            say(clean(f"olmc: internal error: {type(error).__name__}: {error} ({where})") + "\n")
             await answer.fail(status(500, "an error on the server prevented the request from succeeding"))
         finally:
             store.requests -= 1

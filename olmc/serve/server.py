@@ -126,26 +126,48 @@ def _is_ours(path: Path) -> bool:
         return stream.read(len(MARK)) == MARK.encode()
 
 
-FIRST_REQUEST_SECONDS = 30.0
+REQUEST_SECONDS = 30.0
+MAX_CONNECTIONS = 2000
 
 
 class Protocol(H11Protocol):
-    """A connection: uvicorn's, with two differences that it has no setting for."""
+    """A connection: uvicorn's, with limits that it has no setting for.
+
+    There are at most MAX_CONNECTIONS of them, and each request, from its first byte (the first one from when the
+    connection is there) to the end of its headers, has REQUEST_SECONDS.
+    """
 
     waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Close the connection when its first request does not come within half a minute."""
         super().connection_made(transport)
-        self.waiting = self.loop.call_later(FIRST_REQUEST_SECONDS, self._give_up)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+        else:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.waiting is not None:
-            self.waiting.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        # Once the headers are there, the application has limits; uvicorn stops its own clock at the first byte.
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self.waiting is None:
+            self._wait()
+
+    def _wait(self) -> None:
+        self.waiting = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self.waiting is not None:
+            self.waiting.cancel()
+            self.waiting = None
+
     def _give_up(self) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        if not self.transport.is_closing():
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:

@@ -16,7 +16,8 @@ from olmc.lean import NamedTuple
 from olmc.load.files import scan
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options
-from olmc.output.messages import as_text, printable
+from olmc.output.messages import as_text
+from olmc.output.unicode import clean
 from olmc.proposed.installed.view import InstalledView, view_of, viewing
 from olmc.serve.app import Say
 from olmc.serve.store import InstalledSnapshot, Store, changes, update
@@ -78,7 +79,7 @@ async def follow(
             served = await asyncio.to_thread(_recompile, root, base, given)
         except Exception as error:  # a bug, or files that go away while they are read: the next look may fare better
             seen = ()
-            say(printable(f"olmc: internal error: {type(error).__name__}: {error}") + "\n")
+            say(clean(f"olmc: internal error: {type(error).__name__}: {error}") + "\n")
             continue
         if served.view is None:
             say(as_text(served.diagnostics) + as_text([rules.NOT_SERVED.finding(None, path=root)]))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from olmc.load.apis import api_lists
 from olmc.load.cluster_state import Dump
-from olmc.load.live_objects import LAST_APPLIED
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, annotations_of, labels_of, metadata_of
 from olmc.model.operators import CSV_KIND
+from olmc.model.secrets import LAST_APPLIED
 from olmc.model.state import ClusterState
 from olmc.model.workspace import IMPORTED
 from olmc.olm.naming import COPIED_FROM

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from olmc.catalogs.properties import pull_spec_problem
@@ -20,7 +21,9 @@ from olmc.vendor import containers_config as mirrors
 from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
 from olmc.vendor.layouts import layout_sources, read_layout
 from olmc.vendor.needs import NeededImage
+from olmc.vendor.proofs import is_kept
 from olmc.vendor.sources import (
+    MAX_INDEXES,
     Descriptor,
     ImageManifest,
     ImageSource,
@@ -37,7 +40,6 @@ from olmc.vendor.sources import (
 )
 from olmc.vendor.store import write_tree
 
-MAX_INDEXES = 4
 BLOBS = "blobs"
 
 T = TypeVar("T")
@@ -65,10 +67,12 @@ class FetchPlan(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """An image: what the lock says of it, and the folder with its content, None if that is vendored already."""
+    """An image: what the lock says of it, and the folder with its content, None if that is vendored already; with the
+    files by their digest that prove it."""
 
     image: LockedImage
     folder: Path | None
+    blobs: Mapping[str, Path] = MappingProxyType({})
 
 
 class _ResolvedImage(NamedTuple):
@@ -80,6 +84,7 @@ class _ResolvedImage(NamedTuple):
     platform: str
     manifest: ImageManifest
     folders: Mapping[str, str]
+    documents: Mapping[str, Path]
 
 
 def fetch(needs: Sequence[NeededImage], plan: FetchPlan, stage: Path, progress: Progress) -> tuple[Fetched, ...]:
@@ -156,6 +161,7 @@ def _resolve_at(
 ) -> _ResolvedImage | Fetched:
     data, media_type, top = fetch_manifest(source, need.image, digest)
     here = _decode(data, media_type, need, source)
+    documents = {top: _written(blobs, top, data)}
     platform = plan.platform if isinstance(here, Index) else ""
     # What is locked is the digest of the index: it is what the tag stands for, whatever platform was taken from it.
     present = plan.present.get(need.image)
@@ -168,8 +174,9 @@ def _resolve_at(
         if entry is None:
             known = ", ".join(each.platform or "one without a platform" for each in here.entries) or "none"
             raise VendorError(rules.NO_PLATFORM, image=need.image, platform=plan.platform, found=known)
-        data, media_type, _ = fetch_manifest(source, need.image, entry.descriptor.digest)
+        data, media_type, digest = fetch_manifest(source, need.image, entry.descriptor.digest)
         here = _decode(data, media_type, need, source)
+        documents[digest] = _written(blobs, digest, data)
     if isinstance(here, Index):
         raise _unusable(need, source, "indexes name indexes without end")
     # By what the manifest says, before anything is fetched; a blob that turns out larger is cut off on its way.
@@ -181,7 +188,14 @@ def _resolve_at(
     path = blobs / f"config-{_name_of(need)}"
     fetch_blob(source, need.image, here.config, path, lambda _: None, "the configuration")
     folders = content_folders(path.read_bytes(), need.kind, need.image)
-    return _ResolvedImage(need, sources, top, platform, here, folders)
+    documents[here.config.digest] = path
+    return _ResolvedImage(need, sources, top, platform, here, folders, documents)
+
+
+def _written(blobs: Path, digest: str, data: bytes) -> Path:
+    path = blobs / f"manifest-{digest.replace(':', '-')}"
+    path.write_bytes(data)
+    return path
 
 
 def _decode(data: bytes, media_type: str, need: NeededImage, source: ImageSource) -> ImageManifest | Index:
@@ -233,7 +247,9 @@ def _extract(resolved: _ResolvedImage | Fetched, plan: FetchPlan, stage: Path, p
     progress.image_done()
     content = content_digest((path, target / path) for path in paths)
     image = LockedImage(need.image, need.kind, resolved.digest, resolved.platform, content)
-    return Fetched(image, target)
+    layers = resolved.manifest.layers if is_kept(resolved.manifest) else ()
+    proof = {layer.digest: stage / BLOBS / _file(layer) for layer in layers}
+    return Fetched(image, target, {**resolved.documents, **proof})
 
 
 def _check_complete(need: NeededImage, folders: Mapping[str, str], paths: Sequence[str]) -> None:

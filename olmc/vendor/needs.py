@@ -21,7 +21,7 @@ from olmc.proposed.v2alpha1.content import content_of_image
 from olmc.proposed.v2alpha1.controller import followed
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.snapshot import needed_catalogs
-from olmc.yaml import locate
+from olmc.yaml import locate, located
 
 
 class NeededImage(NamedTuple):
@@ -131,4 +131,4 @@ def _unvendored(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: st
 
 
 def _need(candidate: Candidate) -> NeededImage:
-    return NeededImage(candidate.image, "bundle", candidate.location)
+    return NeededImage(candidate.image, "bundle", located(candidate.location))

@@ -34,6 +34,7 @@ from olmc.vendor.transport import (
     exchange,
     failure,
     is_loopback,
+    joined,
     raise_if_passing,
     read_body,
     with_retries,
@@ -149,8 +150,11 @@ def _host(registry: str) -> str:
 
 def _is_insecure(network: Network, location: MirrorLocation) -> bool:
     """Whether a registry may be asked without TLS: the user says so, or it is on this machine."""
-    registry = location.reference.registry
-    return location.insecure or registry in network.insecure or is_loopback(registry)
+    return location.insecure or _is_insecure_host(network, location.reference.registry)
+
+
+def _is_insecure_host(network: Network, host: str) -> bool:
+    return host in network.insecure or is_loopback(host)
 
 
 def _scheme(network: Network, location: MirrorLocation) -> str:
@@ -174,18 +178,23 @@ def _scheme(network: Network, location: MirrorLocation) -> str:
 
 def _authorization(network: Network, image: str, location: MirrorLocation, headers: list[str]) -> str:
     """The header that a registry asks for; raises SourceError when there is nothing to answer with."""
-    reference = location.reference
-    challenges = {}
-    for text in headers:
-        scheme, _, parameters = text.partition(" ")
-        pairs = [pair for pair in parse_http_list(parameters) if "=" in pair]
-        challenges[scheme.lower()] = parse_keqv_list(pairs)
+    reference, challenges = location.reference, challenges_in(headers)
     credential = credential_for(network.auth_files, reference.registry, reference.repository)
     if "bearer" in challenges:
         return f"Bearer {_token(network, image, location, challenges['bearer'], credential)}"
     if "basic" in challenges and credential is not None and credential.user:
         return _basic(credential)
     raise _denied(network, image, location, "it wants credentials")
+
+
+def challenges_in(headers: list[str]) -> dict[str, dict[str, str]]:
+    """The parameters of each challenge in the headers WWW-Authenticate, by the scheme in lower case."""
+    challenges = {}
+    for text in headers:
+        scheme, _, parameters = text.partition(" ")
+        pairs = [pair for pair in parse_http_list(parameters) if pair.partition("=")[2]]
+        challenges[scheme.lower()] = parse_keqv_list(pairs)
+    return challenges
 
 
 def _basic(credential: Credential) -> str:
@@ -197,8 +206,10 @@ def _token(
 ) -> str:
     """A token for pulling, from the service that the registry names."""
     # The registry may name any host here, and is about to be believed with a password: never without TLS.
-    realm = challenge.get("realm") or ""
-    insecure = _is_insecure(network, location)
+    realm = joined("", challenge.get("realm") or "")
+    host = urlsplit(realm).netloc
+    is_own = host == _host(location.reference.registry)
+    insecure = _is_insecure(network, location) if is_own else _is_insecure_host(network, host)
     if urlsplit(realm).scheme not in (("https", "http") if insecure else ("https",)):
         raise FinalError(f"it names no safe token service: {realm or 'none'}")
     scope = challenge.get("scope") or f"repository:{location.reference.repository}:pull"
@@ -210,8 +221,8 @@ def _token(
         response = exchange(network, "POST", realm, kind, insecure=insecure, body=form)
     else:
         headers = {"Authorization": _basic(credential)} if credential is not None else {}
-        joined = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
-        response = exchange(network, "GET", joined, headers, insecure=insecure)
+        address = f"{realm}{'&' if '?' in realm else '?'}{urlencode(fields)}"
+        response = exchange(network, "GET", address, headers, insecure=insecure)
     raise_if_passing(response)
     if response.status != 200:
         reason = _refusal_reason(network, response)

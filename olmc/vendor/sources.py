@@ -236,6 +236,7 @@ def choose(index: Index, platform: str) -> IndexEntry | None:
 
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+MAX_INDEXES = 4
 CHUNK = 64 * 1024
 
 Tick = Callable[[int], None]

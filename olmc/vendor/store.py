@@ -35,7 +35,8 @@ def check_folder(root: Path) -> None:
             raise VendorError(rules.FOREIGN_FOLDER, path=path.relative_to(root).as_posix())
     mark = folder / MARK_FILE
     is_ours = mark.is_file() and mark.read_bytes().startswith(MARK.encode())
-    if not is_ours and folder.exists() and any(folder.iterdir()):
+    # A run that was killed may have left an empty folder, or one with its mark half written.
+    if not is_ours and folder.exists() and any(not one.name.startswith(PARTIAL) for one in folder.iterdir()):
         raise VendorError(rules.FOREIGN_FOLDER, path=VENDOR_FOLDER)
 
 
@@ -125,10 +126,11 @@ def place(root: Path, image: LockedImage, folder: Path) -> bool:
     target = root / path_of(image)
     if intact_folder(root, image, Report()) is not None:
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
     mark = root / VENDOR_FOLDER / MARK_FILE
+    mark.parent.mkdir(exist_ok=True)
     if not mark.is_file() or mark.read_bytes() != GIT_ATTRIBUTES.encode():
         put(mark, GIT_ATTRIBUTES, synced=True)
+    target.parent.mkdir(exist_ok=True)
     # What was there before goes to the stage, not away: until the new folder stands in its place, nothing is lost.
     if os.path.lexists(target):
         target.rename(folder.with_name(f"{folder.name}-before"))
@@ -168,3 +170,25 @@ def others(root: Path, images: Sequence[LockedImage]) -> tuple[str, ...]:
     kept = {path_of(image) for image in images}
     paths = [path for folder in FOLDERS.values() for path in (root / VENDOR_FOLDER / folder).glob("*")]
     return tuple(sorted(name for path in paths if (name := path.relative_to(root).as_posix()) not in kept))
+
+
+@contextmanager
+def undo_on_failure(root: Path) -> Iterator[list[Path]]:
+    """A list of folders that are new; those that are still in it in the end are removed, and vendor/ if it is new."""
+    folder = root / VENDOR_FOLDER
+    was_there = folder.exists()
+    had_mark = (folder / MARK_FILE).exists()
+    placed: list[Path] = []
+    try:
+        yield placed
+    finally:
+        for path in placed:
+            if path.is_file():
+                path.unlink(missing_ok=True)
+            shutil.rmtree(path, ignore_errors=True)
+        if placed and not had_mark:
+            (folder / MARK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            for empty in (folder / "catalogs", folder / "bundles", *(() if was_there else (folder,))):
+                if empty.is_dir() and not any(empty.iterdir()):
+                    empty.rmdir()

@@ -99,7 +99,8 @@ def exchange(
 ) -> Response:
     """The answer to a request, redirects followed; the body is still to be read, and the answer to be closed.
 
-    Credentials don't go along to another host, and nobody is led from https to http. Raises TransientError, FinalError.
+    Credentials don't go along to another host, scheme or port, neither in a header nor in a body, which nothing but an
+    identity token is sent in; and nobody is led from https to http. Raises TransientError, FinalError.
     """
     sent = {"User-Agent": f"olmc/{__version__}", "Accept-Encoding": "identity", **headers}
     for _ in range(MAX_REDIRECTS):
@@ -108,14 +109,27 @@ def exchange(
         if response.status not in _REDIRECTS or not location:
             return response
         response.close()
-        target = urljoin(url, location)
+        target = joined(url, location)
         here, there = urlsplit(url), urlsplit(target)
         if there.scheme not in ("http", "https") or (here.scheme == "https" and there.scheme == "http"):
             raise FinalError(f"it leads to {there.scheme}://{there.netloc}, which is not safe")
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            # Without its body the request would ask for nothing, so it is not made at all.
+            if body:
+                raise FinalError(f"it wants what was sent to it sent on to {there.scheme}://{there.netloc}")
             sent.pop("Authorization", None)
         url = target
     raise FinalError(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def joined(base: str, location: str) -> str:
+    """An address that a server names, seen from another one; raises FinalError if it is none."""
+    try:
+        target = urljoin(base, location)
+        urlsplit(target)
+    except ValueError as error:
+        raise FinalError(f"it names an address that is none: {error}") from error
+    return target
 
 
 def _once(network: Network, method: str, url: str, headers: Mapping[str, str], insecure: bool, body: str) -> Response:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from olmc.lean import NamedTuple
 from olmc.load.bundles import read_bundle
 from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder
-from olmc.load.vendored import MARK_FILE, VENDOR_FOLDER, catalog_image, intact_folder, path_of
+from olmc.load.vendored import catalog_image, intact_folder, path_of
 from olmc.load.workspace import is_empty, load
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Options
@@ -27,8 +25,9 @@ from olmc.vendor.catalog_files import GivenCatalog, check_given, images_of, read
 from olmc.vendor.fetch import Fetched, FetchError, FetchPlan, fetch
 from olmc.vendor.layers import LayerLimits
 from olmc.vendor.needs import NeededImage, needs_of
+from olmc.vendor.proofs import Proof, ProofResult, keep, prove, remove_blobs
 from olmc.vendor.sources import ImageSource, Progress, VendorError
-from olmc.vendor.store import check_folder, others, place, remove_others, stage, write_lock
+from olmc.vendor.store import check_folder, others, place, remove_others, stage, undo_on_failure, write_lock
 from olmc.vendor.trimming import TrimmedCatalog, image_catalogs, surplus, trim_catalogs
 
 PLATFORM = "linux/amd64"
@@ -61,7 +60,7 @@ class VendorResult(NamedTuple):
     """What was done: the images that the workspace needs, those among them that were fetched, the paths that are no
     longer needed, and whether olmc.lock has changed. After a check: what would be done. `is_resolved` says whether all
     that the workspace asks for is known by that, `is_empty` whether it has nothing at all. `trimmed` are the catalogs
-    of which only a part was kept."""
+    of which only a part was kept; `is_proven` whether content that is there is that of its images."""
 
     images: tuple[LockedImage, ...]
     fetched: tuple[str, ...]
@@ -70,6 +69,7 @@ class VendorResult(NamedTuple):
     is_resolved: bool = True
     is_empty: bool = False
     trimmed: tuple[TrimmedCatalog, ...] = ()
+    is_proven: bool = True
 
 
 def vendor(root: Path, request: VendorRequest, report: Report, progress: Progress) -> VendorResult | None:
@@ -125,21 +125,31 @@ class _VendorRun(NamedTuple):
 
 def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResult | None:
     root, update = work.root, work.request.update
-    present = {
-        image.image: image
+    intact = [
+        image
         for image in work.lock.images
         if image.platform in ("", work.platform) and intact_folder(root, image, Report()) is not None
-    }
+    ]
+    proofs = {result.image.image: result for result in prove(root, intact)}
+    # What is false is brought again. What can't be proven stays as it is, as an olmc that kept no proof has left it:
+    # it takes an update, which asks the registry anyway.
+    present = {image.image: image for image in intact if proofs[image.image].proof is not Proof.FALSE}
+    for name in proofs.keys() if not update else ():
+        if not proofs[name].holds and not work.request.check:
+            report.add(proofs[name].finding()._replace(severity=Severity.WARNING))
+    if update:
+        present = {name: image for name, image in present.items() if proofs[name].holds}
     # An update asks anew what tags stand for, and takes what is vendored only where that has not changed.
     have = {} if update else dict(present)
     if work.request.check:
-        return _check(work, have, report)
+        return _check(work, have, tuple(proofs.values()), report)
     sources = work.request.sources(work.config.get("vendor") or {})
     pins = {} if update else {image.image: image.digest for image in work.lock.images}
     plan = FetchPlan(sources, pins, present, work.platform, work.request.jobs, work.request.limits)
     fetched: list[str] = []
     absent: tuple[NeededImage, ...] = ()
-    with stage(root) as folder, _undo_on_failure(root) as placed:
+    blobs: dict[str, Path] = {}
+    with stage(root) as folder, undo_on_failure(root) as placed:
         # Only the content of catalogs says which bundles are picked, and that of a bundle what else it takes.
         workspace: Workspace | None = None
         while True:
@@ -168,6 +178,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
                 break
             for result in results:
                 have[result.image.image] = result.image
+                blobs |= result.blobs
                 if result.folder is not None:
                     fetched.append(result.image.image)
                     placed += [root / path_of(result.image)] if place(root, result.image, result.folder) else []
@@ -183,10 +194,12 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         operators = work.lock.operators
         if update and operators is not None:
             operators = lock_of(workspace, settled.cluster, selections(settled))
+        placed += keep(root, blobs)
         changed = write_lock(root, operators, images)
         # The lock names them now, so they stay, whatever goes wrong from here on.
         placed.clear()
     removed = remove_others(root, images)
+    remove_blobs(root, list(prove(root, images)))
     return VendorResult(images, tuple(fetched), removed, changed, is_resolved, is_empty(workspace), trimmed)
 
 
@@ -245,8 +258,13 @@ def _bring(
     return [*results, *(fetch(asked, plan, folder, progress) if asked else ())]
 
 
-def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> VendorResult | None:
-    """What would be done, as far as that is known without fetching anything."""
+def _check(
+    work: _VendorRun, have: Mapping[str, LockedImage], proofs: Sequence[ProofResult], report: Report
+) -> VendorResult | None:
+    """What would be done, as far as that is known without fetching anything; content that is not proven is an error."""
+    for result in proofs:
+        if not result.holds:
+            report.add(result.finding())
     workspace = _load(work, have, report)
     if workspace is None:
         return None
@@ -266,7 +284,8 @@ def _check(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) ->
         if missing
         else (*others(work.root, images), *surplus(work.root, parts, {image.image: image for image in images}))
     )
-    return VendorResult(images, missing, removed, changed, is_resolved, is_empty(workspace))
+    is_proven = all(result.holds for result in proofs)
+    return VendorResult(images, missing, removed, changed, is_resolved, is_empty(workspace), is_proven=is_proven)
 
 
 def _settle(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
@@ -328,23 +347,3 @@ def _report_unresolved(settled: SettledCluster, report: Report) -> bool:
             report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))
             is_resolved = False
     return is_resolved
-
-
-@contextmanager
-def _undo_on_failure(root: Path) -> Iterator[list[Path]]:
-    """A list of folders that are new; those that are still in it in the end are removed, and vendor/ if it is new."""
-    folder = root / VENDOR_FOLDER
-    was_there = folder.exists()
-    had_mark = (folder / MARK_FILE).exists()
-    placed: list[Path] = []
-    try:
-        yield placed
-    finally:
-        for path in placed:
-            shutil.rmtree(path, ignore_errors=True)
-        if placed and not had_mark:
-            (folder / MARK_FILE).unlink(missing_ok=True)
-        with suppress(OSError):
-            for empty in (folder / "catalogs", folder / "bundles", *(() if was_there else (folder,))):
-                if empty.is_dir() and not any(empty.iterdir()):
-                    empty.rmdir()

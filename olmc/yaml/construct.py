@@ -19,7 +19,9 @@ from ruamel.yaml.events import (
 )
 
 from olmc.diagnostics.rules import yaml as rules
+from olmc.diagnostics.rules.workspace import too_large
 from olmc.model.diagnostics import Location, Report
+from olmc.model.limits import ALIASES
 from olmc.yaml import scalars
 from olmc.yaml.document import MAX_DEPTH
 
@@ -127,6 +129,8 @@ _ALIAS_SHARES = (0.99, 0.10)
 _ALIAS_RANGE = (400_000, 4_000_000)
 _ALIASES_FREE = 100
 _NODES_FREE = 1000
+# By file, beyond what is written in it: see olmc.model.limits.
+_ALIASES_PER_FILE = 10_000
 
 
 class _StopError(Exception):
@@ -135,7 +139,8 @@ class _StopError(Exception):
 
 @dataclass(slots=True)
 class _ConstructStep:
-    """One document under construction: where findings go, and go-yaml's account of what the aliases cost."""
+    """One document under construction: where findings go, and go-yaml's account of what the aliases cost; `before` is
+    how many values the documents before it had of their own, and how many came out of aliases."""
 
     path: str
     report: Report
@@ -143,15 +148,19 @@ class _ConstructStep:
     decoded: int = 1
     aliased: int = 0
     open_aliases: set[Node] = field(default_factory=set)
+    before: tuple[int, int] = (0, 0)
 
 
 def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
     """The value of every document; None when a finding of severity ERROR went to `report`."""
     findings = Report()
     values = []
+    total = (0, 0)
     try:
         for root in roots:
-            values.append(_value(root, _ConstructStep(path, findings)))
+            work = _ConstructStep(path, findings, before=total)
+            values.append(_value(root, work))
+            total = (total[0] + work.decoded - work.aliased, total[1] + work.aliased)
     except _StopError:
         pass
     # An alias is constructed each time that it occurs, and its faults are reported once.
@@ -205,6 +214,11 @@ def _account(node: Node, work: _ConstructStep) -> None:
     if not work.open_aliases:
         return
     work.aliased += 1
+    own, aliased = work.before
+    # go-yaml begins anew with each document, so that of many small ones each may cost what one may.
+    if aliased + work.aliased > _ALIASES_PER_FILE + ALIASES.most * (own + work.decoded - work.aliased):
+        work.report.add(too_large(work.path, ALIASES, place=node.location(work.path)))
+        raise _StopError
     if work.aliased <= _ALIASES_FREE or work.decoded <= _NODES_FREE:
         return
     (low, high), (most, least) = _ALIAS_RANGE, _ALIAS_SHARES

@@ -14,8 +14,11 @@ from olmc.yaml.scalars import replace_surrogates, resolve
 _HARMLESS = regex(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
-# What no plain text holds although it is no control character: other ends of lines, the byte order mark, no characters.
-_REFUSED = frozenset("\u2028\u2029\ufeff\ufffe\uffff")
+# What stands nowhere unescaped although it is no control character: other ends of lines, the byte order mark, what is
+# no character, and what turns the direction of text, by which a reader sees another one.
+_REFUSED = frozenset(
+    "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff"
+)
 _SYNTAX = regex(
     r"""
       [ ,\[\]{}\#&*!|>'"%@`]    # begins with a space or an indicator
@@ -132,10 +135,15 @@ def dump(values: Iterable[Any]) -> str:
         if parts:
             parts.append("---\n")
         value = _as_json(value)
-        if value.__class__ is dict and "apiVersion" in value and "kind" in value:
-            value = {key: value[key] for key in (*(k for k in _FIRST_KEYS if k in value), *value)}
-        _item(value, "", "", out)
+        _item(in_order(value) if value.__class__ is dict else value, "", "", out)
     return "".join(parts)
+
+
+def in_order(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping with its entries in the order in which they are written."""
+    if "apiVersion" not in mapping or "kind" not in mapping:
+        return mapping
+    return {key: mapping[key] for key in (*(k for k in _FIRST_KEYS if k in mapping), *mapping)}
 
 
 def dump_one(value: Any) -> str:
@@ -171,6 +179,24 @@ class _Out(NamedTuple):
     append: Callable[[str], None]
     texts: _Texts
     keys: _Keys
+
+
+class Writer(NamedTuple):
+    """What texts and keys look like, for those who write an entry at a time."""
+
+    texts: _Texts
+    keys: _Keys
+
+
+def entry_writer() -> Writer:
+    return Writer(_Texts(), _Keys())
+
+
+def entry_text(key: str, value: Any, pad: str, writer: Writer) -> str:
+    """An entry of a mapping that is indented by `pad`."""
+    parts: list[str] = []
+    _mapping({key: value}, pad, pad, _Out(parts.append, writer.texts, writer.keys))
+    return "".join(parts)
 
 
 def _mapping(mapping: Mapping[str, Any], first: str, pad: str, out: _Out) -> None:

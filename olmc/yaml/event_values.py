@@ -25,7 +25,7 @@ from olmc.yaml.lines import PlainValues
 def event_values(path: str, text: str, report: Report, *, pure: bool = False) -> list[Any]:
     """The values of the documents of a stream of YAML; see `olmc.yaml.read`."""
     try:
-        return parse(text, _construct_plainly, pure=pure)
+        return parse(text, construct_plainly, pure=pure)
     except PARSE_ERRORS as error:
         _add_syntax_error(path, text, error, report, pure)
         return []
@@ -33,7 +33,7 @@ def event_values(path: str, text: str, report: Report, *, pure: bool = False) ->
         return _construct_exactly(path, text, report, pure)
 
 
-def _construct_plainly(stream: Iterable[Any]) -> list[Any]:
+def construct_plainly(stream: Iterable[Any]) -> list[Any]:
     """The values of the documents of a stream in which everything is as it mostly is.
 
     Raises UnusualError for tags, aliases, merge keys, keys that are no texts or stand twice, infinities, and

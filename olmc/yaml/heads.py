@@ -6,7 +6,7 @@ import re
 
 from olmc.lean import NamedTuple, regex
 
-_BETWEEN_DOCUMENTS = regex(r"^---(?=\s|$)", re.MULTILINE)
+_BETWEEN_DOCUMENTS = regex(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
 _AT_MARGIN = regex(r"\n([^ \n].*)")
 _NO_KEYS = ("#", "- ", "-\n")
 _START = regex(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
@@ -33,7 +33,10 @@ class Head(NamedTuple):
 
 def documents_in(text: str) -> list[str]:
     """The documents of a YAML stream, without those that are empty."""
-    return [part for part in _BETWEEN_DOCUMENTS.split(text) if part and not part.isspace()]
+    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
+    parts = [f"{part}\n" for part in (first[1:], *others)]
+    parts[-1] = parts[-1][:-1]
+    return [part for part in parts if part and not part.isspace()]
 
 
 def head_of(document: str) -> Head | None:

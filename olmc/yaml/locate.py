@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from olmc.model.diagnostics import Location, Source
+from olmc.model.diagnostics import Location, Place, Source
 
 
 def locate(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> Location:
@@ -21,3 +21,8 @@ def locate(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -
 def at(source: Source | None, *keys: str | int) -> Location | None:
     """As `locate`, and None for what comes from no document."""
     return locate(source, keys) if source is not None else None
+
+
+def located(place: Place | Location | None) -> Location | None:
+    """The line and column of a place that may have been found before."""
+    return locate(place.source, place.keys) if isinstance(place, Place) else place

@@ -32,7 +32,7 @@ def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> 
     text = source.text.removeprefix(BYTE_ORDER_MARK)
     if not keys:
         return _root_location(source.path, text, source.document)
-    root = _root(source.path, text, source.document)
+    root, lines = _root(source.path, text, source.document)
     if root is None:
         return Location(source.path)
     node, key_node = root, root
@@ -41,7 +41,12 @@ def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> 
         if step is None:
             break
         key_node, node = step
-    return (key_node if of_key else node).location(source.path)
+    return _moved((key_node if of_key else node).location(source.path), lines)
+
+
+def _moved(location: Location, lines: int) -> Location:
+    """A place that was found in a part of a stream, in the stream."""
+    return location._replace(line=location.line + lines)
 
 
 def _target(node: Node) -> Node:
@@ -94,17 +99,17 @@ def _key(node: Node) -> str | None:
 
 # Whoever asks for one place of a document soon asks for another.
 @lru_cache(maxsize=2)
-def _root(path: str, text: str, number: int) -> Node | None:
-    """The root of a document, with the lines of the whole file."""
+def _root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    """The root of a document, and how many lines of the file stand before those that it counts."""
     offset = _json_offset(path, text, number)
     if offset is not None:
-        return compose_json(text, offset)
-    chunk, number = _chunk(text, number)
+        return compose_json(text, offset), 0
+    chunk, number, lines = document_chunk(text, number)
     try:
         roots = parse(chunk, lambda events: compose(events, path, Report())) or []
     except PARSE_ERRORS:
-        return None
-    return roots[number] if number < len(roots) else None
+        return None, 0
+    return (roots[number] if number < len(roots) else None), lines
 
 
 def _root_location(path: str, text: str, number: int) -> Location:
@@ -112,7 +117,7 @@ def _root_location(path: str, text: str, number: int) -> Location:
     offset = _json_offset(path, text, number)
     if offset is not None:
         return Location(path, *place(text, offset))
-    chunk, number = _chunk(text, number)
+    chunk, number, lines = document_chunk(text, number)
 
     def first_node(events: Iterator[Any]) -> Location:
         starts = 0
@@ -120,7 +125,7 @@ def _root_location(path: str, text: str, number: int) -> Location:
             if type(event) is DocumentStartEvent:
                 starts += 1
             elif starts > number:
-                return Location(path, event.start_mark.line + 1, event.start_mark.column + 1)
+                return Location(path, event.start_mark.line + 1 + lines, event.start_mark.column + 1)
         return Location(path)
 
     try:
@@ -145,15 +150,14 @@ def _json_starts(text: str) -> tuple[int, ...]:
         return ()
 
 
-def _chunk(text: str, number: int) -> tuple[str, int]:
-    """A part of a stream with the document in it, at its line, and the document's number in that part."""
+def document_chunk(text: str, number: int) -> tuple[str, int, int]:
+    """A part of a stream with the document in it, the document's number in that part, and the lines before the part."""
     starts = _yaml_starts(text)
     if number >= len(starts):
-        return text, number
+        return text, number, 0
     offset, line = starts[number]
     end = starts[number + 1][0] if number + 1 < len(starts) else len(text)
-    # With as many empty lines before it, so that the parser counts the lines of the file.
-    return "\n" * line + text[offset:end], 0
+    return text[offset:end], 0, line
 
 
 @lru_cache(maxsize=2)

@@ -270,3 +270,17 @@ def _instead_of_a_value(error: _ParserError) -> _Explanation | None:
     if char in ("]", "}"):
         return _Explanation("a closing bracket without an opening one", _QUOTE_HINT)
     return None
+
+
+def parser_problem(text: str) -> str:
+    """What go-yaml says about a text that it can't parse, "" where the parser has no objection."""
+    try:
+        parse(text, lambda events: [*events])
+    except PARSE_ERRORS as error:
+        # go-yaml numbers lines from 1 where the scanner gives up, and from 0 where the parser does.
+        counted_from = 1 if type(error).__name__ == "ScannerError" else 0
+        marks = (getattr(error, "context_mark", None), getattr(error, "problem_mark", None))
+        line = next((mark.line for mark in marks if mark is not None and mark.line), None)
+        where = f"line {line + counted_from}: " if line is not None else ""
+        return f"yaml: {where}{getattr(error, 'problem', None) or error}"
+    return ""

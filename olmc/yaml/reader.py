@@ -9,6 +9,7 @@ from olmc.lean import regex
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.yaml.document import BYTE_ORDER_MARK, Document
 from olmc.yaml.folding import UnusualError
+from olmc.yaml.limits import exceeds_limits
 from olmc.yaml.lines import read_lines
 
 _BRACE_FIRST = regex(r"\s*\{")
@@ -30,7 +31,10 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     same.
     """
     text = text.removeprefix(BYTE_ORDER_MARK)
-    if not looks_like_json(path, text):
+    is_json = looks_like_json(path, text)
+    if exceeds_limits(path, text, report, is_json=is_json):
+        return []
+    if not is_json:
         return _read_yaml(path, text, report, pure)
     from olmc.yaml.json_text import JSONSyntaxError, json_documents, read_json
 

@@ -87,7 +87,9 @@ def workspaces(project: Path) -> list[Path]:
     """All fixtures; of those that hold workspaces, these."""
     # A repository has several entries, of which none is compiled by itself (tests/cli/test_repository_kustomize.py).
     found = sorted(
-        path for path in (project / "fixtures").iterdir() if path.is_dir() and path.name not in ("repos", "transitions")
+        path
+        for path in (project / "fixtures").iterdir()
+        if path.is_dir() and path.name not in ("olmv1", "repos", "transitions")
     )
     several = project / "fixtures/several-workspaces"
     return [path for path in found if path != several] + sorted(path for path in several.iterdir() if path.is_dir())

@@ -15,6 +15,7 @@ from olmc.catalogs.properties import properties_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Property
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
+from olmc.yaml import located
 
 KEY = CatalogKey("olm", "cat")
 
@@ -85,7 +86,7 @@ def test_a_candidate_has_the_edges_of_its_channel() -> None:
     assert (pot.catalog, pot.version, pot.image) == (KEY, "2.0.0", "quay.io/acme/pot:v2")
     assert (pot.replaces, pot.skips, pot.skip_range) == ("pot.v1", ("pot.v0",), "<2.0.0")
     assert (old.replaces, stable.skips, kettle.image) == ("", (), "")
-    assert str(pot.location) == "catalogs/acme/catalog.yaml:5:1"
+    assert str(located(pot.location)) == "catalogs/acme/catalog.yaml:5:1"
 
 
 def test_requirements_are_seen_twice_and_content_never() -> None:

@@ -17,8 +17,8 @@ import olmc as package
 from olmc import Report
 from olmc.load.apis import read_apis
 from olmc.load.cluster_state import read_dump, read_served, read_state
-from olmc.load.live_objects import LAST_APPLIED
 from olmc.model.objects import ObjectKey
+from olmc.model.secrets import LAST_APPLIED
 from olmc.model.workspace import IMPORTED
 from olmc.yaml import dump
 

@@ -21,7 +21,7 @@ CASES = yaml.safe_load((Path(__file__).parent.parent / "rbac_report" / "answers.
 FIXTURES = sorted(
     path.name
     for path in (Path(__file__).parents[2] / "fixtures").iterdir()
-    if path.is_dir() and path.name not in ("several-workspaces", "repos", "transitions")
+    if path.is_dir() and path.name not in ("several-workspaces", "olmv1", "repos", "transitions")
 )
 
 

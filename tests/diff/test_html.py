@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import CHROMIUM, Page, opened
+from browser import CONTRAST, FIRST_PAINT, USED, Page, in_chromium, opened, shown
 from hypothesis import given
 from hypothesis import strategies as st
 from kit import PROJECT, compared
@@ -25,11 +25,6 @@ from olmc.diff.html import as_html, beside
 from olmc.diff.sides import Side
 from olmc.model.diagnostics import Report
 from olmc.yaml import read
-
-in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, which is not installed")
-
-FIRST_PAINT = 2000.0
-"""Milliseconds until something of 5,000 objects is seen; the machine of the tests may be busy with other things."""
 
 
 class Tags(HTMLParser):
@@ -139,9 +134,6 @@ def sorted_lists(value: Any) -> Any:
     return sorted(map(sorted_lists, value), key=repr) if isinstance(value, list) else value
 
 
-SHOWN = "[...document.querySelectorAll('{}')].filter((each) => each.checkVisibility()).length"
-
-
 @pytest.fixture(scope="module")
 def started(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """One browser for all tests of the page."""
@@ -154,12 +146,6 @@ def browser(started: Page) -> Page:
     """The page as it is when it is opened."""
     started.reset()
     return started
-
-
-def shown(browser: Page, selector: str) -> int:
-    """How many elements of a page can be seen."""
-    found: int = browser.ask(SHOWN.format(selector))
-    return found
 
 
 def open_first(browser: Page, count: int) -> None:
@@ -256,31 +242,6 @@ def test_thousands_of_objects_stay_usable(tmp_path: Path) -> None:
         browser.wait("document.getElementById('shown').textContent === '1 change shown'")
         assert shown(browser, "article li") == 1
         assert browser.console == []
-
-
-USED = ("button", "checkbox", "link", "searchbox", "DisclosureTriangle", "table", "img", "figure", "navigation")
-
-CONTRAST = """() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((part) => part / 255)
-    .map((part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
-  const behind = (element) => {
-    for (let each = element; each; each = each.parentElement) {
-      const colour = parse(getComputedStyle(each).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-  };
-  const found = new Set();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || !element.checkVisibility() || element.closest("script")) continue;
-    const [high, low] = [light(parse(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a);
-    if ((high + 0.05) / (low + 0.05) < 4.5) found.add(`${element.className} ${element.textContent}`.slice(0, 60));
-  }
-  return [...found];
-}"""
 
 
 def test_what_is_gained_and_dangerous_is_not_green(page: str) -> None:

@@ -15,9 +15,9 @@ from small_files import namespace
 import olmc
 from olmc import Report
 from olmc.load.cluster_state import read_dump, read_served, read_state
-from olmc.load.live_objects import LAST_APPLIED
 from olmc.model.objects import CRD_KIND, CRD_V1, ObjectKey, object_key
 from olmc.model.options import APIResource
+from olmc.model.secrets import LAST_APPLIED
 from olmc.model.state import ClusterState
 from olmc.olm.naming import COPIED_FROM
 from olmc.transition.state_file import state_text

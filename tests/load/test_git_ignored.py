@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from scenarios import write
 from small_files import loaded, namespace
 
 from olmc.cli.main import main
-from olmc.load.files import git_ignore_lines
+from olmc.load.files import git_ignore_lines, spec_of
 
 PATHS = ("a.yaml", "build/a.yaml", "sub/a.yaml", "sub/build/b.yaml", "sub/deep/a.yaml", "sub/deep/c.yaml")
 
@@ -52,3 +53,12 @@ def test_reviews_say_what_is_not_read(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["check", "--all", str(write(tmp_path, given))])
     assert "named by .gitignore, so not in the repository unless it was added by force [OLMC174]" in result.stdout
     assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("pattern", ["*a" * 12 + "*b", "**/a/" * 30 + "b", "*[a-c]" * 60 + "b"])
+@pytest.mark.parametrize("path", ["a" * 250, "a/" * 200 + "c", "\udcff" * 40])
+def test_a_pattern_with_many_stars_is_cheap(pattern: str, path: str) -> None:
+    """Forty characters could be divided among a dozen stars for hours; and a name need be no text."""
+    start = time.process_time()
+    assert not spec_of([pattern])(path)
+    assert time.process_time() - start < 1

@@ -13,7 +13,6 @@ import olmc
 from olmc import Report, Severity
 from olmc.diff.renderings import read_rendering
 from olmc.graph.catalogs import catalogs_at
-from olmc.load import files
 
 
 def test_hidden_folders_are_skipped(tmp_path: Path) -> None:
@@ -156,7 +155,7 @@ def test_a_byte_order_mark_is_no_trouble(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_olmc124(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", len(namespace("a")))
+    monkeypatch.setenv("OLMC_LIMIT_FILE_BYTES", str(len(namespace("a"))))
     write(tmp_path, {"a.yaml": namespace("a"), "b.yaml": namespace("bb")})
     report = Report()
     assert names(olmc.load(tmp_path, report)) == ["Namespace a"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -41,9 +42,9 @@ def called(config: Object | None, items: Sequence[Object] = (), api_version: str
     return fed(yaml.safe_dump(given | ({"functionConfig": config} if config else {})))
 
 
-def fed(text: str | bytes) -> Result:
+def fed(text: str | bytes, *options: str) -> Result:
     """What `olmc fn` gives for a text on stdin."""
-    result = CliRunner().invoke(main, ["fn"], input=text)
+    result = CliRunner().invoke(main, ["fn", *options], input=text)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
@@ -150,7 +151,8 @@ def test_a_config_map_is_a_function_config_too() -> None:
     assert [name.partition("/")[0] for name in items_of(result)] == ["Role", "Deployment"]
 
 
-def test_what_the_command_line_says_wins_over_the_workspace(tmp_path: Path) -> None:
+def test_what_the_command_line_says_wins_over_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path.parent)
     (tmp_path / "olmc.yaml").write_text(
         "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {for: apply, include: [ConfigMap]}\n", encoding="utf-8"
     )
@@ -178,6 +180,31 @@ def workspace_items() -> list[Object]:
             "kustomize.config.k8s.io/id": f"kind: {item['kind']}\nname: {item['metadata']['name']}\nversion: v1\n",
         }
     return items
+
+
+@pytest.mark.parametrize("path", ["../{name}", "{outside}", "away", "..", "/", "round"])
+def test_a_path_leads_nowhere_but_into_the_root(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The functionConfig is a stranger's: what lies beside the package is not for it to read."""
+    outside = shutil.copytree(FIXTURES / "own-namespace", tmp_path / "secrets")
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "away").symlink_to(outside)
+    (package / "round").symlink_to("round")
+    monkeypatch.chdir(package)
+    result = called(render(path=path.format(name="secrets", outside=outside)), [config_map("mine")])
+    assert result.exit_code == 3
+    assert items_of(result) == ["ConfigMap/harbour/mine"]
+    assert codes(result) == ["OLMC601"]
+    assert "is not in the folder that olmc fn may read" in result.stdout
+
+
+def test_whoever_calls_the_function_may_name_another_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(FIXTURES / "own-namespace", tmp_path / "workspace")
+    (tmp_path / "package").mkdir()
+    monkeypatch.chdir(tmp_path / "package")
+    config = render(path="../workspace", include=["Deployment"])
+    text = yaml.safe_dump({"apiVersion": V1, "kind": "ResourceList", "items": [], "functionConfig": config})
+    assert items_of(fed(text, "--root", "..")) == ["Deployment/harbour/beacon-controller"]
 
 
 def test_without_a_path_the_items_are_the_workspace() -> None:

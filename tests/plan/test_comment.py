@@ -18,8 +18,10 @@ from olmc.diff.sides import Side
 from olmc.model.objects import ObjectKey
 from olmc.output.budget import shares
 from olmc.plan.applied import Action, AppliedChange
+from olmc.plan.outcomes import OperatorOutcome, PlannedInstall
 from olmc.plan.outputs import as_markdown
-from olmc.plan.plan import OperatorOutcome, Plan, PlannedInstall, Task
+from olmc.plan.plan import Plan
+from olmc.plan.tasks import Task
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(1, 9)), max_size=8), st.integers(0, 20_000))

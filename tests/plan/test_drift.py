@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator
 
 from olmc.api import compile
 from olmc.cli.main import main
 from olmc.diff.deltas import path_text
 from olmc.model.objects import object_key
-from olmc.plan.drift import NEVER, TOOL, DriftedObject, drift_of
+from olmc.plan.drift import DriftedObject, compare_state
+from olmc.plan.repair import AT_ONCE, NEVER, TOOL, Repair
+from olmc.resources import schema
 
 Object = dict[str, Any]
 
@@ -36,8 +39,8 @@ def held(workspace: Path) -> list[Object]:
 def drift(workspace: Path, held: list[Object]) -> tuple[DriftedObject, ...]:
     done = compile(workspace)
     assert done.workspace is not None
-    applied = [object_key(manifest.object) for manifest in done.workspace.manifests]
-    return drift_of(held, (rendered.object for rendered in done.objects), applied)
+    applied = {object_key(manifest.object): manifest.object for manifest in done.workspace.manifests}
+    return compare_state(held, [rendered.object for rendered in done.objects], applied).drift
 
 
 def one(held: list[Object], kind: str, namespace: str = "harbour") -> Object:
@@ -73,15 +76,16 @@ def test_what_api_servers_write_is_none(workspace: Path, held: list[Object]) -> 
 @pytest.mark.parametrize(
     ("kind", "change", "field", "repair"),
     [
-        ("Deployment", lambda o: o["spec"].update(replicas=3), "spec.replicas", "nobody: OLM goes by the label"),
+        ("Deployment", lambda o: o["spec"].update(replicas=3), "spec.replicas",
+         "repaired by nobody: OLM compares the label"),
         ("Deployment", lambda o: o["metadata"]["labels"].update({"olm.deployment-spec-hash": "x"}),
-         "metadata.labels[\"olm.deployment-spec-hash\"]", "OLM, at the next sync of its CSV"),
+         "metadata.labels[\"olm.deployment-spec-hash\"]", "repaired by OLM, at once"),
         ("ServiceAccount", lambda o: o["metadata"].update(labels={"a": "b"}), "metadata.labels",
-         "nobody: OLM writes it once"),
-        ("OperatorGroup", lambda o: o["spec"].update(targetNamespaces=["olm"]), "spec.targetNamespaces", TOOL),
-        ("Subscription", lambda o: o["spec"].update(channel="beta"), "spec.channel", TOOL),
+         "repaired by nobody: OLM writes it in an InstallPlan only"),
+        ("OperatorGroup", lambda o: o["spec"].update(targetNamespaces=["olm"]), "spec.targetNamespaces", TOOL.text),
+        ("Subscription", lambda o: o["spec"].update(channel="beta"), "spec.channel", TOOL.text),
         ("ClusterServiceVersion", lambda o: o["status"].update(phase="Failed"), "status.phase",
-         "OLM, when what it waits"),
+         "repaired by OLM, once what it waits for"),
     ],
 )  # fmt: skip
 def test_what_differs(
@@ -92,19 +96,19 @@ def test_what_differs(
     (found,) = drift(workspace, held)
     assert found.kind == "different"
     assert any(path_text(delta.path).startswith(field) for delta in found.deltas)
-    assert found.repaired_by.startswith(repair)
+    assert found.repair.text.startswith(repair)
 
 
 @pytest.mark.parametrize(
     ("kind", "repair"),
-    [("Deployment", "OLM, at the next sync of its CSV"), ("ServiceAccount", NEVER), ("Subscription", TOOL),
-     ("OperatorCondition", "OLM, at the next sync of its CSV")],
+    [("Deployment", Repair("OLM", AT_ONCE, "observed-63")), ("ServiceAccount", NEVER), ("Subscription", TOOL),
+     ("OperatorCondition", Repair("OLM", AT_ONCE, "R-OC-1"))],
 )  # fmt: skip
-def test_what_is_missing(workspace: Path, held: list[Object], kind: str, repair: str) -> None:
+def test_what_is_missing(workspace: Path, held: list[Object], kind: str, repair: Repair) -> None:
     """observed-63: what a CSV makes is made again, what a plan has made is not."""
     held.remove(one(held, kind))
     (found,) = drift(workspace, held)
-    assert (found.kind, found.repaired_by) == ("missing", repair)
+    assert (found.kind, found.repair) == ("missing", repair)
 
 
 def test_what_nobody_expects(workspace: Path, held: list[Object]) -> None:
@@ -113,6 +117,66 @@ def test_what_nobody_expects(workspace: Path, held: list[Object]) -> None:
     csv["metadata"]["name"] = "kettle.v1.0.0"
     held += [csv, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "harbour"}}]
     assert [(found.kind, found.key.name) for found in drift(workspace, held)] == [("extra", "kettle.v1.0.0")]
+
+
+def test_what_follows_is_told_with_its_cause(held: list[Object]) -> None:
+    """observed-36: a CSV that nothing asks for counts with all that belongs to it, and with what its group writes."""
+    expected = [obj for obj in held if obj["kind"] in ("Namespace", "CatalogSource")]
+    group = json.loads(json.dumps(one(held, "OperatorGroup")))
+    group["metadata"].pop("annotations", None)
+    one(held, "OperatorGroup")["metadata"]["annotations"] = {"olm.providedAPIs": "Tide.v1.sea.example.com"}
+    there = [obj for obj in held if obj["kind"] not in ("Subscription", "InstallPlan", "Operator")]
+    compared = compare_state(there, [*expected, group], {object_key(group): group})
+    (found,) = (item for item in compared.drift if item.key.kind == "ClusterServiceVersion")
+    assert (found.kind, found.repair.rule) == ("extra", "observed-36")
+    kinds = {key.kind for key in found.along}
+    assert {"Deployment", "ServiceAccount", "Role", "OperatorCondition", "OperatorGroup"} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "when", "rule"),
+    [
+        ("ClusterRole", "at its next resync", "R-OG-18"),
+        ("Role", "at once", "R-OC-2"),
+        ("Operator", "at once", "R-COMP-1"),
+    ],
+)
+def test_what_olm_makes_again(workspace: Path, held: list[Object], kind: str, when: str, rule: str) -> None:
+    """U-15: at once what it watches, at its resync what it writes again and again."""
+    gone = next(o for o in held if o["kind"] == kind and (kind != "ClusterRole" or o["metadata"]["name"][:3] == "olm")
+                and (kind != "Role" or "olm.owner" not in o["metadata"]["labels"]))  # fmt: skip
+    held.remove(gone)
+    (found,) = drift(workspace, held)
+    assert (found.repair.by, found.repair.rule) == ("OLM", rule)
+    assert found.repair.when.startswith(when)
+
+
+def test_labels_of_groups_come_back_and_others_do_not(workspace: Path, held: list[Object]) -> None:
+    """R-OG-19."""
+    namespace = next(o for o in held if o["kind"] == "Namespace" and o["metadata"]["name"] == "harbour")
+    namespace["metadata"]["labels"] = {}
+    (found,) = drift(workspace, held)
+    assert (found.repair.by, found.repair.rule) == ("OLM", "R-OG-19")
+
+
+def test_what_no_rule_speaks_of_is_unknown(held: list[Object]) -> None:
+    thing = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "harbour"}}
+    (found,) = compare_state(held, [*held, thing], {}).drift
+    assert found.repair.by == "unknown"
+    assert found.repair.text.startswith("whether it is repaired is unknown")
+
+
+def test_objects_are_counted(workspace: Path, held: list[Object]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "harbour"}}
+    mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "harbour"}}
+    compared = compare_state([*held, pod, mine], held, {})
+    assert (compared.compared, compared.drift) == (compared.equal, ())
+    assert compared.not_compared["nothing expects it, and OLM did not make it"] == 1
+    assert compared.not_compared["Pod: others write it"] == 1
+    one(held, "Deployment")["spec"]["replicas"] = 3
+    original = compile(workspace)
+    again = compare_state(held, [rendered.object for rendered in original.objects], {})
+    assert (again.compared - again.equal, again.count("different")) == (1, 1)
 
 
 def run(*arguments: object) -> Any:
@@ -131,6 +195,16 @@ def test_a_plan_from_a_state_tells_drift(workspace: Path, held: list[Object], tm
     assert code == 1
     assert [(item["fields"], item["stays"]) for item in plan["drift"]] == [(["spec.replicas"], True)]
     assert plan["difference"]["changes"] == []  # nor does OLM repair it
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "html", "json"])
+def test_all_formats_show_drift(workspace: Path, output: str) -> None:
+    state = Path(__file__).parent / "drift" / "state.yaml"
+    shown = CliRunner().invoke(main, ["plan", str(workspace), "--from", str(state), "-o", output]).stdout
+    assert "OLM compares the label" in shown
+    assert "tide-controller" in shown
+    if output == "json":
+        Draft202012Validator(schema("plan")).validate(json.loads(shown))
 
 
 def test_a_plan_from_a_workspace_has_no_drift(workspace: Path) -> None:

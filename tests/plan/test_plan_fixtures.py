@@ -17,6 +17,7 @@ from olmc.resources import schema
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "transitions"
 NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
+WORKSPACES = [name for name in NAMES if (FIXTURES / name / "before").is_dir()]
 
 # What a terminal shows without scrolling, its prompt included.
 SCREEN = 50
@@ -36,8 +37,12 @@ class MarkdownFile(TextFile):
 
 
 def plan(name: str, *options: str) -> Result:
-    arguments = ["plan", f"{name}/after", "--from", f"{name}/before", *options]
-    result = CliRunner().invoke(main, arguments)
+    """The command that the README ends with, run inside of the fixtures."""
+    command = (FIXTURES / name / "README.md").read_text(encoding="utf-8").splitlines()[-1]
+    program, *arguments = command.replace("fixtures/transitions/", "").split()
+    assert program == "olmc"
+    assert f"{name}/after" in arguments
+    result = CliRunner().invoke(main, [*arguments, *options])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
@@ -68,7 +73,7 @@ def test_json_obeys_its_schema(name: str) -> None:
     Draft202012Validator(schema("diff")).validate(data["difference"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WORKSPACES)
 def test_nothing_happens_from_before_to_before(name: str) -> None:
     """The plan of a workspace that its cluster has already is empty."""
     arguments = ["plan", f"{name}/before", "--from", f"{name}/before"]
@@ -106,5 +111,19 @@ def test_every_change_is_explained() -> None:
     for name in NAMES:
         title, blank, *text = (FIXTURES / name / "README.md").read_text(encoding="utf-8").splitlines()
         assert (title[:2], blank) == ("# ", ""), name
-        assert text[-1] == f"    olmc plan fixtures/transitions/{name}/after --from fixtures/transitions/{name}/before"
+        assert text[-1].startswith(f"    olmc plan fixtures/transitions/{name}/after --from "), name
         assert f"| [{name}]({name}) | {title.removeprefix('# ')} |" in index, name
+
+
+def test_the_way_out_of_a_failed_plan_works(tmp_path: Path) -> None:
+    """observed-48: after what the task says OLM installs anew, and the operator works."""
+    (task,) = json.loads(plan("failed-plan-mended", "-o", "json").stdout)["tasks"]
+    assert "delete subscription/beacon clusterserviceversion/beacon.v1.0.0" in task["command"]
+    state = tmp_path / "state.yaml"
+    deleted = ["--delete", "Subscription/harbour/beacon", "--delete", "ClusterServiceVersion/harbour/beacon.v1.0.0"]
+    workspace = ["failed-plan-mended/after", "--from"]
+    rendered = CliRunner().invoke(main, ["render", *workspace, "failed-plan-mended/before", *deleted, "-o", "yaml"])
+    state.write_text(rendered.stdout, encoding="utf-8")
+    again = CliRunner().invoke(main, ["plan", *workspace, str(state), "-o", "json"])
+    (operator,) = json.loads(again.stdout)["operators"]
+    assert (operator["phase"], operator["outcome"]) == ("Succeeded", "installed")

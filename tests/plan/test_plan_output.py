@@ -12,8 +12,10 @@ from olmc.cli.main import main
 from olmc.output.messages import in_black
 from olmc.plan.applied import AppliedChange
 from olmc.plan.html import as_html
+from olmc.plan.outcomes import OperatorOutcome
 from olmc.plan.outputs import as_markdown, as_text
-from olmc.plan.plan import OperatorOutcome, Plan, Task
+from olmc.plan.plan import Plan
+from olmc.plan.tasks import Task
 
 HOSTILE = "a|b`c`<img src=x onerror=alert(1)>\x1b[31m"
 

@@ -21,9 +21,10 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 # What a state does not hold: objects of the proposed APIs that olmc makes up are not read back as they were.
 PROPOSED = {"descoped", "install-v2alpha1"}
 NO_CLUSTERS = {"bare-bundle", "repos", "several-workspaces", "transitions", "review-upgrade"}
+APPROVED = {"approval-changed", "manual-waiting"}
 CLUSTERS = sorted(
     [path for path in FIXTURES.iterdir() if path.is_dir() and path.name not in PROPOSED | NO_CLUSTERS]
-    + [path for path in FIXTURES.glob("transitions/*/before") if path.parent.name != "manual-waiting"]
+    + [path for path in FIXTURES.glob("transitions/*/before") if path.parent.name not in APPROVED]
     + [FIXTURES / "review-upgrade" / "before", FIXTURES / "review-upgrade" / "after"]
 )
 SAMPLE = 12

@@ -21,6 +21,7 @@ from olmc.model.catalog import (
 )
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
+from olmc.yaml import located
 
 FOLDER = Path(__file__).parent / "cases"
 
@@ -165,7 +166,7 @@ def carried_out(question: ResolveRequest, answer: Resolution) -> ResolveRequest:
     for pick in answer.picks:
         got = pick.candidate
         present[got.name] = InstalledEntry(
-            got.name, got.version, got.properties, pick.replaces, "Succeeded", got.location
+            got.name, got.version, got.properties, pick.replaces, "Succeeded", located(got.location)
         )
         present.pop(pick.replaces, None)
         fitting = [wish for wish in wishes if wish.package == got.package and wish.channel in ("", got.channel)]

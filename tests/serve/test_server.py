@@ -10,7 +10,8 @@ import ssl
 import stat
 import sys
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -158,36 +159,104 @@ def test_the_folder_may_go_and_come_back(workspace: Path, tmp_path: Path) -> Non
         assert server.stop() == 0
 
 
+async def at_once(_: object, __: object, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+async def late(scope: object, receive: object, send: Any) -> None:
+    await asyncio.sleep(0.6)
+    await at_once(scope, receive, send)
+
+
+@asynccontextmanager
+async def listening(app: Any) -> AsyncIterator[int]:
+    """The port of a server with the protocol of olmc serve before an application."""
+    config = uvicorn.Config(app, log_config=None, lifespan="off")
+    state = uvicorn.server.ServerState()
+    server = await asyncio.get_running_loop().create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
 def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a request is closed; one with a request is not."""
-    monkeypatch.setattr("olmc.serve.server.FIRST_REQUEST_SECONDS", 0.4)
-
-    async def answer(_: object, __: object, send: Any) -> None:
-        await asyncio.sleep(0.6)
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
-        await send({"type": "http.response.body", "body": b"ok"})
+    monkeypatch.setattr("olmc.serve.server.REQUEST_SECONDS", 0.4)
 
     async def scene() -> tuple[bytes, bytes]:
-        config = uvicorn.Config(answer, log_config=None, lifespan="off")
-        state = uvicorn.server.ServerState()
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        silent, unused = await asyncio.open_connection("127.0.0.1", port)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        nothing = await asyncio.wait_for(silent.read(), PATIENCE)
-        reply = await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
-        for each in (unused, writer):
-            each.close()
-            await each.wait_closed()
-        server.close()
-        await server.wait_closed()
-        return nothing, reply
+        async with listening(late) as port:
+            silent, unused = await asyncio.open_connection("127.0.0.1", port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST + b"\r\n")
+            nothing = await asyncio.wait_for(silent.read(), PATIENCE)
+            reply = await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
+            await closed(unused)
+            await closed(writer)
+            return nothing, reply
 
     nothing, reply = asyncio.run(scene())
     assert nothing == b""
     assert reply.startswith(b"HTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("first", [b"", REQUEST + b"\r\n"], ids=["the first request", "a second one"])
+def test_headers_that_trickle_in_are_not_waited_for(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One byte after the other, for as long as the server likes: a slow one must not keep its connection for ever."""
+    monkeypatch.setattr("olmc.serve.server.REQUEST_SECONDS", 0.4)
+
+    async def scene() -> float:
+        async with listening(at_once) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(first)
+            if first:
+                await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
+            began = asyncio.get_running_loop().time()
+            ended = asyncio.create_task(reader.read())
+            writer.write(REQUEST)
+            while not ended.done() and asyncio.get_running_loop().time() < began + PATIENCE:
+                writer.write(b"X: y\r\n")
+                await asyncio.sleep(0.02)
+            assert ended.done(), "the connection is still there"
+            with suppress(ConnectionError):
+                assert await ended == b""
+            await closed(writer)
+            return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(scene()) >= 0.3
+
+
+def test_there_are_only_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are there go on; one more is closed, until one of them ends."""
+    monkeypatch.setattr("olmc.serve.server.MAX_CONNECTIONS", 2)
+
+    async def asked(port: int) -> tuple[bytes, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        reply = b""
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            writer.write(REQUEST + b"\r\n")
+            reply = await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
+        return reply, writer
+
+    async def scene() -> list[bool]:
+        async with listening(at_once) as port:
+            (one, first), (two, second), (three, third) = [await asked(port) for _ in range(3)]
+            await closed(first)
+            await asyncio.sleep(0.1)
+            four, fourth = await asked(port)
+            for writer in (second, third, fourth):
+                await closed(writer)
+            return [b"200 OK" in reply for reply in (one, two, three, four)]
+
+    assert asyncio.run(scene()) == [True, True, False, True]
 
 
 def test_the_version_is_that_of_the_workspace(workspace: Path, tmp_path: Path) -> None:

@@ -202,3 +202,22 @@ NOT_SERVED = Rule(
     "them, and with them the whole sync.",
     found_by=FoundBy.OTHERS,
 )
+NOT_AS_STATED = Rule(
+    "OLMC604",
+    Severity.FAILURE,
+    "A file is not as the statement about it says",
+    "{path} is not as stated: {how}",
+    "If the change is meant, render again with --provenance; otherwise find out who made it.",
+    "A statement of olmc render --provenance has the digests of all inputs and outputs. What differs was changed after "
+    "it, or the statement is about something else.",
+    found_by=FoundBy.OTHERS,
+)
+BAD_STATEMENT = Rule(
+    "OLMC605",
+    Severity.ERROR,
+    "There is no statement that can be read",
+    "{path} is no statement of olmc render: {problem}",
+    "Render with --provenance FILE, and give the FILE with --provenance unless it has the output's name.",
+    "olmc verify compares an output with the in-toto statement that olmc render wrote with it.",
+    found_by=FoundBy.OTHERS,
+)

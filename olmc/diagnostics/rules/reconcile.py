@@ -14,6 +14,26 @@ CEL_MISSING = Rule(
     "OLM evaluates `cel` constraints with Google's CEL. Guessing what a rule would say could install the "
     "wrong version, so olmc stops where it can't evaluate it.",
 )
+CEL_COST = Rule(
+    "OLMC505",
+    Severity.ERROR,
+    "A CEL constraint may cost too much",
+    "{scope} can't be resolved: a bundle has a CEL constraint of which {cause}",
+    "Write the rule without macros in macros and without adding lists; for a catalog that you trust, raise the limit.",
+    "A rule that goes through lists within lists, or doubles one again and again, takes hours and all of the memory; "
+    "anybody's bundle may bring one. olmc counts from its text what it could cost at most, and evaluates none beyond.",
+)
+UNFINISHED = Rule(
+    "OLMC504",
+    Severity.ERROR,
+    "A resolution takes too long",
+    "{scope} can't be resolved in time: the solver has run into {conflicts:,} conflicts and knows no answer yet",
+    "Ask for fewer packages at once or for versions that go together; `--resolve-timeout SECONDS` (or "
+    "OLMC_LIMIT_CONFLICTS=NUMBER in the environment) gives it longer.",
+    "Whether constraints can hold together may take longer than anybody waits, and catalogs can be made so. OLM gives "
+    "up after a while and tries again for ever. olmc counts conflicts and no seconds, so that the same input has the "
+    "same end on every machine.",
+)
 SKIP_RANGE_UNREADABLE = Rule(
     "OLMC501",
     Severity.WARNING,

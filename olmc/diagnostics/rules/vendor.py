@@ -24,6 +24,24 @@ CHANGED = Rule(
     "What is in vendor/ stands for an image, digest by digest; an edit there would pass as the publisher's work. Git "
     "changes line ends on some machines, which vendor/.gitattributes prevents: commit it too.",
 )
+FALSE_CONTENT = Rule(
+    "OLMC618",
+    Severity.ERROR,
+    "Vendored content is not the image's",
+    "{path} is not what {image} holds, which is {digest}: {problem}",
+    "Run `olmc vendor --update` to bring it again, and find out who has changed vendor/ and olmc.lock.",
+    "In vendor/blobs is what the digest in olmc.lock stands for: the manifest, and the layers that it names. The "
+    "content is made of them once more, so nobody can change it and write a new digest of the content into olmc.lock.",
+)
+UNPROVEN = Rule(
+    "OLMC619",
+    Severity.ERROR,
+    "Vendored content can't be proven",
+    "{path} can't be proven to be what {image} holds: {problem}",
+    "Run `olmc vendor --update`, which keeps what proves it.",
+    "An older olmc has kept the content alone, which olmc.lock has a digest of. That this is what the image holds "
+    "takes the image's manifest and layers, which are kept in vendor/blobs since.",
+)
 FOREIGN_FOLDER = Rule(
     "OLMC622",
     Severity.ERROR,

@@ -4,7 +4,8 @@ nothing."""
 from __future__ import annotations
 
 from olmc.diagnostics.rule import IN_STATUS, FoundBy, Rule
-from olmc.model.diagnostics import Missing, Severity
+from olmc.model.diagnostics import Diagnostic, Location, Missing, Severity
+from olmc.model.limits import DEPTH, Limit
 
 NO_SUCH_PATH = Rule(
     "OLMC120",
@@ -42,11 +43,24 @@ OUTSIDE = Rule(
 TOO_LARGE = Rule(
     "OLMC124",
     Severity.ERROR,
-    "A file is too large",
-    "{path} has {size:,} bytes, more than the {limit:,} that olmc reads",
-    "Split the file, or leave it out with .olmcignore.",
-    "The limit protects the machine that compiles from a file made to exhaust it.",
+    "More than olmc takes on",
+    "{path} has {size} {unit}, more than the {limit:,} that olmc reads",
+    "{hint}",
+    "The limits protect the machine that compiles from input made to exhaust it. The page docs/limits.md has all of "
+    "them. A variable of the environment raises each, so nobody can do it who only writes the input.",
 )
+
+
+def too_large(path: str, limit: Limit, size: int | None = None, *, place: Location | None = None) -> Diagnostic:
+    """That there is more in a path than a limit has it; `size` is how much, where that is known."""
+    hint = "Split it, or leave it out with .olmcignore; " if limit.unit != DEPTH.unit else "Leave it out; "
+    hint += f"where you trust it, {limit.variable}=NUMBER in the environment raises the limit."
+    shown = "too many" if size is None else f"{size:,}"
+    return TOO_LARGE.finding(
+        place or Location(path), path=path, size=shown, unit=limit.unit, limit=limit.most, hint=hint
+    )
+
+
 NOT_AN_OBJECT = Rule(
     "OLMC125",
     Severity.INFO,

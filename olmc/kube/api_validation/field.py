@@ -110,7 +110,7 @@ class Path(NamedTuple):
 
     def called(self, *names: str) -> Path:
         """The same place, which messages call by other names below it."""
-        return Path(".".join((self.field, *names)), self.keys)
+        return Path(".".join(filter(None, (self.field, *names))), self.keys)
 
     def keyed(self, *keys: str | int) -> Path:
         """What messages call by this name, but stands below."""

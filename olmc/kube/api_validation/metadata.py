@@ -12,6 +12,7 @@ from typing import Any
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, between, integer, typed
 from olmc.kube.names import is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
 from olmc.model.objects import metadata_of, text
+from olmc.model.operators import OLM_GROUP
 
 MAX_ID = 2**32 - 1
 MAX_INT32 = 2**31 - 1
@@ -56,6 +57,37 @@ def kind_problems(kind: str) -> list[str]:
     """A kind, which is a DNS label but for its case, in one sentence."""
     problems = is_dns1035_label(kind.lower())
     return [f"may have mixed case, but should otherwise match: {','.join(problems)}"] if problems else []
+
+
+# Their names become parts of DNS names, so the API server allows no dots in them.
+_LABELLED = frozenset({("", "Namespace"), ("", "Service")})
+# Groups of which the API server only asks that a name be a part of a path.
+_FREE_NAMES = frozenset({"rbac.authorization.k8s.io", "certificates.k8s.io", "apiregistration.k8s.io"})
+
+
+def object_name_problems(group: str, kind: str, name: str) -> list[str]:
+    """What an object may be called: nearly all of them, and custom resources, a DNS subdomain.
+
+    What other servers than Kubernetes' own serve may be called as these like it, so of a group that nobody knows only
+    that is judged as a custom resource's name which no server would take.
+    """
+    if (group, kind) in _LABELLED:
+        return is_dns1123_label(name)
+    is_custom = "." in group and not group.endswith(".k8s.io") and group != OLM_GROUP
+    if group in _FREE_NAMES or (is_custom and re.fullmatch("[!-~]+", name)):
+        return path_segment_problems(name)
+    return is_dns1123_subdomain(name)
+
+
+def namespace_problems(namespace: object) -> list[str]:
+    """The name of a namespace, where there is one."""
+    return is_dns1123_label(namespace) if isinstance(namespace, str) and namespace else []
+
+
+def api_version_problems(api_version: str) -> list[str]:
+    """The group, a DNS subdomain, and the version, a DNS label, by which no API server serves anything else."""
+    group, _, version = api_version.rpartition("/")
+    return [*(is_dns1123_subdomain(group) if group else []), *is_dns1035_label(version)]
 
 
 def search_domain_errors(value: str, path: Path) -> list[FieldError]:

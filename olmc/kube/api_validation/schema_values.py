@@ -57,6 +57,11 @@ def violations(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> str:
     return aggregated(problems) if problems else ""
 
 
+def value_errors(schema: Mapping[str, Any], obj: Mapping[str, Any]) -> list[FieldError]:
+    """What is wrong with an object, one error each, by the places of its fields."""
+    return list(_validate(schema, obj, _ValuePlace(Path())).problems)
+
+
 def default_errors(schema: Mapping[str, Any], value: Any, path: Path) -> list[FieldError]:
     """What is wrong with a schema's own default, which stands at `path`.
 

@@ -56,6 +56,7 @@ def webhook_errors(given: Mapping[str, Any], path: Path, *, mutating: bool) -> I
     yield from selector_errors(webhook.child("objectSelector"))
     if mutating:
         yield from _choice_errors(webhook, "reinvocationPolicy", _REINVOCATION_POLICIES)
+    yield from _port_errors(webhook.child("clientConfig", "service"))
     yield from _url_path_errors(webhook.child("clientConfig", "service"))
     versions, place = webhook.texts("admissionReviewVersions"), webhook.at("admissionReviewVersions")
     if not versions:
@@ -209,10 +210,14 @@ def _service_errors(service: Struct) -> Iterator[FieldError]:
     for field, called in (("namespace", "name"), ("name", "namespace")):
         if not service.text(field):
             yield service.path.called(called).keyed(field).required(f"service {called} is required")
+    yield from _port_errors(service)
+    yield from _url_path_errors(service)
+
+
+def _port_errors(service: Struct) -> Iterator[FieldError]:
     port = service.integer("port")
     problems = port_number_problems(port) if port is not None else ()
     yield from service.at("port").all_invalid(port, (f"port is not valid: {problem}" for problem in problems))
-    yield from _url_path_errors(service)
 
 
 def has_no_certificate(bundle: str) -> bool:

@@ -15,8 +15,9 @@ from olmc.model.options import Profile
 
 Era = Mapping[str, Any]
 
-# The profile of what the documents of OLM say, to the letter.
+# The profile of what the documents of OLM say, to the letter, and that of OLM v1 as its own manifests install it.
 DOCS = "docs"
+V1 = "v1"
 
 
 class UnknownVersionError(ValueError):
@@ -24,8 +25,10 @@ class UnknownVersionError(ValueError):
 
     def __init__(self, version: str) -> None:
         super().__init__(f"olmc knows no OLM version {version}")
-        known, shipped = known_versions(), list(formats()["named"])[:-1]
-        known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {DOCS}."
+        known, named = known_versions(), formats()["named"]
+        shipped = [name for name in named if is_openshift(name)]
+        others = ", ".join(name for name in named if not is_openshift(name))
+        known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {others}."
         self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
 
 
@@ -127,7 +130,22 @@ def profile_of(version: str) -> Profile:
     """
     name = canonical(version)
     values = {field_of(feature): era["value"] for feature, era in eras(name)}
-    return Profile(name, dict(gaps(name)), **values)
+    return Profile(name, dict(gaps(name)), bundles_by(name), open_gates(name), **values)
+
+
+SUBSCRIPTION, EXTENSION = "Subscription", "ClusterExtension"
+
+
+def bundles_by(name: str) -> str:
+    """The kind of object that installs a bundle by itself; `name` is a canonical one."""
+    blend = formats()["named"].get(name) or {}
+    return str(blend.get("installs", SUBSCRIPTION))
+
+
+def open_gates(name: str) -> tuple[str, ...]:
+    """The gates of operator-controller that are open; where a profile says nothing, those of its own manifests."""
+    named = formats()["named"]
+    return tuple((named.get(name) or {}).get("gates", named[V1]["gates"]))
 
 
 def field_of(feature: str) -> str:

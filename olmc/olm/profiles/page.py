@@ -8,7 +8,7 @@ from itertools import groupby
 from textwrap import fill
 from typing import Any
 
-from olmc.olm.profiles.data import DOCS, OPENSHIFT_PREFIX, canonical, eras, formats, gaps, newest
+from olmc.olm.profiles.data import DOCS, OPENSHIFT_PREFIX, V1, bundles_by, canonical, eras, formats, gaps, newest
 from olmc.olm.profiles.openshift import openshift
 
 WIDTH = 100
@@ -92,8 +92,9 @@ the version to compile for; the default is {newest}, the newest that olmc knows.
     olmc version --profile 0.17              what olmc can't reproduce of it
 
 A version is a release (`0.25.0`, or `0.25` for its last one), what an OpenShift version ships when it comes out
-(`ocp-4.14`), or `docs`: what the documents of OLM state, which is [not always what OLM does](differences.md). This page
-is made of the data in `olmc/olm/profiles` by `python -m olmc.olm.profiles.page > docs/olm-versions.md`.
+(`ocp-4.14`), [OLM v1](olm-v1.md) (`v1`), or `docs`: what the documents of OLM state, which is [not always what OLM
+does](differences.md). This page is made of the data in `olmc/olm/profiles` by
+`python -m olmc.olm.profiles.page > docs/olm-versions.md`.
 
 olmc knows the releases
 {releases}.
@@ -159,7 +160,7 @@ def _sections() -> Iterator[str]:
 
 def _named(named: dict[str, Any]) -> Iterator[str]:
     kubernetes = openshift()["kubernetes"]
-    yield "\n## OpenShift, and the documents\n\n"
+    yield "\n## OpenShift, OLM v1, and the documents\n\n"
     yield "| name | OLM | Kubernetes | with | remarks |\n|---|---|---|---|---|\n"
     for name, blend in named.items():
         release = kubernetes.get(name.removeprefix(OPENSHIFT_PREFIX), "").removeprefix("v").removesuffix(".0")
@@ -168,9 +169,27 @@ def _named(named: dict[str, Any]) -> Iterator[str]:
         with_own = f"its own {', '.join(own)}" if own else ""
         notes = ("; ".join([*like, with_own]).strip("; "), blend.get("note", ""))
         yield f"| {' | '.join((f'`{name}`', blend['base'], release, *notes))} |\n"
+    yield from _gates(named)
     yield f"\nThe values of `{DOCS}`:\n\n| format | value |\n|---|---|\n"
     for feature, era in named[DOCS]["values"].items():
         yield f"| `{feature}` | {_cell(words_of(era))} |\n"
+
+
+_GATES = """
+With a name that begins with `v1` a bundle by itself is rendered as a ClusterExtension would have it. Which feature
+gates of operator-controller are open belongs to every profile; what is not in this table has those of `{default}`. The
+gates of an OpenShift release are the defaults of its code, and the cluster's own operator may open others.
+
+| name | a bundle by itself is installed by | open gates |
+|---|---|---|
+"""
+
+
+def _gates(named: dict[str, Any]) -> Iterator[str]:
+    yield _GATES.format(default=V1)
+    for name, blend in named.items():
+        if "gates" in blend:
+            yield f"| `{name}` | {bundles_by(name)} | {', '.join(blend['gates']) or 'none'} |\n"
 
 
 _OPENSHIFT = """

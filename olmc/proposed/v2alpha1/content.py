@@ -9,6 +9,7 @@ from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.lean import NamedTuple
+from olmc.load.bundles import SUGGESTED
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CRD_KIND, CatalogKey, KubernetesObject, metadata_of
@@ -17,7 +18,6 @@ from olmc.model.options import Options, Profile
 from olmc.model.workspace import Bundle, Workspace
 from olmc.olm.naming import CORE_KINDS
 from olmc.olm.profiles.data import profile_of
-from olmc.reconcile.single_bundle import SUGGESTED
 from olmc.resolver.steps import (
     Content,
     UndecodableCSV,

@@ -21,7 +21,7 @@ from olmc.reconcile.unresolved import with_causes, without_bundle
 from olmc.resolver.resolve import NOT_SATISFIABLE, answer
 from olmc.resolver.snapshot import needed_catalogs
 from olmc.resolver.steps import UndecodableCSV
-from olmc.yaml import at, locate
+from olmc.yaml import at, locate, located
 
 _UPDATES = ("spec", "updates")
 _SHOWN_PERMISSIONS = 3
@@ -220,4 +220,4 @@ def _place_of_content(judged: InstallDecision, index: int) -> Location | None:
 
 def _in_catalog(entry: Candidate) -> Location | None:
     place = entry.bundle
-    return locate(place.source, (*place.keys, "image")) if place is not None else entry.location
+    return locate(place.source, (*place.keys, "image")) if place is not None else located(entry.location)

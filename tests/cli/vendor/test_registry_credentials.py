@@ -165,3 +165,54 @@ def test_credentials_stay_with_their_host(tmp_path: Path, host: str) -> None:
             assert olmc("vendor", located_at(root, front, "leads"), "--authfile", auth).exit_code == 0
     assert told
     assert set(told) == {None}
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_an_identity_token_is_not_sent_on(tmp_path: Path, host: str, status: int) -> None:
+    """A token service that leads elsewhere: neither its body nor a header goes along, by no kind of redirect."""
+    root = tmp_path / "workspace"
+    with_images(root, "dependency")
+    received: list[bytes] = []
+
+    def steals(request: Proxied) -> None:
+        received.append(request.rfile.read(int(request.headers["Content-Length"] or 0)))
+        request.answer(200, {}, b'{"token": "abc.def"}')
+
+    def wants_token(request: Proxied) -> bool:
+        realm = f"http://{request.headers['Host']}/token"
+        request.answer(401, {"WWW-Authenticate": f'Bearer realm="{realm}",service="example"'}, b"")
+        return True
+
+    def steals_at_once(request: Proxied) -> bool:
+        steals(request)
+        return True
+
+    with proxy(host, steals_at_once, steals) as (thief, stolen):
+
+        def leads(request: Proxied) -> None:
+            request.rfile.read(int(request.headers["Content-Length"]))
+            request.answer(status, {"Location": f"http://{thief}/token"}, b"")
+
+        with proxy(host, wants_token, leads) as (front, _):
+            auth = tmp_path / "auth.json"
+            auth.write_text(json.dumps({"auths": {front: {"identitytoken": "long&lasting"}}}))
+            said = refused(located_at(root, front, "identity"), "--authfile", str(auth))
+    assert f"it wants what was sent to it sent on to http://{thief}" in said
+    assert received == []
+    assert stolen.seen == []
+
+
+def test_a_password_is_not_sent_in_the_clear_to_another_host(tmp_path: Path, host: str) -> None:
+    """A registry on this machine may be asked without TLS; a token service elsewhere that it names may not."""
+    root = tmp_path / "workspace"
+    with_images(root, "dependency")
+
+    def refuses(request: Proxied) -> bool:
+        challenge = 'Bearer realm="http://tokens.example.com/token",service="example"'
+        request.answer(401, {"WWW-Authenticate": challenge}, b"")
+        return True
+
+    with proxy(host, refuses) as (front, _):
+        auth = auth_file(tmp_path / "auth.json", front, "reader:secret")
+        said = refused(located_at(root, front, "token"), "--authfile", str(auth))
+    assert "it names no safe token service: http://tokens.example.com/token" in said

@@ -1,0 +1,96 @@
+"""What the site has besides the pages of docs/: the README as its front page, commands with their help, and schemas.
+
+Links into the source are texts, or with `extra.source` of mkdocs.yml addresses below that.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from olmc.cli.main import main
+
+PROJECT = Path(__file__).resolve().parent.parent
+_LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+_WIDTH = 84  # what fits beside the two columns of a page
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """The rule book has all its pages in the navigation."""
+    pages = sorted(f"spec/{path.name}" for path in (PROJECT / "docs" / "spec").glob("*.md") if path.name != "README.md")
+    for section in config.nav or ():
+        for entry in section.get("Reference", ()):
+            if isinstance(entry, dict) and "Rule book" in entry:
+                entry["Rule book"] += pages
+    return config
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """The pages that are made of something else."""
+    made = {
+        "index.md": (PROJECT / "README.md").read_text(encoding="utf-8"),
+        "commands.md": "".join(_commands()),
+        "schemas.md": "".join(_schemas()),
+    }
+    made |= {f"schemas/{path.name}": path.read_text(encoding="utf-8") for path in _schema_files()}
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page with links that lead somewhere on the site, or into the source."""
+    folder = "" if page.file.src_uri == "index.md" else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
+    here = posixpath.dirname(page.file.src_uri)
+
+    def moved(link: re.Match[str]) -> str:
+        text, anchor = link["text"], link["anchor"] or ""
+        target = posixpath.normpath(posixpath.join(folder, link["target"]))
+        inside = "index.md" if target == "README.md" else target.removeprefix("docs/")
+        if files.get_file_from_path(inside) is not None and (
+            target.startswith(("docs/", "schemas/")) or inside == "index.md"
+        ):
+            return f"[{text}]({posixpath.relpath(inside, here or '.')}{anchor})"
+        source = config.extra.get("source")
+        return f"[{text}]({source.rstrip('/')}/{target}{anchor})" if source else text
+
+    return _LINK.sub(moved, markdown)
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands\n\nWhat `olmc COMMAND --help` says. Options are environment variables, too.\n"
+    top = main.make_context("olmc", [], resilient_parsing=True, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    for name in main.list_commands(top):
+        command = main.get_command(top, name)
+        if command is not None:
+            yield from _command(command, name, top)
+
+
+def _command(command: click.Command, name: str, above: click.Context) -> Iterator[str]:
+    context = click.Context(command, above, name, max_content_width=_WIDTH, **command.context_settings)
+    depth = context.command_path.count(" ") + 1
+    yield f"\n{'#' * depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    nested: dict[str, click.Command] = getattr(command, "commands", {})
+    for word, below in nested.items():
+        yield from _command(below, word, context)
+
+
+def _schemas() -> Iterator[str]:
+    yield "# Schemas\n\nWhat olmc reads and writes as data, as JSON Schema.\n\n| schema | what it is |\n|---|---|\n"
+    for path in _schema_files():
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        summary = str(document.get("description") or document.get("title") or "").replace("|", "\\|").replace("\n", " ")
+        yield f"| [{path.name}](schemas/{path.name}) | {summary} |\n"
+
+
+def _schema_files() -> list[Path]:
+    return sorted((PROJECT / "schemas").glob("*.schema.json"))

@@ -1,0 +1,1 @@
+"""Statements about outputs: what was read, by which olmc, and what came of it."""

@@ -1,0 +1,95 @@
+"""`olmc report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmc.cli.as_click import GivenPath
+from olmc.cli.console import progress
+from olmc.cli.options import (
+    as_option,
+    compile_options,
+    compiled,
+    entry_option,
+    given_fields,
+    given_version,
+    inputs_of,
+    tell_left_out,
+)
+from olmc.cli.process import BAD_INPUT, DONE
+from olmc.cli.scope import scope_options
+from olmc.model.diagnostics import Severity
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
+@click.option(
+    "-o",
+    "--output-dir",
+    "folder",
+    type=GivenPath(path_type=Path, file_okay=False),
+    required=True,
+    metavar="DIR",
+    help="The folder to write the pages to; pages of an earlier report that are no more are removed.",
+)
+@as_option(entry_option)
+@scope_options
+@compile_options
+@click.pass_context
+def report(
+    ctx: click.Context, /, paths: tuple[Path, ...], folder: Path, entries: tuple[str, ...], approve: tuple[str, ...],
+    olm_version: str, **proposed: Any,
+) -> None:  # fmt: skip
+    """Write a site about a whole workspace: pages to open, or to publish from a pipeline.
+
+    An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and where they come
+    from), which operator watches which namespace, the catalogs, and all findings. Every page holds what it needs, and
+    its address stays the same from run to run. PATH is a workspace; without it it is the current directory.
+
+    \b
+    Examples:
+      olmc report -o site                          the pages of this workspace; open site/index.html
+      olmc report clusters/prod -o site            those of another one
+      olmc report --from git:main -o site          of what the cluster will be after a change
+
+    Exit codes: 0 done, whatever is found, 2 wrong usage, 3 input that can't be compiled, or a folder that can't be
+    written.
+    """
+    from olmc.check.check import CheckInput, check_directory
+    from olmc.check.validators.findings import ValidatorSettings
+    from olmc.explain.left_out import left_out_of
+    from olmc.report.folder import ForeignFileError, write_site
+    from olmc.report.operators import operator_pages
+    from olmc.report.overview import overview
+    from olmc.report.site import INDEX, pages
+
+    inputs = inputs_of(ctx, paths, entries)
+    if len(inputs) > 1:
+        raise click.UsageError("a report is of one workspace; give one PATH, or one --entry.")
+    root, beside, _, release = inputs[0]
+    done, settled = compiled(
+        ctx, root, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside, release=release
+    )
+    with progress() as doing:
+        doing(f"checking {root}")
+        left = left_out_of(root, done)
+        compilation = CheckInput(done.workspace, settled, done.diagnostics, done.suppressed, left)
+        given = given_version(ctx) | given_fields(ctx, proposed)
+        settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
+        findings = check_directory(root, compilation, settings, done.options, given).diagnostics
+        doing("writing")
+        operators = operator_pages(settled, done.objects, findings, done.operators)
+        name = paths[0].as_posix() if paths else Path.cwd().name
+        made = pages(overview(name, operators, findings, settled))
+        try:
+            write_site(folder, made)
+        except ForeignFileError as error:
+            click.echo(f"Error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
+            ctx.exit(BAD_INPUT)
+    tell_left_out(root, done)
+    several = "" if len(operators) == 1 else "s"
+    click.echo(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages")
+    ctx.exit(DONE)

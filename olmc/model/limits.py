@@ -1,0 +1,51 @@
+"""How much olmc takes on before it says that it is too much: whoever writes the input must not choose what it costs.
+
+Each limit is raised by a variable of the environment, which no file of a workspace can set; docs/limits.md has all.
+"""
+
+from __future__ import annotations
+
+import os
+
+from olmc.lean import NamedTuple
+
+
+class Limit(NamedTuple):
+    """A limit: its name, what there may be of it by default, what it counts, and in what."""
+
+    name: str
+    default: int
+    unit: str
+    within: str
+
+    @property
+    def variable(self) -> str:
+        """The variable that raises it."""
+        return f"OLMC_LIMIT_{self.name}"
+
+    @property
+    def most(self) -> int:
+        """How much there may be: what the environment says, where that is a number."""
+        text = os.environ.get(self.variable, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else self.default
+
+
+_DIGITS = 19
+
+FILE_BYTES = Limit("FILE_BYTES", 256 * 1024 * 1024, "bytes", "a file, what stdin gives, or what another tool prints")
+FILES = Limit("FILES", 50_000, "files and folders", "a workspace, those below links counted again")
+DEPTH = Limit("DEPTH", 100, "folders in each other", "a workspace")
+DOCUMENTS = Limit("DOCUMENTS", 200_000, "documents", "a file of YAML or JSON")
+KEYS = Limit("KEYS", 2_000_000, "keys", "a file of YAML")
+ALIASES = Limit(
+    "ALIASES", 10, "values out of aliases for each that is written", "a file of YAML, after the first 10,000"
+)
+CEL_STEPS = Limit("CEL_STEPS", 1_000_000, "steps of a CEL rule", "one bundle, at most")
+CONFLICTS_PER_SECOND = 10_000
+"""How many conflicts of the solver count as a second."""
+
+CONFLICTS = Limit(
+    "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"
+)
+LIMITS = (FILE_BYTES, FILES, DEPTH, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CONFLICTS)
+"""Those of what is compiled, in the order of the table."""

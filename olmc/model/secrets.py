@@ -1,0 +1,202 @@
+"""What is secret in a Secret, and how it is shown: not at all, or, where two are compared, as kubectl diff does."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from olmc.lean import regex
+from olmc.model.objects import KubernetesObject, annotations_of, mapping, metadata_of
+
+REDACTED = "REDACTED"
+"""What renderings have in the place of Secrets' values."""
+MASK, BEFORE, AFTER = "***", "*** (before)", "*** (after)"
+"""What differences have there: for a value that is the same, or alone, and for both sides of one that is not."""
+
+CA_HASH = "olmcahash"
+"""The annotation of Secrets with certificates that OLM issues."""
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+FIELDS = ("data", "stringData")
+
+# What other tools keep of the whole object, packed maybe.
+_COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original")
+_SHORTEST = 6
+"""How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance."""
+
+
+def is_secret(obj: KubernetesObject) -> bool:
+    """Whether an object is a Secret of the core API."""
+    return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
+
+
+def may_hold_secrets(obj: KubernetesObject) -> bool:
+    """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
+    in them."""
+    group, slash, _ = str(obj.get("apiVersion")).rpartition("/")
+    return is_secret(obj) or (bool(slash) and "." in group and not group.endswith(_KNOWN_GROUPS))
+
+
+_KNOWN_GROUPS = (".k8s.io", "operators.coreos.com")
+
+
+def has_values(obj: KubernetesObject) -> bool:
+    """Whether an object is a Secret, or has one in it, that shows what is secret."""
+    return may_hold_secrets(obj) and redacted(obj) != obj
+
+
+def redacted(obj: KubernetesObject) -> KubernetesObject:
+    """An object of which the Secrets have no values, and no copies of them in annotations; those of certificates that
+    OLM issues are never known, and stay empty."""
+    shown = _mapped(obj, obj, lambda secret, _: _redacted(secret))
+    assert isinstance(shown, dict)
+    return shown
+
+
+def _redacted(secret: KubernetesObject) -> KubernetesObject:
+    is_certificate = CA_HASH in annotations_of(secret)
+    return _replaced(secret, _values(secret), lambda value, _: REDACTED if value or not is_certificate else value)
+
+
+def masked(
+    old: KubernetesObject | None, new: KubernetesObject | None
+) -> tuple[KubernetesObject | None, KubernetesObject | None]:
+    """Both sides of an object (None where it is on one side only), of which the Secrets show what is equal and what is
+    not, and not what it is. What a side has redacted may be what the other has."""
+    return (
+        _mapped(old, new, lambda secret, beside: _masked(secret, beside)[0]),
+        _mapped(new, old, lambda secret, beside: _masked(beside, secret)[1]),
+    )
+
+
+def _mapped(value: Any, beside: Any, change: Callable[[KubernetesObject, KubernetesObject | None], Any]) -> Any:
+    """A value with the Secrets in it changed, each by what stands in its place in another value."""
+    if isinstance(value, dict):
+        other = beside if isinstance(beside, dict) else {}
+        if is_secret(value) and isinstance(value.get("metadata", {}), dict):
+            return change(value, other if is_secret(other) else None)
+        return {key: _mapped(item, other.get(key), change) for key, item in value.items()}
+    if isinstance(value, list):
+        others = beside if isinstance(beside, list) else []
+        return [_mapped(item, other, change) for item, other in zip_longest(value, others[: len(value)])]
+    return value
+
+
+def _masked(
+    old: KubernetesObject | None, new: KubernetesObject | None
+) -> tuple[KubernetesObject | None, KubernetesObject | None]:
+    values = frozenset().union(*(_values(side) for side in (old, new) if side is not None))
+
+    def shown(other: KubernetesObject | None, if_changed: str) -> Callable[[Any, tuple[str, ...]], Any]:
+        def show(value: Any, keys: tuple[str, ...]) -> Any:
+            beside = _at(other, keys)
+            is_changed = beside is not None and beside != value and REDACTED not in (beside, value)
+            return value if value in ("", None) else if_changed if is_changed else MASK
+
+        return show
+
+    return (
+        _replaced(old, values, shown(new, BEFORE)) if old is not None else None,
+        _replaced(new, values, shown(old, AFTER)) if new is not None else None,
+    )
+
+
+def _at(obj: KubernetesObject | None, keys: Sequence[str]) -> Any:
+    value: Any = obj
+    for key in keys:
+        value = mapping(value).get(key)
+    return value
+
+
+def _replaced(
+    secret: KubernetesObject, values: frozenset[str], show: Callable[[Any, tuple[str, ...]], Any]
+) -> KubernetesObject:
+    changed = dict(secret)
+    for field in FIELDS:
+        given = secret.get(field)
+        if isinstance(given, dict):
+            changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
+        elif given is not None:
+            changed[field] = show(given, (field,))
+    annotations = annotations_of(secret)
+    copies = {name for name, text in annotations.items() if _is_copy(name, text, values)}
+    if copies:
+        path = ("metadata", "annotations")
+        shown = {name: show(text, (*path, name)) if name in copies else text for name, text in annotations.items()}
+        changed["metadata"] = {**metadata_of(secret), "annotations": shown}
+    return changed
+
+
+def _is_copy(name: str, text: Any, values: frozenset[str]) -> bool:
+    return any(part in name for part in _COPIES) or any(value in str(text) for value in values)
+
+
+def _values(secret: KubernetesObject) -> frozenset[str]:
+    """The values of a Secret, as they stand there and, of `data`, decoded."""
+    return frozenset(value for value in _spellings(secret) if len(value) >= _SHORTEST and value != REDACTED)
+
+
+def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
+    for field in FIELDS:
+        for value in mapping(secret.get(field)).values():
+            yield str(value)
+            if field == "data":
+                try:
+                    yield base64.b64decode(str(value), validate=True).decode()
+                except ValueError:
+                    continue
+
+
+_DOCUMENT = regex(r"---(\s|$)")
+_KIND = regex(r"""(?P<before>.*?)(?<![\w./-])["']?kind["']?\s*:\s*["']?Secret["']?\s*(?:[,}\]#].*)?$""")
+_ENTRY = regex(r"""(?P<key>\s*(?:[-?]\s+)*(?:"[^"]*"|'[^']*'|[^\s"'{\[&*!|>#][^:#]*?)\s*:)(?P<value>\s+\S.*)?$""")
+_HAS_VALUES = regex(r"""\s*["']?(data|stringData|annotations|metadata)["']?\s*:""")
+
+
+def mask_lines(lines: Sequence[str]) -> list[str]:
+    """The lines of a file of YAML or JSON, in which a Secret's have the keys alone.
+
+    By the text, since a file that can't be read is quoted as well: a Secret is what is written beside `kind: Secret`.
+    """
+    shown = list(lines)
+    for number, line in enumerate(lines):
+        match = _KIND.match(line) if "Secret" in line else None
+        if match is None:
+            continue
+        before = match["before"]
+        # In braces it may go on as it likes, so the line has it all, or everything does.
+        if before.strip(" \t-?"):
+            first, last = (0, len(lines)) if lines[0].lstrip().startswith("{") else (number, number + 1)
+        else:
+            first, last = _block(lines, number, len(before))
+        if any(map(_HAS_VALUES.search, lines[first:last])):
+            shown[first:last] = [_masked_line(each) for each in lines[first:last]]
+    return shown
+
+
+def _block(lines: Sequence[str], number: int, indent: int) -> tuple[int, int]:
+    """The lines of the mapping that has one of its keys in a line, at that column."""
+
+    def is_inside(line: str) -> bool:
+        return not _DOCUMENT.match(line) and (not line.strip() or len(line) - len(line.lstrip()) >= indent)
+
+    first = number
+    begins = bool(lines[number][:indent].strip())  # it is the first of an item of a list
+    while (
+        not begins and first and (is_inside(lines[first - 1]) or lines[first - 1][:indent].strip(" \t") in ("-", "?"))
+    ):
+        first -= 1
+        begins = bool(lines[first][:indent].strip())
+    last = number + 1
+    while last < len(lines) and is_inside(lines[last]):
+        last += 1
+    return first, last
+
+
+def _masked_line(line: str) -> str:
+    match = _ENTRY.match(line)
+    if match is None:
+        return f"{line[: len(line) - len(line.lstrip())]}{MASK}" if line.strip() else line
+    return f"{match['key']} {MASK}" if match["value"] else match["key"]

@@ -1,0 +1,317 @@
+"""A registry+v1 bundle as operator-controller reads it from its image (R-V1-LOAD-1 … 5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
+from olmc.kube.applied import is_list, items_of
+from olmc.lean import NamedTuple, regex
+from olmc.load.bundles import PACKAGE, annotation_texts
+from olmc.model.diagnostics import Location, Report, Severity, Source
+from olmc.model.objects import CRD_KIND, KubernetesObject, annotations_of, as_text, mappings, spec_of, text
+from olmc.model.operators import CSV_KIND
+from olmc.model.workspace import Manifest
+from olmc.strconv import number_text, quoted
+from olmc.yaml import Document, locate, read
+
+MANIFESTS = "manifests/"
+ANNOTATIONS = "metadata/annotations.yaml"
+PROPERTIES = "metadata/properties.yaml"
+PROPERTIES_ANNOTATION = "olm.properties"
+_BETWEEN_TOKENS = regex(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
+
+ALL_NAMESPACES, OWN_NAMESPACE = "AllNamespaces", "OwnNamespace"
+SINGLE_NAMESPACE, MULTI_NAMESPACE = "SingleNamespace", "MultiNamespace"
+
+
+class BundleError(ValueError):
+    """What operator-controller reports about a bundle or its configuration, with the place that it is about.
+
+    `terminal`: it does not try again, for `InvalidConfiguration` (R-V1-CFG-3). `hint` is what to do about it, "" where
+    nothing special is known; `causes` are what the controller does not tell of it.
+    """
+
+    def __init__(
+        self, message: str, place: Location | None = None, *, terminal: bool = False, hint: str = "",
+        causes: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.terminal = terminal
+        self.hint = hint
+        self.causes = causes
+
+
+class RegistryBundle(NamedTuple):
+    """The content of a bundle: the name of its package, the CSV and the CRDs as their types keep them, and all other
+    objects as they stand there; `csv_source` and `sources`, of the CRDs and the others, are where they stand."""
+
+    package: str
+    csv: KubernetesObject
+    crds: tuple[KubernetesObject, ...]
+    others: tuple[KubernetesObject, ...]
+    csv_source: Source
+    sources: tuple[Source, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return text(self.csv["metadata"].get("name"))
+
+    @property
+    def strategy(self) -> Mapping[str, Any]:
+        """The content of the install strategy."""
+        return spec_of(self.csv["spec"]["install"])
+
+    @property
+    def deployments(self) -> list[Mapping[str, Any]]:
+        return mappings(self.strategy.get("deployments"))
+
+    @property
+    def webhooks(self) -> list[Mapping[str, Any]]:
+        return mappings(spec_of(self.csv).get("webhookdefinitions"))
+
+    @property
+    def owned_crds(self) -> list[str]:
+        """The names of the CRDs that the CSV owns, in its order."""
+        described = spec_of(self.csv).get("customresourcedefinitions") or {}
+        return [text(item.get("name")) for item in mappings(described.get("owned"))]
+
+    @property
+    def install_modes(self) -> tuple[str, ...]:
+        """The supported install modes, sorted; of one that is listed twice one entry is enough (R-V1-OPT-1)."""
+        modes = mappings(spec_of(self.csv).get("installModes"))
+        return tuple(sorted({text(mode.get("type")) for mode in modes if mode.get("supported") is True}))
+
+
+def read_registry_bundle(files: Mapping[str, str]) -> RegistryBundle:
+    """The bundle with these files, texts by their paths in the image. Raises BundleError.
+
+    Everything below `manifests/` counts, in the order of the paths, whatever its name ends in (R-V1-LOAD-2).
+    """
+    package = _package(files)
+    csv: Manifest | None = None
+    crds: list[Manifest] = []
+    others: list[Manifest] = []
+    for path in sorted((path for path in files if path.startswith(MANIFESTS)), key=str.encode):
+        name, slash, _ = path.removeprefix(MANIFESTS).partition("/")
+        if slash:
+            problem = 'subdirectories are not allowed within the "manifests" directory of the bundle image filesystem'
+            raise BundleError(f"{problem}: found {quoted(MANIFESTS + name)}", Location(MANIFESTS + name))
+        for manifest in _objects(path, files[path]):
+            kind = manifest.object["kind"]
+            if kind == CSV_KIND:
+                csv = manifest._replace(object=_typed(CSV_KIND, manifest, path))
+            elif kind == CRD_KIND:
+                crds.append(manifest._replace(object=_typed(CRD_KIND, manifest, path)))
+            else:
+                others.append(manifest)
+    if csv is None:
+        raise BundleError('no ClusterServiceVersion found in "manifests"', Location("manifests"))
+    sources = tuple(manifest.source for manifest in (*crds, *others))
+    typed, untyped = (tuple(manifest.object for manifest in some) for some in (crds, others))
+    return RegistryBundle(package, _with_properties(csv, files), typed, untyped, csv.source, sources)
+
+
+def _package(files: Mapping[str, str]) -> str:
+    """The name of the package, "" for none (R-V1-LOAD-1)."""
+    if ANNOTATIONS not in files:
+        raise BundleError(f"open {ANNOTATIONS}: no such file or directory", Location("metadata"))
+    document = _first_document(ANNOTATIONS, files[ANNOTATIONS], "")
+    value = document.value if document is not None else None
+    if document is None or value is None or (isinstance(value, dict) and value.get("annotations") is None):
+        return ""
+    annotations = value.get("annotations") if isinstance(value, dict) else None
+    texts = annotation_texts(document) if isinstance(annotations, dict) else {PACKAGE: None}
+    package = texts.get(PACKAGE, "")
+    if package is None:
+        wrong = value if not isinstance(value, dict) else annotations
+        problem = mismatch_text(wrong, "map[string]string")
+        raise BundleError(f"error unmarshaling JSON: while decoding JSON: {problem}", Location(ANNOTATIONS))
+    return package
+
+
+def _first_document(path: str, text: str, prefix: str) -> Document | None:
+    """The first document of a file, None if there is none; what is wrong with its text is told behind `prefix`."""
+    report = Report()
+    documents = read(path, text, report)
+    _check_syntax(text, report, prefix)
+    return documents[0] if documents else None
+
+
+def _check_syntax(text: str, report: Report, prefix: str) -> None:
+    problem = next((finding for finding in report if finding.severity is Severity.ERROR), None)
+    if problem is not None:
+        from olmc.yaml.problems import parser_problem  # hardly any bundle holds what is no YAML
+
+        said = parser_problem(text) or problem.message
+        raise BundleError(f"{prefix}error converting YAML to JSON: {said}", problem.location)
+
+
+def _objects(path: str, text: str) -> Iterator[Manifest]:
+    """The objects of a file, those of lists one by one; what is empty is passed over (R-V1-LOAD-2)."""
+    report = Report()
+    documents = read(path, text, report)
+    parsing = f"error parsing objects in {quoted(path)}: "
+    _check_syntax(text, report, f"{parsing}error parsing {path}: ")
+    for document in documents:
+        if document.value is not None:
+            yield from _flattened(document.value, document.source, f"{parsing}unable to decode {quoted(path)}: ")
+
+
+def _flattened(value: Any, source: Source, prefix: str) -> Iterator[Manifest]:
+    if not isinstance(value, dict):
+        raise BundleError(prefix + mismatch_text(value, "unstructured.detector"), locate(source, ()))
+    if not isinstance(value.get("kind"), str) or not value["kind"]:
+        problem = f"Object 'Kind' is missing in '{encode_plain(value).decode()}'"
+        raise BundleError(prefix + problem, locate(source, ()))
+    manifest = Manifest({"apiVersion": "", **value}, source)
+    if not is_list(manifest.object):
+        yield manifest
+        return
+    for item in items_of(manifest):
+        yield from _flattened(item.object, item.source, prefix)
+
+
+def _typed(kind: str, manifest: Manifest, path: str) -> KubernetesObject:
+    """A CSV or a CRD as its Go type keeps it; keys count in their exact spelling alone (R-V1-LOAD-5)."""
+    try:
+        typed: KubernetesObject = decode(kind, manifest.object, exact=True)
+    except DecodeError as error:
+        place = locate(manifest.source, error.path)
+        raise BundleError(f"error parsing objects in {quoted(path)}: {_conversion_text(error)}", place) from error
+    return typed
+
+
+def _conversion_text(error: DecodeError) -> str:
+    """What Kubernetes' converter of untyped objects says where encoding/json would name the field."""
+    expected, got = error.expected.removeprefix("*"), error.got.partition(" ")[0]
+    if not error.is_mismatch:
+        return error.message
+    if expected.startswith("[]"):
+        return f"cannot restore slice from {_reflect_kind(got)}"
+    if expected.startswith("map["):
+        return f"cannot restore map from {_reflect_kind(got)}"
+    if got == "string":
+        return (
+            f"unrecognized type: {expected.partition('=')[0]}"
+            if "." not in expected
+            else (f"cannot restore struct from: {got}")
+        )
+    return f"cannot restore {expected} from {_reflect_kind(got)}"
+
+
+def _reflect_kind(got: str) -> str:
+    """The kind of a decoded JSON value as Go's reflection names it."""
+    return {"number": "int64", "array": "slice", "object": "map"}.get(got, got)
+
+
+def _with_properties(csv: Manifest, files: Mapping[str, str]) -> KubernetesObject:
+    """The CSV with the properties of the bundle in its annotation (R-V1-LOAD-4)."""
+    where = f"failed to unmarshal csv.metadata.annotations['{PROPERTIES_ANNOTATION}']: "
+    place = ("metadata", "annotations", PROPERTIES_ANNOTATION)
+    obj = csv.object
+    annotation = annotations_of(obj).get(PROPERTIES_ANNOTATION)
+    listed: list[bytes] = []
+    if annotation is not None:
+        try:
+            listed = [_property(entry) for entry in _raw_entries(annotation)]
+        except ValueError as error:
+            raise BundleError(f"{where}{error}", locate(csv.source, place)) from None
+    if not files.get(PROPERTIES):
+        return obj
+    listed += _file_properties(files[PROPERTIES])
+    joined = b"[" + b",".join(listed) + b"]" if listed or annotation is not None else b"null"
+    annotations = {**annotations_of(obj), PROPERTIES_ANNOTATION: joined.decode("utf-8", "replace")}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": dict(sorted(annotations.items()))}}
+
+
+def _file_properties(text: str) -> list[bytes]:
+    """The properties of metadata/properties.yaml, each as Go writes it. Raises BundleError."""
+    failed = f"failed to unmarshal {PROPERTIES}: "
+    document = _first_document(PROPERTIES, text, failed)
+    value = document.value if document is not None else None
+    decoding = f"{failed}error unmarshaling JSON: while decoding JSON: "
+    if value is not None and not isinstance(value, dict):
+        raise BundleError(decoding + mismatch_text(value, "bundle.Properties"), Location(PROPERTIES))
+    entries = match_keys(value or {}, frozenset({"properties"})).get("properties") or []
+    if not isinstance(entries, list):
+        raise BundleError(decoding + mismatch_text(entries, "[]property.Property"), Location(PROPERTIES))
+    properties = []
+    for entry in entries:
+        if not (entry is None or isinstance(entry, dict)):
+            raise BundleError(decoding + mismatch_text(entry, "property.Property"), Location(PROPERTIES))
+        fields = match_keys(entry or {}, frozenset({"type", "value"}))
+        properties.append(_as_property(_yaml_text(fields.get("type")), encode_plain(fields.get("value"))))
+    return properties
+
+
+def _yaml_text(value: Any) -> str:
+    """A text, or the one that a number or boolean of YAML stands for where Go wants a text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if isinstance(value, int | float) else as_text(value)
+
+
+def _as_property(type_name: str, value: bytes) -> bytes:
+    return b'{"type":' + encode_plain(type_name) + b',"value":' + value + b"}"
+
+
+def _property(entry: str) -> bytes:
+    """A property in JSON as Go writes it again: its value as it stands there, without white space."""
+    fields = match_keys(dict(_raw_members(entry)), frozenset({"type", "value"}))
+    type_name = unmarshal(fields.get("type", '""'))
+    if not isinstance(type_name, str | None):
+        raise ValueError(mismatch_text(type_name, "string"))
+    return _as_property(type_name or "", _compact(fields.get("value", "null")))
+
+
+def _raw_entries(text: str) -> list[str]:
+    """The texts of the entries of a JSON list. Raises ValueError with Go's words for anything else."""
+    try:
+        value = unmarshal(text)
+    except ValueError as error:
+        from olmc.gojson.syntax import syntax_error  # hardly any annotation is not JSON
+
+        raise ValueError(syntax_error(text)) from error
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError(mismatch_text(value, "[]property.Property"))
+    return list(_raw_values(text, is_object=False))
+
+
+def _raw_members(text: str) -> Iterator[tuple[str, str]]:
+    """The members of a JSON object, names read and values as they stand there."""
+    if unmarshal(text) is None:
+        return
+    if not text.startswith("{"):
+        raise ValueError(mismatch_text(unmarshal(text), "property.Property"))
+    parts = list(_raw_values(text, is_object=True))
+    yield from ((json.loads(key), value) for key, value in zip(parts[::2], parts[1::2], strict=True))
+
+
+def _raw_values(text: str, *, is_object: bool) -> Iterator[str]:
+    """The texts of what a JSON list or object holds, keys among them; the text is known to be JSON."""
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    skipped = " \t\r\n,:" + ("{" if is_object else "[")
+    at = text.index("{" if is_object else "[") + 1
+    while True:
+        while text[at] in skipped[:-1]:
+            at += 1
+        if text[at] in "]}":
+            return
+        _, end = decoder.raw_decode(text, at)
+        yield text[at:end]
+        at = end
+
+
+def _compact(value: str) -> bytes:
+    """A JSON text without the white space between its tokens, with Go's escapes (R-JSON-4)."""
+    compacted = _BETWEEN_TOKENS.sub(lambda match: match[1] or "", value)
+    for char, escape in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        compacted = compacted.replace(char, escape)
+    return compacted.encode("utf-8", "replace")

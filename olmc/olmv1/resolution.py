@@ -1,0 +1,303 @@
+"""The bundle that a ClusterExtension gets: catalogs and what it asks for → a bundle, or the controller's error
+(R-V1-RES-1 … R-V1-RES-15).
+
+The order of the steps is the controller's: selector, range, then catalog by catalog the channels, the range, the
+successors of what is installed; then between the catalogs. Upstream walks catalogs in no fixed order; here they are
+sorted by name. What each catalog came to is kept, so that an answer can be explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cmp_to_key
+
+from olmc.kube.api_validation.field import aggregated
+from olmc.kube.names import is_label_value, is_qualified_name
+from olmc.kube.selectors import matches, requirements
+from olmc.lean import NamedTuple
+from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package
+from olmc.olmv1.api_types import SELF_CERTIFIED, CatalogFilter, ClusterCatalog, InstalledBundle
+from olmc.olmv1.bundle_versions import BundleVersion, bundle_version, installed_bundle, installed_version
+from olmc.olmv1.version_ranges import VersionRange, VersionRangeError, parse_version_range
+from olmc.semver import Version, VersionError, parse_strict, range_or_none
+from olmc.strconv import quoted
+
+_WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
+_DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
+
+
+class ServedCatalog(NamedTuple):
+    """A ClusterCatalog with the packages that it serves; `problem` says why it can't be read, in the controller's
+    words."""
+
+    catalog: ClusterCatalog
+    packages: Mapping[str, Package] = {}
+    problem: str = ""
+
+
+class CatalogOutcome(NamedTuple):
+    """What the search in one catalog came to.
+
+    `left` are the numbers of bundles: of the package, and after each filter by its name; `candidate` is the best of
+    them, "" for none, `deprecated` whether the catalog says so of it. `dropped` says why the candidate did not count.
+    """
+
+    name: str
+    priority: int
+    left: tuple[tuple[str, int], ...] = ()
+    candidate: str = ""
+    deprecated: bool = False
+    dropped: str = ""
+
+
+class ExtensionResolution(NamedTuple):
+    """What a resolution gives: a bundle, or `error`, and how every catalog contributed.
+
+    `deprecations` are those that the controller goes by (R-V1-RES-12), `own_deprecations` those of the catalog that the
+    bundle is from. `any_catalog`: whether the selector names any catalog, disabled ones included.
+    """
+
+    error: str = ""
+    bundle: CatalogBundle | None = None
+    version: BundleVersion | None = None
+    installed: InstalledBundle | None = None
+    catalog: str = ""
+    deprecations: tuple[Deprecation, ...] = ()
+    own_deprecations: tuple[Deprecation, ...] = ()
+    outcomes: tuple[CatalogOutcome, ...] = ()
+    any_catalog: bool = True
+
+
+class _Candidate(NamedTuple):
+    catalog: ClusterCatalog
+    bundle: CatalogBundle
+    deprecations: tuple[Deprecation, ...]
+
+    @property
+    def is_deprecated(self) -> bool:
+        return _is_deprecated(self.bundle, self.deprecations)
+
+
+class _ResolutionError(ValueError):
+    """Why a resolution ends, in the controller's words."""
+
+
+def resolve(
+    source: CatalogFilter, installed: InstalledBundle | None, catalogs: Sequence[ServedCatalog], *, releases: bool
+) -> ExtensionResolution:
+    """Resolve what a ClusterExtension asks for; `releases` is the gate BundleReleaseSupport."""
+    outcomes: list[CatalogOutcome] = []
+    selected: Sequence[ServedCatalog] | None = None
+    try:
+        selected = _selected(source.selector, catalogs)
+        outcomes += (
+            CatalogOutcome(served.catalog.name, served.catalog.priority, dropped="the selector does not name it")
+            for served in catalogs if served not in selected
+        )  # fmt: skip
+        versions = _version_range(source.version)
+        candidates = _walk(source, versions, installed, selected, outcomes, releases=releases)
+        winner = _winner(candidates, source, installed)
+        version = _checked_version(winner.bundle, releases=releases)
+    except _ResolutionError as error:
+        return ExtensionResolution(str(error), outcomes=tuple(outcomes), any_catalog=selected is None or bool(selected))
+    return ExtensionResolution(
+        "", winner.bundle, version, installed_bundle(winner.bundle, version, releases=releases), winner.catalog.name,
+        candidates[-1].deprecations, winner.deprecations, tuple(outcomes),
+    )  # fmt: skip
+
+
+def _selected(selector: Mapping[str, object], catalogs: Sequence[ServedCatalog]) -> list[ServedCatalog]:
+    """The catalogs that a selector names, disabled ones included, by name (R-V1-RES-1)."""
+    problem = _selector_problem(selector)
+    if problem:
+        raise _ResolutionError(f"desired catalog selector is invalid: {problem}")
+    chosen = [served for served in catalogs if matches(selector, served.catalog.labels)]
+    return sorted(chosen, key=lambda served: _bytes(served.catalog.name))
+
+
+def _bytes(name: str) -> bytes:
+    """What Go sorts a name by, halves of characters included."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _selector_problem(selector: Mapping[str, object]) -> str:
+    """The first thing wrong with a selector, in the words of Kubernetes' label library."""
+    for key, operator, values in requirements(selector):
+        if operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
+            return f"{quoted(operator)} is not a valid label selector operator"
+        problems = (
+            [f"key: Invalid value: {quoted(key)}: {'; '.join(wrong)}"] if (wrong := is_qualified_name(key)) else []
+        )
+        if operator in _WITH_VALUES and not values:
+            problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
+        if operator in _WITHOUT_VALUES and values:
+            shown = ",".join(map(quoted, values))
+            text = "values set must be empty for exists and does not exist"
+            problems.append(f"values: Invalid value: [{shown}]: {text}")
+        for index, value in enumerate(values):
+            if wrong := is_label_value(value):
+                problems.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {'; '.join(wrong)}")
+        if problems:
+            return aggregated(problems)
+    return ""
+
+
+def _version_range(text: str | None) -> VersionRange | None:
+    try:
+        return parse_version_range(text) if text else None
+    except VersionRangeError as error:
+        raise _ResolutionError(f"desired version range {quoted(text or '')} is invalid: {error}") from None
+
+
+def _walk(
+    source: CatalogFilter, versions: VersionRange | None, installed: InstalledBundle | None,
+    selected: Sequence[ServedCatalog], outcomes: list[CatalogOutcome], *, releases: bool,
+) -> list[_Candidate]:  # fmt: skip
+    """The candidates of the catalogs, those dropped that lose to a later one for being deprecated (R-V1-RES-11)."""
+    candidates: list[_Candidate] = []
+    for served in selected:
+        catalog = served.catalog
+        if not catalog.available:
+            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped="it is Unavailable"))
+            continue
+        if served.problem:
+            where = f"error getting package {quoted(source.package)} from catalog {quoted(catalog.name)}"
+            raise _ResolutionError(f"error walking catalogs: {where}: {served.problem}")
+        package = served.packages.get(source.package)
+        if package is None:
+            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped="it does not have the package"))
+            continue
+        best, left = _best(package, source, versions, installed, releases=releases)
+        outcome = CatalogOutcome(catalog.name, catalog.priority, left)
+        if best is None:
+            outcomes.append(outcome)
+            continue
+        candidate = _Candidate(catalog, best, package.deprecations)
+        outcome = outcome._replace(candidate=best.name, deprecated=candidate.is_deprecated)
+        if candidates and candidate.is_deprecated and not candidates[-1].is_deprecated:
+            outcomes.append(outcome._replace(dropped="its bundle is deprecated, and another catalog's is not"))
+            continue
+        if candidates and candidates[-1].is_deprecated and not candidate.is_deprecated:
+            # A bundle that is not deprecated beats all that are, whatever the priorities.
+            lost = {prior.catalog.name for prior in candidates}
+            outcomes[:] = [
+                prior._replace(dropped="its bundle is deprecated, and another catalog's is not")
+                if prior.name in lost else prior for prior in outcomes
+            ]  # fmt: skip
+            candidates = []
+        candidates.append(candidate)
+        outcomes.append(outcome)
+    return candidates
+
+
+def _best(
+    package: Package, source: CatalogFilter, versions: VersionRange | None, installed: InstalledBundle | None,
+    *, releases: bool,
+) -> tuple[CatalogBundle | None, tuple[tuple[str, int], ...]]:  # fmt: skip
+    """The catalog's best bundle after the filters (R-V1-RES-8, R-V1-RES-10), and how many each filter left."""
+    channels = [
+        channel for channel in package.channels.values() if not source.channels or channel.name in source.channels
+    ]
+    # Bundles of one version stay in the order in which the controller reads their files (R-V1-RES-3).
+    bundles = sorted(package.bundles.values(), key=lambda bundle: _bytes(f"{bundle.name}.json"))
+    known = {bundle.name: _version_or_none(bundle, releases=releases) for bundle in bundles}
+    left = [("in the package", len(bundles))]
+    if source.channels:
+        listed = {entry.name for channel in channels for entry in channel.entries}
+        bundles = [bundle for bundle in bundles if bundle.name in listed]
+        left.append((f"in channels {_listed(source.channels)}", len(bundles)))
+    if versions is not None:
+        ranged = ((bundle, known[bundle.name]) for bundle in bundles)
+        bundles = [bundle for bundle, version in ranged if version is not None and versions.contains(version.version)]
+        left.append((f"matching version {quoted(versions.text)}", len(bundles)))
+    if source.policy != SELF_CERTIFIED and installed is not None:
+        successors = _successors(installed, channels, known)
+        bundles = [bundle for bundle in bundles if bundle.name in successors]
+        left.append((f"that upgrade {installed.name}", len(bundles)))
+
+    def compare(one: CatalogBundle, other: CatalogBundle) -> int:
+        return _order(known[other.name], known[one.name])
+
+    ordered = sorted(bundles, key=cmp_to_key(compare))
+    ordered.sort(key=lambda bundle: _is_deprecated(bundle, package.deprecations))
+    return (ordered[0] if ordered else None), tuple(left)
+
+
+def _version_or_none(bundle: CatalogBundle, *, releases: bool) -> BundleVersion | None:
+    try:
+        return bundle_version(bundle, releases=releases)
+    except ValueError:
+        return None
+
+
+def _order(one: BundleVersion | None, other: BundleVersion | None) -> int:
+    """As versions compare; one that can't be read is below all others."""
+    if one is None or other is None:
+        return (one is not None) - (other is not None)
+    return one.compare(other)
+
+
+def _is_deprecated(bundle: CatalogBundle, deprecations: Sequence[Deprecation]) -> bool:
+    return any(entry.schema == "olm.bundle" and entry.name == bundle.name for entry in deprecations)
+
+
+def _successors(
+    installed: InstalledBundle, channels: Sequence[Channel], known: Mapping[str, BundleVersion | None]
+) -> set[str]:
+    """The names of the bundles that upgrade what is installed directly, or are of its version (R-V1-RES-9)."""
+    try:
+        own = installed_version(installed)
+    except ValueError as error:
+        raise _ResolutionError(f"error walking catalogs: error finding upgrade edges: {error}") from None
+    version = _skippable(installed.version)
+    names = {name for name, other in known.items() if other is not None and other.compare(own) == 0}
+    for channel in channels:
+        for entry in channel.entries:
+            skipped = range_or_none(entry.skip_range)
+            is_edge = installed.name in (entry.replaces, *entry.skips)
+            if is_edge or (skipped is not None and skipped.contains(version)):
+                names.add(entry.name)
+    return names
+
+
+def _skippable(text: str) -> Version:
+    try:
+        return parse_strict(text)
+    except VersionError as error:
+        where = "error walking catalogs: error finding upgrade edges: getting successorsPredicate"
+        raise _ResolutionError(f"{where}: error parsing installed bundle version: {error}") from None
+
+
+def _winner(candidates: list[_Candidate], source: CatalogFilter, installed: InstalledBundle | None) -> _Candidate:
+    """The candidate of the catalog with the highest priority, if there is one such (R-V1-RES-11, R-V1-RES-14)."""
+    ranked = sorted(candidates, key=lambda candidate: -candidate.catalog.priority)
+    if len(ranked) == 1 or (len(ranked) > 1 and ranked[0].catalog.priority != ranked[1].catalog.priority):
+        return ranked[0]
+    texts = [f"error upgrading from currently installed version {quoted(installed.version)}:"] if installed else []
+    texts.append(f"{'found bundles' if ranked else 'no bundles found'} for package {quoted(source.package)}")
+    if source.version:
+        texts.append(f"matching version {quoted(source.version)}")
+    if source.channels:
+        texts.append(f"in channels {_listed(source.channels)}")
+    if ranked:
+        names = sorted(candidate.catalog.name for candidate in ranked)
+        texts.append(f"in multiple catalogs with the same priority {_listed(names)}")
+    raise _ResolutionError(" ".join(texts))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"[{' '.join(names)}]"
+
+
+def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
+    """The version of a chosen bundle that asks for nothing of others (R-V1-RES-13)."""
+    name = quoted(bundle.name)
+    try:
+        version = bundle_version(bundle, releases=releases)
+    except ValueError as error:
+        raise _ResolutionError(f"error getting resolved bundle version for bundle {name}: {error}") from None
+    for prop in bundle.properties:
+        if prop.type in _DEPENDENCIES:
+            text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"
+            raise _ResolutionError(f"validating bundle {name}: bundle {name} {text}")
+    return version

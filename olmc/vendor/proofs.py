@@ -1,0 +1,215 @@
+"""What proves vendored content: the index, the manifest, the configuration and the layers that the digest in olmc.lock
+stands for, kept in `vendor/blobs/` by their own digests. From them the content is made once more, without a network.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+from olmc.catalogs.fbc import read_file
+from olmc.diagnostics.rules import vendor as rules
+from olmc.lean import NamedTuple
+from olmc.load.catalog_folders import LEFT_OUT_FILE
+from olmc.load.vendored import VENDOR_FOLDER, content_digest, path_of
+from olmc.model.diagnostics import Diagnostic, Location, Report
+from olmc.model.workspace import LockedImage
+from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
+from olmc.vendor.sources import (
+    MAX_INDEXES,
+    MAX_MANIFEST_BYTES,
+    Descriptor,
+    ImageManifest,
+    Index,
+    VendorError,
+    choose,
+    decode_manifest,
+    digest_of,
+    parse,
+)
+from olmc.vendor.store import write_tree
+
+PROOF_BYTES = 4 * 1024 * 1024
+"""How large the layers of an image may be, packed and together, to be kept: those of bundles are, those of catalogs
+are not. It is no setting, since a workspace could turn it down to be asked for no proof."""
+BLOBS = f"{VENDOR_FOLDER}/blobs"
+
+
+class Proof(Enum):
+    """How far content is proven: by its layers; as far as the digests of its layers, which are too large to be kept;
+    it came from a file, which no registry has; not at all, for want of proof; it is something else."""
+
+    PROVEN = "proven"
+    RECORDED = "recorded"
+    FILE = "file"
+    MISSING = "missing"
+    FALSE = "false"
+
+
+class ProofResult(NamedTuple):
+    """Of an image how far its content is proven, and what is wrong, "" for nothing; with the digests that it takes."""
+
+    image: LockedImage
+    proof: Proof
+    problem: str = ""
+    blobs: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the content is as good as it can be known to be."""
+        return self.proof not in (Proof.MISSING, Proof.FALSE)
+
+    def finding(self) -> Diagnostic:
+        """What there is to say about content that is not proven."""
+        path = path_of(self.image)
+        rule = rules.FALSE_CONTENT if self.proof is Proof.FALSE else rules.UNPROVEN
+        return rule.finding(
+            Location(path), path=path, image=self.image.image, digest=self.image.digest, problem=self.problem
+        )
+
+
+def is_kept(manifest: ImageManifest) -> bool:
+    """Whether the layers of an image are small enough to be kept."""
+    return sum(layer.size for layer in manifest.layers) <= PROOF_BYTES
+
+
+def blob_path(digest: str) -> str:
+    """Where a blob is kept, relative to the workspace."""
+    algorithm, _, value = digest.partition(":")
+    return f"{BLOBS}/{algorithm}/{value}"
+
+
+def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
+    """Copy blobs to their places; those that are new."""
+    placed = []
+    for digest, source in sorted(blobs.items()):
+        target = root / blob_path(digest)
+        if target.is_file() and digest_of(target.read_bytes(), digest) == digest:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Its name is its digest, so a copy that is cut off is found out by whoever reads it.
+        shutil.copyfile(source, target)
+        placed.append(target)
+    return placed
+
+
+def remove_blobs(root: Path, results: Iterable[ProofResult]) -> None:
+    """Remove the blobs that prove none of the images."""
+    for path in surplus_blobs(root, results):
+        (root / path).unlink()
+    for folder in (*(root / BLOBS).glob("*"), root / BLOBS):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def surplus_blobs(root: Path, results: Iterable[ProofResult]) -> list[str]:
+    """The files in vendor/blobs that prove none of the images."""
+    kept = {blob_path(digest) for result in results for digest in result.blobs}
+    paths = (path.relative_to(root).as_posix() for path in (root / BLOBS).rglob("*") if not path.is_dir())
+    return sorted(path for path in paths if path not in kept)
+
+
+def prove(root: Path, images: Iterable[LockedImage], limits: LayerLimits | None = None) -> Iterator[ProofResult]:
+    """How far the content of each image in vendor/, which is what olmc.lock says, is what its digest stands for."""
+    for image in images:
+        used: list[str] = []
+        try:
+            proof = _prove(root, image, limits or LayerLimits(), used)
+            yield ProofResult(image, proof, "", tuple(used))
+        except FileNotFoundError as error:
+            missing = Path(str(error.filename)).name[:12]
+            yield ProofResult(image, Proof.MISSING, f"the blob {missing} is not in {BLOBS}", tuple(used))
+        except _FalseError as error:
+            yield ProofResult(image, Proof.FALSE, str(error), tuple(used))
+        except VendorError as error:
+            yield ProofResult(image, Proof.FALSE, error.diagnostic.message, tuple(used))
+        except (OSError, ValueError) as error:
+            yield ProofResult(image, Proof.FALSE, f"its proof can't be read: {error}", tuple(used))
+
+
+class _FalseError(Exception):
+    """Content, or what is to prove it, is not what it is said to be."""
+
+
+def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str]) -> Proof:
+    if image.file:
+        return Proof.FILE
+    named = parse(image.image).digest
+    if named and named != image.digest:
+        raise _FalseError(f"the reference names {named}, and olmc.lock another digest")
+
+    def blob(digest: str, most: int) -> bytes:
+        used.append(digest)
+        path = root / blob_path(digest)
+        if path.is_file() and path.stat().st_size > most:
+            raise _FalseError(f"the blob {digest[:19]} is too large to be what it is kept as")
+        data = path.read_bytes()
+        if digest_of(data, digest) != digest:
+            raise _FalseError(f"the blob {digest[:19]} was changed")
+        return data
+
+    manifest = _manifest(image, lambda digest: blob(digest, MAX_MANIFEST_BYTES))
+    config = blob(manifest.config.digest, MAX_CONFIG_BYTES)
+    folders = content_folders(config, image.kind, image.image)
+    if not is_kept(manifest):
+        return Proof.RECORDED
+    with tempfile.TemporaryDirectory(prefix="olmc-proof-") as name:
+        target = _content(Path(name), image, manifest.layers, folders, limits, lambda digest: blob(digest, PROOF_BYTES))
+        _compare(root, image, target)
+    return Proof.PROVEN
+
+
+def _manifest(image: LockedImage, blob: Callable[[str], bytes]) -> ImageManifest:
+    here = decode_manifest(blob(image.digest))
+    for _ in range(MAX_INDEXES):
+        if isinstance(here, ImageManifest):
+            return here
+        assert isinstance(here, Index)
+        entry = choose(here, image.platform)
+        if entry is None:
+            raise _FalseError(f"the index has no image for {image.platform or 'no platform'}")
+        here = decode_manifest(blob(entry.descriptor.digest))
+    raise _FalseError("indexes name indexes without end")
+
+
+def _content(
+    place: Path, image: LockedImage, layers: Sequence[Descriptor], folders: Mapping[str, str], limits: LayerLimits,
+    blob: Callable[[str], bytes],
+) -> Path:  # fmt: skip
+    """The folder, below `place`, with the content that layers give."""
+    spool, target, packed = place / "files", place / "content", place / "layer"
+    spool.mkdir()
+    target.mkdir()
+    tree = Tree(image.image, tuple(folders), spool, limits)
+    for layer in layers:
+        packed.write_bytes(blob(layer.digest))
+        add_layer(tree, packed, layer.digest)
+    write_tree(tree, folders, target)
+    return target
+
+
+def _compare(root: Path, image: LockedImage, target: Path) -> None:
+    """Raise _FalseError unless the vendored content of an image is what is in a folder, or what was kept of it."""
+    whole = {path.relative_to(target).as_posix(): path for path in target.rglob("*") if path.is_file()}
+    if not image.packages:
+        if content_digest(whole.items()) != image.content:
+            raise _FalseError("its layers have other files")
+        return
+    folder = root / path_of(image)
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        name = path.relative_to(folder).as_posix()
+        if name == LEFT_OUT_FILE:
+            continue
+        if name not in whole:
+            raise _FalseError(f"its layers have no {name}")
+        there = _documents(whole[name])
+        if any(document not in there for document in _documents(path)):
+            raise _FalseError(f"in its layers {name} has other documents")
+
+
+def _documents(path: Path) -> list[object]:
+    return [document.value for document in read_file(path.name, path.read_text(encoding="utf-8"), Report()).documents]

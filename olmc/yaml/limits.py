@@ -1,0 +1,28 @@
+"""What a text may hold, judged before it is read: reading it is what it would cost."""
+
+from __future__ import annotations
+
+from olmc.diagnostics.rules.workspace import too_large
+from olmc.lean import regex
+from olmc.model.diagnostics import Report
+from olmc.model.limits import DOCUMENTS, KEYS
+
+_NEXT_VALUE = regex(r"[}\]]\s*[{\[]")
+
+
+def exceeds_limits(path: str, text: str, report: Report, *, is_json: bool) -> bool:
+    """Whether there are more documents or keys in a text than olmc reads, which is reported.
+
+    Of YAML these are counted by what may be one: marks of documents, and colons with a blank behind them.
+    """
+    if is_json:
+        # Only at the top do values follow each other without a comma.
+        least = text.count("}") + text.count("]")
+        counts = [(DOCUMENTS, 1 + sum(1 for _ in _NEXT_VALUE.finditer(text)) if least > DOCUMENTS.most else 0)]
+    else:
+        counts = [(DOCUMENTS, 1 + text.count("\n---")), (KEYS, text.count(": ") + text.count(":\n"))]
+    for limit, number in counts:
+        if number > limit.most:
+            report.add(too_large(path, limit, number))
+            return True
+    return False

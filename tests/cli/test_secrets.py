@@ -1,0 +1,224 @@
+"""What is in Secrets is in no output that people read, and in no file that others may read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from commands import olmc
+
+OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
+WORKSPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: harbour}}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {{name: group, namespace: harbour}}
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: key
+  namespace: harbour
+  annotations:
+    team: water
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {{"apiVersion":"v1","data":{{"token":"{token}"}},"kind":"Secret","metadata":{{"name":"key"}}}}
+    acme.example.com/copy-of: "the token is {token}"
+data:
+  token: {token}
+  kept: {kept}
+stringData:
+  plain: {plain}
+"""
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def workspace(folder: Path, value: str) -> Path:
+    folder.mkdir(parents=True)
+    text = WORKSPACE.format(token=encoded(value), plain=value, kept=encoded(KEPT))
+    (folder / "all.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def leaks(text: str) -> list[str]:
+    """The values in a text that it must not have."""
+    return [value for value in (OLD, NEW, KEPT) if value in text or encoded(value) in text]
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
+@pytest.mark.parametrize("purpose", ["apply", "review"])
+def test_a_difference_tells_that_values_change_and_not_which(output: str, purpose: str, tmp_path: Path) -> None:
+    """As kubectl diff: what is equal and what is not can be seen, what it is can not."""
+    old, new = workspace(tmp_path / "old", OLD), workspace(tmp_path / "new", NEW)
+    done = olmc("diff", old, new, "--for", purpose, "-o", output)
+    assert done.exit_code == 1
+    assert leaks(done.stdout + done.stderr) == []
+    assert "token" in done.stdout
+    assert "plain" in done.stdout
+    if output != "html":  # which shows whole objects
+        assert "kept" not in done.stdout
+    if output == "json":
+        assert "*** (before)" in done.stdout
+        assert "*** (after)" in done.stdout
+
+
+def test_the_same_values_are_no_difference(tmp_path: Path) -> None:
+    old, new = workspace(tmp_path / "old", OLD), workspace(tmp_path / "new", OLD)
+    assert olmc("diff", old, new, "--for", "apply").exit_code == 0
+
+
+def test_values_can_be_asked_for(tmp_path: Path) -> None:
+    old, new = workspace(tmp_path / "old", OLD), workspace(tmp_path / "new", NEW)
+    shown = olmc("diff", old, new, "--for", "apply", "--show-secrets", "-o", "json").stdout
+    assert leaks(shown) == [OLD, NEW]
+    assert leaks(olmc("render", new, "--show-secrets").stdout) == [NEW, KEPT]
+
+
+@pytest.mark.parametrize("one_sided", [("old", "empty"), ("empty", "old")])
+@pytest.mark.parametrize("output", ["json", "html"])
+def test_a_secret_that_comes_or_goes_shows_nothing(output: str, one_sided: tuple[str, str], tmp_path: Path) -> None:
+    workspace(tmp_path / "old", OLD)
+    (tmp_path / "empty").mkdir()
+    paths = [tmp_path / name for name in one_sided]
+    done = olmc("diff", *paths, "--for", "apply", "--allow-empty", "-o", output)
+    assert done.exit_code == 1
+    assert leaks(done.stdout + done.stderr) == []
+
+
+@pytest.mark.parametrize("output", ["yaml", "json", "name"])
+def test_review_output_has_no_values(output: str, tmp_path: Path) -> None:
+    """Not in the data, and not in the copies of it that kubectl and others leave in annotations."""
+    done = olmc("render", workspace(tmp_path / "w", OLD), "-o", output)
+    assert done.exit_code == 0
+    assert leaks(done.stdout) == []
+    assert ("team: water" in done.stdout) == (output == "yaml")
+
+
+POLICY = """
+---
+apiVersion: policy.open-cluster-management.io/v1
+kind: ConfigurationPolicy
+metadata: {{name: p, namespace: harbour}}
+spec:
+  object-templates:
+  - complianceType: musthave
+    objectDefinition: {{apiVersion: v1, kind: Secret, metadata: {{}}, stringData: {{token: {value}, kept: {kept}}}}}
+"""
+
+
+def test_a_secret_in_another_object_is_one_as_well(tmp_path: Path) -> None:
+    """Policies and templates have whole objects in them."""
+    for name, value in (("old", OLD), ("new", NEW)):
+        with (workspace(tmp_path / name, value) / "all.yaml").open("a", encoding="utf-8") as stream:
+            stream.write(POLICY.format(value=value, kept=KEPT))
+    assert leaks(olmc("render", tmp_path / "old").stdout) == []
+    for output in ("text", "json", "html"):
+        done = olmc("diff", tmp_path / "old", tmp_path / "new", "--for", "apply", "-o", output)
+        assert leaks(done.stdout) == []
+        assert "objectDefinition.stringData.token" in done.stdout
+        assert "objectDefinition.stringData.kept" not in done.stdout
+    files = olmc("render", tmp_path / "old", "--for", "apply", "--output-dir", tmp_path / "out")
+    assert files.exit_code == 0
+    assert modes(tmp_path / "out")["configurationpolicy_harbour_p.yaml"] == 0o600
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
+def test_a_plan_tells_that_values_change_and_not_which(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = workspace(tmp_path / "w", OLD)
+    monkeypatch.chdir(root)
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "a"]):
+        subprocess.run(["git", *command], check=True)
+    shutil.copy(workspace(tmp_path / "new", NEW) / "all.yaml", root)
+    done = olmc("plan", "-o", output)
+    assert done.exit_code == 1, done.stderr
+    assert leaks(done.stdout + done.stderr) == []
+    assert "token" in done.stdout
+    assert output == "html" or "kept" not in done.stdout  # a page has a style of this name
+
+
+BROKEN = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: key, namespace: harbour}
+stringData:
+  password: hunter2-before
+  password: hunter2-after
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        BROKEN,
+        BROKEN.replace("stringData:", "stringData: &x\n  <<: *y"),
+        BROKEN + "  broken: [hunter2-before\n",
+        BROKEN.replace("stringData", "data"),
+        BROKEN.replace("kind: Secret", 'kind: "Secret"').replace("metadata", "metdata"),
+        json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "UPPER"}, "data": {"a": OLD}}),
+        "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: k}\n  data:\n"
+        "    a: hunter2-before\n    a: hunter2-after\n",
+    ],
+    ids=["twice", "alias", "flow", "data", "misspelt", "json", "list"],
+)
+def test_a_finding_quotes_no_line_of_a_secret(text: str, output: str, tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
+    done = olmc("check", tmp_path, "-o", output)
+    assert leaks(done.stdout + done.stderr) == []
+    assert "OLMC" in done.stdout + done.stderr
+
+
+def test_a_quoted_line_can_be_asked_for_and_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "all.yaml").write_text(BROKEN, encoding="utf-8")
+    assert NEW in olmc("check", tmp_path, "--show-secrets").stdout
+    assert "6 |   password: ***" in olmc("check", tmp_path).stdout
+    text = BROKEN.replace("Secret", "ConfigMap").replace("stringData", "data")
+    (tmp_path / "all.yaml").write_text(text, encoding="utf-8")
+    assert NEW in olmc("check", tmp_path).stdout
+
+
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("mask", "plain"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664), (0o027, 0o640)])
+def test_files_respect_the_umask_and_secrets_are_for_their_owner(mask: int, plain: int, tmp_path: Path) -> None:
+    root = workspace(tmp_path / "w", OLD)
+    with umask(mask):
+        assert olmc("render", root, "--for", "apply", "--output-dir", tmp_path / "out").exit_code == 0
+    wanted = {"kustomization.yaml": plain, "secret_harbour_key.yaml": 0o600, "namespace_harbour.yaml": plain}
+    assert modes(tmp_path / "out").items() >= wanted.items()
+
+
+def test_a_secret_that_others_may_read_is_closed_by_the_next_run(tmp_path: Path) -> None:
+    root, out = workspace(tmp_path / "w", OLD), tmp_path / "out"
+    olmc("render", root, "--for", "apply", "--output-dir", out)
+    (out / "secret_harbour_key.yaml").chmod(0o644)
+    assert olmc("render", root, "--for", "apply", "--output-dir", out).exit_code == 0
+    assert modes(out)["secret_harbour_key.yaml"] == 0o600

@@ -1,0 +1,160 @@
+"""Vendored content is what the digest of its image stands for, whoever has edited vendor/ and olmc.lock."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import olmc
+from image_kit import BUNDLE_LABELS, CATALOG_LABELS, bundle_image, folder_files, image, index, packed, tar
+from image_workspaces import CATALOG
+from vendoring import BEACON, FERRY, at_registry, locked, replaced
+
+from olmc.load.config import lock_text
+from olmc.load.vendored import content_digest, path_of
+from olmc.vendor.proofs import PROOF_BYTES, Proof, prove
+
+EVIL = "registry.example.com/evil/miner:v1"
+
+
+@pytest.fixture
+def vendored(root: Path) -> Path:
+    assert olmc("vendor", root).exit_code == 0
+    return root
+
+
+def forge(root: Path, image: str, file: str, old: str, new: str) -> None:
+    """Edit a vendored file as somebody does who knows olmc: with the digest of the content, and the folder's name."""
+    images = locked(root)
+    before = root / path_of(images[image])
+    (path,) = before.rglob(file)
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    content = content_digest((p.relative_to(before).as_posix(), p) for p in before.rglob("*") if p.is_file())
+    images[image] = images[image]._replace(content=content)
+    before.rename(root / path_of(images[image]))
+    (root / "olmc.lock").write_text(lock_text(None, tuple(images.values())), encoding="utf-8")
+
+
+def proofs(root: Path) -> dict[str, Proof]:
+    return {result.image.image: result.proof for result in prove(root, locked(root).values())}
+
+
+def test_what_is_vendored_is_proven(vendored: Path) -> None:
+    assert set(proofs(vendored).values()) == {Proof.PROVEN}
+    assert olmc("vendor", vendored, "--check").exit_code == 0
+    assert olmc("render", vendored, "--locked").exit_code == 0
+
+
+def test_a_forged_bundle_is_found_out_and_healed(vendored: Path) -> None:
+    """The attack: another image in a vendored CSV, with everything in order but the layers."""
+    forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
+    assert EVIL in olmc("render", vendored).stdout
+    check = olmc("vendor", vendored, "--check")
+    assert check.exit_code == 1
+    assert "are up to date" not in check.stderr
+    assert "its layers have other files [OLMC618]" in check.stderr
+    assert "olmc vendor --update" in check.stderr
+    render = olmc("render", vendored, "--locked")
+    assert (render.exit_code, render.stdout) == (1, "")
+    assert "[OLMC618]" in render.stderr
+    assert olmc("vendor", vendored, "--update").exit_code == 0
+    assert EVIL not in olmc("render", vendored, "--locked").stdout
+    assert set(proofs(vendored).values()) == {Proof.PROVEN}
+
+
+def test_a_run_without_update_heals_it_as_well(vendored: Path) -> None:
+    forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
+    assert olmc("vendor", vendored).exit_code == 0
+    assert EVIL not in olmc("render", vendored, "--locked").stdout
+
+
+def test_a_forged_catalog_that_was_trimmed_is_found_out(tmp_path: Path, host: str, project: Path) -> None:
+    text = (project / "fixtures/dependency/catalogs/harbour/ferry.yaml").read_text()
+    text += "---\n" + (project / "fixtures/dependency/catalogs/harbour/beacon.yaml").read_text()
+    other = "---\nschema: olm.package\nname: other\ndefaultChannel: a\n---\nschema: olm.channel\npackage: other\n"
+    other += "name: a\nentries: [{name: other.v1.0.0}]\n---\nschema: olm.bundle\npackage: other\nname: other.v1.0.0\n"
+    other += "image: registry.example.com/other:v1\nproperties:\n"
+    other += "- {type: olm.package, value: {packageName: other, version: 1.0.0}}\n"
+    made = image([packed(tar(("configs/catalog.yaml", text + other)))], CATALOG_LABELS)
+    root = replaced(tmp_path, host, "trimmed", made, CATALOG)
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root)[CATALOG].packages == "2 of 3"
+    assert set(proofs(root).values()) == {Proof.PROVEN}
+    forge(root, CATALOG, "catalog.yaml", "version: v1", "version: v2")
+    assert proofs(root)[CATALOG] is Proof.FALSE
+    assert "in its layers catalog.yaml has other documents [OLMC618]" in olmc("vendor", root, "--check").stderr
+
+
+@pytest.mark.parametrize("what", ["manifest", "layer", "digest", "gone"])
+def test_a_proof_can_not_be_forged_either(what: str, vendored: Path) -> None:
+    forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
+    blobs = sorted((vendored / "vendor/blobs/sha256").iterdir(), key=lambda path: path.stat().st_size)
+    if what == "gone":
+        shutil.rmtree(vendored / "vendor/blobs")
+    elif what == "digest":  # that of another image, which has a proof
+        images = locked(vendored)
+        images[FERRY] = images[FERRY]._replace(digest=images[BEACON].digest)
+        (vendored / "olmc.lock").write_text(lock_text(None, tuple(images.values())), encoding="utf-8")
+    else:
+        for path in blobs:
+            data = path.read_bytes()
+            if data.startswith(b"{") == (what == "manifest"):
+                path.write_bytes(data + b" ")
+    check = olmc("vendor", vendored, "--check")
+    assert check.exit_code == 1
+    assert "[OLMC619]" in check.stderr if what == "gone" else "[OLMC618]" in check.stderr
+    assert olmc("render", vendored, "--locked").exit_code == 1
+
+
+def test_a_reference_by_digest_is_held_against_the_lock(tmp_path: Path, host: str) -> None:
+    root = at_registry(tmp_path, host, "by-digest")
+    assert olmc("vendor", root).exit_code == 0
+    pinned = locked(root)[FERRY]._replace(image=f"registry.example.com/bundles/ferry@sha256:{'0' * 64}")
+    (result,) = prove(root, [pinned])
+    assert result.proof is Proof.FALSE
+    assert "the reference names sha256:0000" in result.problem
+
+
+def test_what_an_older_olmc_has_vendored_still_works(vendored: Path) -> None:
+    """It kept no proof: that is said, rendering goes on, and an update brings it."""
+    shutil.rmtree(vendored / "vendor/blobs")
+    assert olmc("render", vendored).exit_code == 0
+    again = olmc("vendor", vendored)
+    assert again.exit_code == 0
+    assert "0 fetched" in again.stderr
+    assert again.stderr.count("can't be proven to be what") == 3
+    assert "Run `olmc vendor --update`, which keeps what proves it." in again.stderr
+    assert olmc("vendor", vendored, "--check").exit_code == 1
+    assert olmc("vendor", vendored, "--update").exit_code == 0
+    assert olmc("vendor", vendored, "--check").exit_code == 0
+
+
+def test_an_image_of_an_index_is_proven_through_it(tmp_path: Path, host: str, ferry: Path) -> None:
+    made = bundle_image(ferry)
+    root = replaced(tmp_path, host, "index", index({"linux/amd64": made, "linux/arm64": bundle_image(ferry, a="b")}))
+    assert olmc("vendor", root).exit_code == 0
+    assert proofs(root)[FERRY] is Proof.PROVEN
+
+
+def test_layers_that_are_large_are_not_kept(tmp_path: Path, host: str, ferry: Path) -> None:
+    """The digests of the layers are proven, and that is as far as it goes."""
+    noise = random.Random(1).randbytes(PROOF_BYTES)
+    folders = [packed(tar(*folder_files(ferry / name, f"{name}/"))) for name in ("manifests", "metadata")]
+    large = image([packed(tar(("usr/bin/noise", noise))), *folders], BUNDLE_LABELS)
+    root = replaced(tmp_path, host, "large", large)
+    assert olmc("vendor", root).exit_code == 0
+    assert proofs(root)[FERRY] is Proof.RECORDED
+    assert olmc("vendor", root, "--check").exit_code == 0
+    assert sum(path.stat().st_size for path in (root / "vendor/blobs/sha256").iterdir()) < PROOF_BYTES
+
+
+def test_blobs_that_nothing_needs_are_removed(vendored: Path) -> None:
+    stray = vendored / "vendor/blobs/sha256/aa"
+    stray.write_text("stray")
+    (vendored / "operators.yaml").write_text("")
+    assert olmc("vendor", vendored).exit_code == 0
+    assert not (vendored / "vendor/blobs").exists()

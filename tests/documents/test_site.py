@@ -1,0 +1,108 @@
+"""The docs as a site: built without a warning, and used in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from browser import Page, in_chromium, opened_at
+
+PAGES = ("index.html", "plan.html", "rules.html", "commands.html", "spec/resolver.html")
+
+
+@pytest.fixture(scope="module")
+def site(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` builds it: strictly, so a link that leads nowhere is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(project)}
+    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_the_front_page_is_the_readme(site: Path) -> None:
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert 'href="start.html"' in page
+    assert "docs/start" not in page
+
+
+def test_every_command_is_on_its_page(site: Path) -> None:
+    from olmc.cli.main import MODULES
+
+    headings = re.findall(r'<h2 id="olmc-([\w-]+)"', (site / "commands.html").read_text(encoding="utf-8"))
+    assert headings == sorted(MODULES)
+
+
+def test_the_rule_book_is_whole(site: Path, project: Path) -> None:
+    built = {path.stem for path in (site / "spec").glob("*.html")} - {"index"}
+    assert built == {path.stem for path in (project / "docs" / "spec").glob("*.md")} - {"README"}
+
+
+def test_every_schema_is_there(site: Path, project: Path) -> None:
+    for path in (project / "schemas").glob("*.schema.json"):
+        assert (site / "schemas" / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    """The address of the site on a server, as it is published."""
+    handler = partial(_Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def browser(request: pytest.FixtureRequest, served: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened_at(f"{served}/{request.param}", tmp_path_factory.mktemp("browser")) as page:
+        yield page
+
+
+@in_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(scheme: str, browser: Page) -> None:
+    browser.reset()
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.wait(
+        f"matchMedia('(prefers-color-scheme: {scheme})').matches && document.body.hasAttribute('data-md-color-scheme')"
+    )
+    assert browser.console == []
+
+
+@in_chromium
+def test_a_narrow_page_does_not_scroll_sideways(browser: Page) -> None:
+    browser.reset()
+    browser.send("Emulation.setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=1, mobile=True)
+    assert browser.ask("document.documentElement.scrollWidth") <= 360
+
+
+@in_chromium
+def test_a_search_finds_a_page(served: str, tmp_path: Path) -> None:
+    with opened_at(f"{served}/index.html", tmp_path) as page:
+        page.send("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        page.wait("document.querySelector('.md-search__input') !== null")
+        page.ask("document.querySelector('.md-search__input').focus()")
+        page.type("drift")
+        page.wait("document.querySelectorAll('.md-search-result__link').length > 0")
+        links = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href).join()"
+        assert "drift.html" in page.ask(links)
+        assert page.console == []

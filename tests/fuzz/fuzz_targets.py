@@ -1,0 +1,368 @@
+"""What is fuzzed: functions that take bytes, and raise for whatever olmc must never do with them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from click.testing import CliRunner
+from image_kit import BUNDLE_LABELS, image, index, member, packed, tar
+from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_document, pack, unpack
+
+import olmc
+from olmc.attestation.statement import RenderStatement, read_statement, statement_text
+from olmc.catalogs.loading import load_catalog
+from olmc.catalogs.properties import pull_spec_problem
+from olmc.cli.main import main
+from olmc.load.config import lock_text, options_from, read_config, read_lock
+from olmc.model.catalog import Candidate, Property
+from olmc.model.diagnostics import Report
+from olmc.model.objects import CatalogKey
+from olmc.model.options import Options
+from olmc.output.messages import as_text
+from olmc.resolver.predicates import ConstraintError, matches, predicate_of, wording
+from olmc.resolver.snapshot import item_of_candidate
+from olmc.semver import (
+    RangeError,
+    VersionError,
+    parse_range,
+    parse_release,
+    parse_strict,
+    parse_tolerant,
+    range_problem,
+)
+from olmc.vendor.containers_config import read_auth_files, read_rewrites
+from olmc.vendor.layers import LayerLimits, Tree, add_layer, content_folders
+from olmc.vendor.registry import challenges_in
+from olmc.vendor.sources import OCI_INDEX, Index, VendorError, choose, decode_manifest, parse
+from olmc.vendor.store import write_tree
+from olmc.yaml import locate
+from olmc.yaml.emitter import dump
+from olmc.yaml.reader import read
+
+SECONDS = 5.0
+EXIT_CODES = frozenset({0, 1, 2, 3})
+PROJECT = Path(__file__).resolve().parents[2]
+
+# w is what is looked at, v what it is compared with, stdin a file that is handed over.
+COMMANDS = tuple(
+    """
+    olmc render w | olmc render w -o json | olmc render w --for apply --keep-going --certs cert-manager
+    olmc render w --output-dir out | olmc render w --olm-version 0.17.0 | olmc render w --descoped --flux -o name
+    olmc render w --olm-version ocp-4.14 --approve all --verbose | olmc render w --for apply --phase 1 --keep-going
+    olmc check w --all --optional all | olmc check w -o json | olmc check w -o github | olmc check w -o sarif
+    olmc check w -o junit --author | olmc check w --statistics | olmc diff v w | olmc diff v w -o json
+    olmc diff v w -o html | olmc diff v w -o markdown --for apply | olmc diff w v | olmc plan w --from v
+    olmc plan w --from v -o json --approve all | olmc plan v --from w -o markdown | olmc plan w --from v -o html
+    olmc plan w --to ocp-4.19 | olmc status w -o wide | olmc status w -o json --from v | olmc status w -o prometheus
+    olmc why Deployment w | olmc why beacon w -o json | olmc rbac w | olmc rbac w -o json | olmc resolve w --dry-run
+    olmc resolve w -o json | olmc graph beacon w | olmc graph beacon w -o svg
+    olmc graph beacon w -o json --skip-ranges
+    olmc graph beacon w --from 1.0.0 --to 1.1.0 | olmc get installed -A -C w | olmc get packagemanifests -A -C w -o yaml
+    olmc get csv -A -C w -o wide | olmc explain w | olmc import w | olmc import -
+    olmc fn | olmc migrate w --to descoped --dry-run
+    olmc migrate w --to v2alpha1 | olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
+    olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
+    """.replace("\n", " | ").split(" | ")
+)
+COMMANDS = tuple(command.strip() for command in COMMANDS if command.strip())
+
+
+class FuzzError(AssertionError):
+    """What olmc has done and must not do."""
+
+
+class FuzzTarget(NamedTuple):
+    """Something to feed with inputs; `seeds` gives the first of them, `mutate` makes others of one."""
+
+    run: Callable[[bytes], None]
+    mutate: Mutate
+    seeds: Callable[[], Iterator[bytes]]
+    share: int = 1
+
+
+def within_limits(run: Callable[[bytes], None], data: bytes, seconds: float = SECONDS) -> None:
+    """Runs a target; raises whatever it raises, and FuzzError if it takes more than so many seconds of CPU time."""
+    start = time.process_time()
+    run(data)
+    spent = time.process_time() - start
+    if spent > seconds:
+        raise FuzzError(f"{spent:.1f} s of CPU time for {len(data)} bytes")
+
+
+def run_reader(data: bytes) -> None:
+    """What is read can be written, and is the same when it is read again; each value has a place."""
+    text = data.decode("utf-8", "replace")
+    for path in ("x.yaml", "x.json"):
+        report = Report()
+        documents = read(path, text, report)
+        as_text(list(report))
+        for document in documents:
+            if isinstance(document.value, dict):
+                for key in list(document.value)[:3]:
+                    locate(document.source, (key,))
+        values = [document.value for document in documents]
+        again = [document.value for document in read("y.yaml", dump(values), Report())]
+        if values and again != values and "nan" not in repr(values):
+            raise FuzzError(f"{values!r} comes back as {again!r}")
+
+
+def run_ranges(data: bytes) -> None:
+    """Versions, releases, ranges, image references."""
+    text = data.decode("utf-8", "replace")
+    for parse_version in (parse_strict, parse_tolerant):
+        with suppress(VersionError):
+            parse_version(text)
+    with suppress(ValueError):
+        parse_release(text)
+    range_problem(text)
+    pull_spec_problem(text)
+    with suppress(VendorError, ValueError):
+        parse(text)
+    with suppress(RangeError):
+        parse_range(text).contains(parse_strict("1.2.3-rc.1"))
+
+
+def run_constraints(data: bytes) -> None:
+    """Properties of bundles: each is taken for a requirement, and asked of an entry that has all of them."""
+    declared = [
+        Property(str(value.get("type")), value.get("value"))
+        for document in read("x.yaml", data.decode("utf-8", "replace"), Report())
+        for value in (document.value if isinstance(document.value, list) else [document.value])
+        if isinstance(value, dict)
+    ]
+    entry = item_of_candidate(Candidate("a.v1", "a", "s", CatalogKey("c", "ns"), "1.0.0", tuple(declared)))
+    for one in declared:
+        with suppress(ConstraintError):
+            predicate = predicate_of(one)
+            if predicate is not None:
+                wording(predicate)
+                matches(predicate, entry)
+
+
+def run_bundle(data: bytes) -> None:
+    """A bundle by itself."""
+    with workspace(unpack(data).files) as root:
+        as_text(olmc.compile(root).diagnostics)
+
+
+def run_catalog(data: bytes) -> None:
+    """The files of a catalog, templates included."""
+    files = {name: text.decode("utf-8", "replace") for name, text in unpack(data).files.items()}
+    report = Report()
+    load_catalog("", files, report)
+    as_text(list(report))
+
+
+def run_config(data: bytes) -> None:
+    """The files that steer olmc: olmc.yaml, olmc.lock, and those of container tools."""
+    with workspace(unpack(data).files) as root:
+        report = Report()
+        config = read_config(root, report)
+        options_from(config, Options(), frozenset())
+        lock = read_lock(root, report)
+        lock_text(lock.operators, lock.images)
+        read_statement(root / "statement", report)
+        as_text(list(report))
+        for act in (read_auth_files, read_rewrites):
+            with suppress(VendorError):
+                act([root / "auth.json" if act is read_auth_files else root / "registries.conf"])
+
+
+def run_registry(data: bytes) -> None:
+    """What registries answer: manifests, indexes, configurations of images, and challenges."""
+    for media_type in ("", OCI_INDEX):
+        with suppress(VendorError, ValueError):
+            found = decode_manifest(data, media_type)
+            if isinstance(found, Index):
+                choose(found, "linux/amd64")
+    with suppress(VendorError):
+        content_folders(data, "catalog", "example.com/a:v1")
+    with suppress(VendorError):
+        content_folders(data, "bundle", "example.com/a:v1")
+    challenges_in([data.decode("latin-1")])
+
+
+def run_layers(data: bytes) -> None:
+    """A layer of an image, packed in any way."""
+    with workspace({"layer": data}) as root:
+        (root / "spool").mkdir()
+        limits = LayerLimits(layer_bytes=4_000_000, members=1000, files=500, file_bytes=100_000, bytes=1_000_000)
+        tree = Tree("example.com/a:v1", ("manifests",), root / "spool", limits)
+        with suppress(VendorError):
+            add_layer(tree, root / "layer", "sha256:0")
+            for path in write_tree(tree, {"manifests": "out"}, root / "there"):
+                if not (root / "there" / path).resolve().is_relative_to(root / "there"):
+                    raise FuzzError(f"{path} is outside")
+
+
+def run_command(data: bytes) -> None:
+    """A command line on a tree of files ends with a known code and in words."""
+    archive = unpack(data)
+    try:
+        program, *arguments = shlex.split(archive.command.decode("utf-8", "replace").removeprefix("$ "))
+    except ValueError:
+        return
+    if program != "olmc" or "serve" in arguments:
+        return
+    with workspace(archive.files) as root:
+        name = "stdin" if (root / "stdin").is_file() else next(iter(archive.files), "")
+        given = archive.files.get(name, b"")
+        if "argocd" in arguments:
+            os.chdir(root / "w" if (root / "w").is_dir() else root)
+        result = CliRunner().invoke(main, arguments, input=given)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    if result.exit_code not in EXIT_CODES:
+        raise FuzzError(f"exit code {result.exit_code}")
+
+
+@contextmanager
+def workspace(files: Mapping[str, bytes]) -> Iterator[Path]:
+    """A folder with files, which is the working directory meanwhile; names that lead out of it are left out."""
+    memory = Path("/dev/shm")
+    before = Path.cwd()
+    root = Path(tempfile.mkdtemp(prefix="fuzz-", dir=memory if memory.is_dir() else None)).resolve()
+    try:
+        for name, data in files.items():
+            path = root / name
+            with suppress(OSError, ValueError):
+                if path.resolve().is_relative_to(root):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(data)
+        os.chdir(root)
+        yield root
+    finally:
+        os.chdir(before)
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def files_of(folder: Path, prefix: str = "", most: int = 60_000) -> dict[str, bytes]:
+    """The files of a folder, but for pages and what is too large to be changed quickly."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".md")
+    return {
+        f"{prefix}{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for path in paths
+        if path.stat().st_size <= most
+    }
+
+
+def fixtures() -> Iterator[Path]:
+    """The workspaces of the fixtures, and published bundles where OLMC_SHARED has them."""
+    yield from (path for path in sorted((PROJECT / "fixtures").iterdir()) if path.is_dir() and path.name != "repos")
+    yield from (path for path in sorted((PROJECT / "fixtures" / "repos").iterdir()) if path.is_dir())
+
+
+def published_bundles() -> Iterator[dict[str, bytes]]:
+    """Every fifth of the published bundles, where OLMC_SHARED has them."""
+    archive = Path(os.environ.get("OLMC_SHARED", PROJECT.parent / "shared")) / "corpus" / "bundles.tar.xz"
+    if not archive.is_file():
+        return
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as stream:
+        stream.extractall(folder, filter="data")
+        for path in sorted(Path(folder).glob("bundles/*/*/manifests"))[::5]:
+            yield files_of(path.parent)
+
+
+def command_seeds() -> Iterator[bytes]:
+    for number, folder in enumerate(fixtures()):
+        files = files_of(folder, "w/")
+        if sum(map(len, files.values())) < 150_000:
+            files |= files_of(folder, "v/") if number % 2 else {}
+            yield pack(Archive(COMMANDS[number % len(COMMANDS)].encode(), files))
+    for number, bundle in enumerate(published_bundles()):
+        command = COMMANDS[number * 7 % len(COMMANDS)].encode()
+        yield pack(Archive(command, {f"w/{name}": data for name, data in bundle.items()}))
+
+
+def bundle_seeds() -> Iterator[bytes]:
+    for path in sorted((PROJECT / "fixtures").glob("*/bundles/*")):
+        yield pack(Archive(b"", files_of(path)))
+    yield from (pack(Archive(b"", files)) for files in published_bundles())
+
+
+def catalog_seeds() -> Iterator[bytes]:
+    for path in sorted((PROJECT / "fixtures").glob("**/catalogs/*")):
+        yield pack(Archive(b"", files_of(path)))
+    for name in ("basic", "semver", "substitutes"):
+        text = f"schema: olm.template.{name}\nentries: []\nstable: {{bundles: [{{image: example.com/a:v1}}]}}\n"
+        yield pack(Archive(b"", {"t.yaml": text.encode()}))
+
+
+def config_seeds() -> Iterator[bytes]:
+    auth = b'{"auths": {"example.com": {"auth": "YTpi"}}, "credHelpers": {"a": "b"}}'
+    conf = b'unqualified-search-registries = ["a"]\n[[registry]]\nprefix = "a"\nlocation = "b"\n'
+    for path in sorted((PROJECT / "fixtures").glob("**/olmc.yaml")):
+        yield pack(Archive(b"", {"olmc.yaml": path.read_bytes(), "auth.json": auth, "registries.conf": conf}))
+    image = f"{{image: example.com/a:v1, digest: 'sha256:{'0' * 64}', content: 'sha256:{'1' * 64}', kind: bundle}}"
+    lock = f"apiVersion: olmc.dev/v1alpha1\nkind: Lock\nnamespaces: {{a: [{{package: p}}]}}\nimages: [{image}]\n"
+    statement = statement_text(RenderStatement({"a": "0" * 64}, {"w/b": "1" * 64}, ("w", "-o", "json"), {})).encode()
+    files = {"olmc.lock": lock.encode(), "statement": statement, "auth.json": auth, "registries.conf": conf}
+    yield pack(Archive(b"", files))
+
+
+def registry_seeds() -> Iterator[bytes]:
+    one = image([packed(tar(("manifests/a.yaml", "a: 1")))], BUNDLE_LABELS)
+    yield from (
+        one.data,
+        index({"linux/amd64": one, "linux/arm64/v8": one}).data,
+        *(data for _, data in one.parts.values()),
+    )
+    yield b'Bearer realm="https://example.com/token",service="example.com",scope="repository:a:pull",error="x"'
+
+
+def layer_seeds() -> Iterator[bytes]:
+    plain = tar(
+        ("manifests/a.yaml", "a: 1"), member("manifests/b", type=b"2", linkname="a.yaml"), ("manifests/.wh.c", ""),
+        member("manifests/h", type=b"1", linkname="manifests/a.yaml"), ("manifests/" + "long/" * 40 + "name", "x"),
+    )  # fmt: skip
+    yield from (packed(plain, kind) for kind in ("gzip", "zstd", ""))
+
+
+def text_seeds(name: str) -> Iterator[bytes]:
+    """The documents of the fixtures as they are, and small texts of one kind."""
+    texts = {
+        "reader": "a: &x {b: [1, 0x1f, 1e3, ~, 'q', \"d\\n\"], <<: *x}\n---\n- |2\n   t\n- ? k\n  : !!binary YQ==\n",
+        "ranges": ">=1.0.0 <2.0.0 || !1.5.x || 1.2.3-rc.1+b.2 - 3",
+        "constraints": """[{"type": "olm.constraint", "value": {"failureMessage": "f", "all": {"constraints": [{"cel":
+          {"rule": "properties.exists(p, p.type == 'olm.package' && semver_compare(p.value.version, '1.0.0') > 0)"}},
+          {"gvk": {"group": "g", "version": "v1", "kind": "K"}},
+          {"package": {"packageName": "p", "versionRange": ">1"}}]}}},
+          {"type": "olm.package", "value": {"packageName": "p", "version": "1.1.0"}},
+          {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "K"}},
+          {"type": "olm.label.required", "value": {"label": "l"}}]""",
+    }
+    yield texts[name].encode()
+    if name == "reader":
+        paths = (path for path in sorted((PROJECT / "fixtures").rglob("*.yaml")) if path.stat().st_size < 3000)
+        yield from (path.read_bytes() for path in list(paths)[::9])
+    if name == "ranges":
+        yield from (b"1.2.3", b"v1.2.3-alpha.1", b"example.com:5000/a/b:v1@sha256:" + b"0" * 64, b"<1.x || >=2.1.*")
+
+
+def of_documents(data: bytes, rng: Random) -> bytes:
+    return mutated_document(data, rng)
+
+
+TARGETS: Mapping[str, FuzzTarget] = {
+    "reader": FuzzTarget(run_reader, of_documents, partial(text_seeds, "reader"), 2),
+    "ranges": FuzzTarget(run_ranges, mutated_bytes, partial(text_seeds, "ranges"), 1),
+    "constraints": FuzzTarget(run_constraints, of_documents, partial(text_seeds, "constraints"), 1),
+    "bundle": FuzzTarget(run_bundle, mutated_archive, bundle_seeds, 3),
+    "catalog": FuzzTarget(run_catalog, mutated_archive, catalog_seeds, 2),
+    "config": FuzzTarget(run_config, mutated_archive, config_seeds, 1),
+    "registry": FuzzTarget(run_registry, of_documents, registry_seeds, 1),
+    "layers": FuzzTarget(run_layers, mutated_bytes, layer_seeds, 1),
+    "command": FuzzTarget(run_command, partial(mutated_archive, commands=COMMANDS), command_seeds, 8),
+}
+"""Each target with its share of the time."""

@@ -1,0 +1,174 @@
+"""Input that is made to exhaust a machine is refused with the limit's name, in time, and the limit can be raised."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from shown_pages import run_as_shown, shown
+
+from olmc.load.files import scan
+from olmc.model.diagnostics import Report
+from olmc.model.limits import LIMITS
+from olmc.yaml import read
+
+SECONDS, BYTES = 5, 1024**3
+
+
+def bounded() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def olmc(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[str]:
+    """The command as a process with five seconds and a gibibyte."""
+    done = subprocess.run(
+        [sys.executable, "-m", "olmc", *map(str, arguments)], input=stdin, capture_output=True, preexec_fn=bounded,
+        env={**_environment(), **(env or {})}, timeout=60,
+    )  # fmt: skip
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("OLMC_LIMIT_")}
+
+
+HEAD = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: a, namespace: b}\n"
+
+
+def many_documents(folder: Path) -> None:
+    (folder / "a.yaml").write_text(HEAD + "---\n" * 2_000_000)
+
+
+def many_json_documents(folder: Path) -> None:
+    (folder / "a.json").write_text(
+        '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}\n' + "{}\n" * 2_000_000
+    )
+
+
+def many_keys(folder: Path) -> None:
+    (folder / "a.yaml").write_text(HEAD + "".join(f"k{number}: 1\n" for number in range(2_500_000)))
+
+
+def many_aliases(folder: Path) -> None:
+    """Each document is small enough for go-yaml, which judges each by itself."""
+    small = "a: &a [" + "x, " * 60 + "x]\nb: [" + "*a, " * 6_000 + "*a]\n---\n"
+    (folder / "a.yaml").write_text(HEAD + "---\n" + small * 10)
+
+
+def large(folder: Path) -> None:
+    with (folder / "a.yaml").open("wb") as stream:
+        stream.truncate(300 * 1024 * 1024)
+
+
+def deep(folder: Path) -> None:
+    inner = folder
+    for _ in range(400):
+        inner /= "d"
+    inner.mkdir(parents=True)
+
+
+def many_files(folder: Path) -> None:
+    for number in range(1_200):
+        (folder / f"{number}.txt").touch()
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "env"),
+    [
+        (many_documents, "DOCUMENTS", {}), (many_json_documents, "DOCUMENTS", {}), (many_keys, "KEYS", {}),
+        (many_aliases, "ALIASES", {}), (large, "FILE_BYTES", {}), (deep, "DEPTH", {}),
+        (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["render", "check"])
+def test_a_workspace_that_is_too_much(
+    command: str, make: Callable[[Path], None], name: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    root = tmp_path / "w"
+    root.mkdir()
+    make(root)
+    done = olmc(command, root, env=env)
+    assert done.returncode == 3, done.stderr[-2000:]
+    said = done.stdout + done.stderr
+    assert "[OLMC124]" in said
+    assert f"OLMC_LIMIT_{name}=NUMBER" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS"])
+def test_a_limit_can_be_raised(name: str, tmp_path: Path) -> None:
+    root = tmp_path / "w"
+    (root / "a/b/c").mkdir(parents=True)
+    (root / "a/b/c/x.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n---\n")
+    assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "2"}).returncode == 3
+    assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "40"}).returncode == 0
+    assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "many"}).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["diff /dev/zero /dev/zero", "diff . /dev/zero", "import /dev/zero",
+                                     "check --optional-value index-path=/dev/zero"])  # fmt: skip
+def test_a_device_has_no_end(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = command.split()
+    done = olmc(*arguments, env={"OLMC_LIMIT_FILE_BYTES": "1000000"})
+    assert done.returncode in (2, 3)
+    assert "1,000,000" in done.stderr
+    assert "OLMC_LIMIT_FILE_BYTES" in done.stderr
+
+
+def test_stdin_of_a_function_has_a_limit() -> None:
+    done = olmc("fn", stdin=b"x" * 2000, env={"OLMC_LIMIT_FILE_BYTES": "1000"})
+    assert done.returncode == 2
+    assert "1,000" in done.stderr
+
+
+def test_links_do_not_multiply(tmp_path: Path) -> None:
+    """Two links in each of 29 folders to the next one: 2^28 ways lead to the last."""
+    for number in range(29):
+        (tmp_path / f"{number:02}").mkdir()
+        (tmp_path / f"{number:02}/a.yaml").touch()
+        for link in ("x", "y") if number < 28 else ():
+            (tmp_path / f"{number:02}/{link}").symlink_to(f"../{number + 1:02}")
+    paths = list(scan(tmp_path, Report()).walk())
+    assert len(paths) < 29 * 60
+    assert {f"{number:02}/a.yaml" for number in range(29)} <= set(paths)
+
+
+def test_a_link_to_a_folder_is_still_followed(tmp_path: Path) -> None:
+    (tmp_path / "shared/inner").mkdir(parents=True)
+    (tmp_path / "shared/inner/a.yaml").touch()
+    (tmp_path / "one").symlink_to("shared")
+    (tmp_path / "two").symlink_to("shared")
+    assert list(scan(tmp_path, Report()).walk()) == [
+        "one/inner/a.yaml", "shared/inner/a.yaml", "two/inner/a.yaml"
+    ]  # fmt: skip
+
+
+def test_aliases_as_people_write_them_are_read() -> None:
+    """An anchor that is used in each of a hundred places, and the documents of a large file."""
+    text = "a: &a {x: 1, y: [1, 2, 3, 4, 5]}\nb: [" + ", ".join(["*a"] * 300) + "]\n---\n"
+    report = Report()
+    assert len(read("a.yaml", text * 100, report)) == 101
+    assert list(report) == []
+
+
+def test_each_limit_is_on_the_page(project: Path) -> None:
+    page = (project / "docs/limits.md").read_text(encoding="utf-8")
+    for limit in LIMITS:
+        assert f"| `{limit.variable}` | {limit.default:,} | {limit.unit} | {limit.within} |" in page
+
+
+def test_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    (command, output), *others = shown("docs/limits.md")
+    assert not others
+    assignment, _, typed = command.partition(" ")
+    monkeypatch.setenv(*assignment.split("=", 1))
+    run_as_shown(typed, output, monkeypatch)

@@ -1,0 +1,203 @@
+"""The workspaces of `fixtures/olmv1`: what the commands print for each is a snapshot."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from olmc.cli.main import main
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "olmv1"
+WORKSPACES = sorted(path.parent.name for path in FIXTURES.glob("*/extension.yaml"))
+COMMANDS = (
+    ("check", "--all"),
+    ("resolve",),
+    ("resolve", "-o", "json"),
+    ("status", "-o", "wide"),
+    ("why", "ClusterExtension/kettle"),
+    ("render", "-o", "yaml"),
+    ("render", "-o", "name", "--for", "apply"),
+    ("render", "-o", "name", "--olm-version", "v1-experimental"),
+)
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot is a text of its own, as the commands have printed it."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(TextFile)
+
+
+@pytest.fixture(autouse=True)
+def inside_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in messages are then the same in every checkout."""
+    monkeypatch.chdir(FIXTURES)
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """The exit code of a command, and all that it prints."""
+    result = CliRunner().invoke(main, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("name", WORKSPACES)
+def test_commands(name: str, snapshot: SnapshotAssertion) -> None:
+    texts = []
+    for command, *options in COMMANDS:
+        target = [options.pop(0)] if command == "why" else []
+        exit_code, printed = run(command, *target, name, *options)
+        shown = " ".join((command, *target, name, *options))
+        texts.append(f"$ olmc {shown}\n{printed}exit code {exit_code}\n")
+    assert "\n".join(texts) == snapshot
+
+
+def test_every_workspace_is_explained() -> None:
+    for name in WORKSPACES:
+        title, blank, *text = (FIXTURES / name / "README.md").read_text(encoding="utf-8").splitlines()
+        assert title.startswith("# ") and not blank and text, name
+
+
+def test_a_workspace_of_olm_v0_needs_nothing_of_v1() -> None:
+    """No module of OLM v1 is imported for one, whatever the command."""
+    fixture = FIXTURES.parent / "all-namespaces"
+    for command in (["render"], ["status"], ["resolve"], ["check"], ["why", "beacon"]):
+        code = (
+            "import sys\nfrom olmc.cli.main import main\n"
+            f"main({[*command, str(fixture)]!r}, standalone_mode=False)\n"
+            "loaded = [name for name in sys.modules if name.startswith(('olmc.olmv1', 'olmc.explain.ext'))]\n"
+            "sys.stderr.write(repr(loaded))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.stderr.endswith("[]"), (command, done.stderr)
+
+
+def test_catalogs_that_the_cluster_has(tmp_path: Path) -> None:
+    """R-V1-CC-3: a folder in catalogs/ stands for a catalog that is there, OpenShift's with their priorities."""
+    for name in ("openshift-redhat-operators", "openshift-community-operators", "mine"):
+        folder = tmp_path / "catalogs" / name
+        folder.mkdir(parents=True)
+        source = FIXTURES / "ambiguous" / "catalogs" / "tools" / "catalog.yaml"
+        (folder / "catalog.yaml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+    extension = (FIXTURES / "extension" / "extension.yaml").read_text(encoding="utf-8")
+    (tmp_path / "extension.yaml").write_text(extension, encoding="utf-8")
+    _, printed = run("resolve", str(tmp_path), "-o", "json")
+    assert '"catalog": "mine"' in printed
+    assert "catalog openshift-community-operators (priority -400)" in printed
+
+
+def workspace(tmp_path: Path, name: str, **files: str) -> Path:
+    """A copy of a fixture with other files in it, by their names without the suffix; "" removes one."""
+    root = tmp_path / name
+    shutil.copytree(FIXTURES / name, root)
+    for file, text in files.items():
+        path = root / f"{file}.yaml"
+        path.write_text(text, encoding="utf-8") if text else path.unlink()
+    return root
+
+
+def read_fixture(path: str) -> str:
+    return (FIXTURES / path).read_text(encoding="utf-8")
+
+
+def codes(root: Path, *options: str) -> set[str]:
+    """The codes of what `olmc check` finds of OLM v1."""
+    return set(re.findall(r"OLMC73\d", run("check", str(root), "--all", *options)[1]))
+
+
+EXTENSION = "extension/extension.yaml"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("extension", set()),
+        ("refused", {"OLMC730", "OLMC731", "OLMC732"}),
+        ("ambiguous", {"OLMC732"}),
+        ("unsafe-crd", {"OLMC733"}),
+        ("installer-rights", {"OLMC735"}),
+        ("upgrade", {"OLMC739"}),
+    ],
+)
+def test_findings(name: str, expected: set[str]) -> None:
+    """R-V1-LIM-4, R-V1-RES-15."""
+    assert codes(FIXTURES / name) == expected
+
+
+def test_an_account_that_is_missing(tmp_path: Path) -> None:
+    """R-V1-SA-1: the cluster may have it, so this is a warning, and what it may do is not judged."""
+    catalog = read_fixture("installer-rights/cluster.yaml").rpartition("---\n")[2]
+    assert codes(workspace(tmp_path, "installer-rights", cluster=catalog)) == {"OLMC734"}
+
+
+def test_content_that_is_missing(tmp_path: Path) -> None:
+    """A catalog or a bundle that nobody has is said so, in place of an error that the controller would not have."""
+    root = workspace(tmp_path, "extension")
+    shutil.rmtree(root / "bundles" / "kettle-1.1.0")
+    assert codes(root) == {"OLMC737"}
+    shutil.rmtree(root / "catalogs" / "tools")
+    assert codes(root) == {"OLMC736"}
+
+
+def test_something_deprecated(tmp_path: Path) -> None:
+    """R-V1-CND-2."""
+    pinned = read_fixture("upgrade/extension.yaml").replace("channels: [stable]", "version: 1.0.0")
+    root = workspace(tmp_path, "upgrade", extension=pinned)
+    assert codes(root) == {"OLMC738"}
+    assert "message: kettle 1.0.0 boils over; move to a later version" in run("render", str(root))[1]
+
+
+def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
+    """R-V1-LIM-2: the second by name finds what the first has."""
+    second = read_fixture(EXTENSION).replace("name: kettle\n", "name: pot\n", 1)
+    root = workspace(tmp_path, "extension", second=second)
+    exit_code, printed = run("status", str(root), "-o", "wide")
+    assert exit_code == 1
+    taken = "CustomResourceDefinition 'kettles.example.com' already exists in namespace '' and cannot be managed by"
+    assert taken in printed
+
+
+def test_an_invalid_configuration_is_final(tmp_path: Path) -> None:
+    """R-V1-CND-1: the controller does not try again."""
+    config = "  config: {configType: Inline, inline: {colour: red}}\n  source:\n"
+    root = workspace(tmp_path, "extension", extension=read_fixture(EXTENSION).replace("  source:\n", config))
+    _, printed = run("render", str(root), "--olm-version", "v1-experimental")
+    assert "reason: InvalidConfiguration" in printed
+    assert codes(root, "--olm-version", "v1-experimental") == {"OLMC733"}
+
+
+def test_the_preflight_of_permissions_ends_an_installation() -> None:
+    """R-V1-PERM-2, with the gate that asks for it."""
+    _, printed = run("why", "ClusterExtension/kettle", "installer-rights", "--olm-version", "v1-experimental")
+    assert "is there and does not work" in printed
+    assert "pre-authorization failed: service account requires the following permissions" in " ".join(printed.split())
+
+
+def test_the_printed_roles_are_enough(tmp_path: Path) -> None:
+    """R-V1-PERM-1, R-V1-SA-1: with them nothing is missing, and without any one rule something is."""
+    _, roles = run("rbac", "installer-rights", "--installers")
+    assert codes(workspace(tmp_path, "installer-rights", roles=roles)) == set()
+    fewer = roles.replace("- deployments\n", "- daemonsets\n", 1)
+    assert codes(workspace(tmp_path / "fewer", "installer-rights", roles=fewer)) == {"OLMC735"}
+
+
+def test_what_is_installed_stays_when_an_upgrade_fails(tmp_path: Path) -> None:
+    """R-V1-CND-1: the objects of the bundle that is there remain."""
+    root = workspace(tmp_path, "unsafe-crd")
+    shutil.copytree(FIXTURES / "extension" / "bundles" / "kettle-1.0.0", root / "bundles" / "kettle-1.0.0")
+    _, printed = run("render", str(root), "-o", "yaml")
+    assert "image: registry.example.com/kettle:v1.0.0" in printed
+    assert "kettle:v1.1.0" not in printed
