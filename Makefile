@@ -49,6 +49,7 @@ conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_S
 
 bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need OLMC_SHARED or ../shared)
 	@$(BIN)/python bench/table.py --olmc $(OLMC)
+	@$(BIN)/python bench/cold.py --olmc $(OLMC)
 	@$(BIN)/python bench/render.py --olmc $(OLMC)
 	@$(BIN)/python bench/diff.py --olmc $(OLMC)
 	@$(BIN)/python bench/graph.py --olmc $(OLMC)

@@ -1,32 +1,22 @@
 """olmc compiles a directory of bundles, catalogs, OperatorGroups and Subscriptions into the objects that the Operator
-Lifecycle Manager would leave in a cluster. The names below are the public API."""
+Lifecycle Manager would leave in a cluster. The names below are the public API, imported when they are asked for."""
+
+from __future__ import annotations
 
 import gc
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-# Importing makes no garbage, and looking for some meanwhile takes a tenth of a short run.
-_collecting = gc.isenabled()
-gc.disable()
+from olmc.version import __version__
 
-try:
+if TYPE_CHECKING:
     from olmc.api import Compilation, compile, load
     from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
     from olmc.model.objects import ObjectKey, Provenance, Rendered
     from olmc.model.options import Options
     from olmc.model.workspace import Workspace
-    from olmc.version import __version__
-except KeyboardInterrupt:
-    # This takes most of a short run. Whoever imports olmc is told as ever; for the command nobody is there to tell yet.
-    from olmc.cli.process import interrupted, is_command
-
-    if is_command():
-        interrupted()
-    raise
-
-if _collecting:
-    # Both together make all that there is old: otherwise the first thing made from now on would have it looked through.
-    gc.freeze()
-    gc.unfreeze()
-    gc.enable()
 
 __all__ = [
     "Compilation",
@@ -43,3 +33,49 @@ __all__ = [
     "compile",
     "load",
 ]
+
+_MODULES = {
+    "olmc.api": ("Compilation", "compile", "load"),
+    "olmc.model.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
+    "olmc.model.objects": ("ObjectKey", "Provenance", "Rendered"),
+    "olmc.model.options": ("Options",),
+    "olmc.model.workspace": ("Workspace",),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+class _Package(ModuleType):
+    """The package with its public names, of which `load` is also that of a package in it: importing that one sets an
+    attribute of this one, which must not hide the function."""
+
+    @property
+    def load(self) -> Any:
+        return _imported("load")
+
+    @load.setter
+    def load(self, package: ModuleType) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = _imported(name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
+
+
+def _imported(name: str) -> Any:
+    """What has a public name. Importing makes no garbage, and looking for some would take a tenth of a short run."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return getattr(import_module(_MODULE_OF[name]), name)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+sys.modules[__name__].__class__ = _Package

@@ -20,7 +20,7 @@ def run() -> None:
         from olmc.cli.process import prepare
 
         prepare()
-        from olmc.cli.main import exit_code  # with click: nothing is collected while they are imported
+        from olmc.cli.running import exit_code  # nothing is collected while modules are imported
 
         code = exit_code()
     except KeyboardInterrupt:

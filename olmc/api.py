@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.lean import NamedTuple
 from olmc.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.load.files import Folder, no_folder, scan
 from olmc.model.cluster import Cluster, NamespacedName
@@ -29,8 +29,7 @@ DEFAULTS = Options()
 NO_INPUTS = Inputs()
 
 
-@dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(NamedTuple):
     """What compiling a directory gives.
 
     `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
@@ -297,7 +296,7 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
     from olmc.load.suppressions import apply_suppressions  # most compilations have nothing to tell
 
     found = apply_suppressions(path, report, config)
-    return replace(made, diagnostics=found.kept, suppressed=found.suppressed)
+    return made._replace(diagnostics=found.kept, suppressed=found.suppressed)
 
 
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:

@@ -12,18 +12,17 @@ refusals differently.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from semver import Version as Version
 
+from olmc.lean import NamedTuple, regex
 from olmc.strconv import SPACES, quoted
 
 _MAX = 2**64 - 1
 _LONGEST_RELEASE = 20
-_DIGITS = re.compile(r"[0-9]*")
-_WORD = re.compile(r"[0-9A-Za-z-]*")
+_DIGITS = regex(r"[0-9]*")
+_WORD = regex(r"[0-9A-Za-z-]*")
 
 
 class VersionError(ValueError):
@@ -149,15 +148,14 @@ def order_with_release(left: tuple[Version, Version | None], right: tuple[Versio
 
 _OPERATORS = {"": "==", "=": "==", "==": "==", "!": "!=", "!=": "!=", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
 # Go reads the part before a wildcard with Atoi, which allows a sign.
-_SIGNED = re.compile(r"[+-]?[0-9]+")
+_SIGNED = regex(r"[+-]?[0-9]+")
 
 
 class RangeError(ValueError):
     """A text that is no range; its message is the one of blang/semver."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparator:
+class Comparator(NamedTuple):
     """One comparison with a version; `operator` is one of == != < <= > >=."""
 
     operator: str
@@ -180,8 +178,7 @@ class Comparator:
                 return order >= 0
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """A range: alternatives, each of them comparators that must all hold; `text` as written."""
 
     text: str

@@ -7,9 +7,10 @@ import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import output as rules
+from olmc.lean import NamedTuple
 from olmc.load.files import scan
 from olmc.load.json_schema import problems
 from olmc.model.diagnostics import Location, Report

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from olmc.diagnostics.rule import Rule
 from olmc.gojson import DecodeError, decode_failure
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity
 from olmc.yaml import locate

@@ -3,7 +3,7 @@ R-CAT-129, R-CAT-303)."""
 
 from __future__ import annotations
 
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +70,7 @@ def _decode(value: Any, index: int) -> KubernetesObject:
     """The object in the value of an `olm.bundle.object`; ValueError with OLM's text when there is none."""
     data = decode("property.BundleObject", value)["data"]
     try:
-        octets = b64decode(canonical_base64(data))
+        octets = a2b_base64(canonical_base64(data))
     except ValueError as error:
         raise ValueError(f"parse property at index {index} as bundle object: {error}") from None
     findings = Report()

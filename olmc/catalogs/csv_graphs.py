@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.catalog_errors import below
 from olmc.catalogs.rendering import UncataloguedBundle, derived_properties, related_images
 from olmc.gojson import decode
 from olmc.kube.api_validation.field import aggregated
+from olmc.lean import NamedTuple
 from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import as_text

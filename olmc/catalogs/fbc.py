@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from olmc.catalogs.blobs import Blobs
 from olmc.catalogs.catalog_errors import report_errors, unavailable
 from olmc.catalogs.conversion import packages_of
 from olmc.catalogs.model_checks import check_model
+from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Cause, Location, Report, Severity
 from olmc.yaml import Document
@@ -94,9 +94,9 @@ def _components(parts: list[str]) -> str:
 
 _BOUND = r"\\.|[^\\\]-]"
 _SET = rf"(?:(?:{_BOUND})(?:-(?:{_BOUND}))?)+"
-_TOKENS = re.compile(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])", re.DOTALL)
-_RANGE = re.compile(rf"(?P<first>{_BOUND})(?:-(?P<last>{_BOUND}))?", re.DOTALL)
-_WELL_FORMED = re.compile(rf"(?:{_TOKENS.pattern})*", re.DOTALL)
+_TOKENS = regex(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])", re.DOTALL)
+_RANGE = regex(rf"(?P<first>{_BOUND})(?:-(?P<last>{_BOUND}))?", re.DOTALL)
+_WELL_FORMED = regex(rf"(?:{_TOKENS.pattern})*", re.DOTALL)
 
 
 def _component(part: str) -> str:

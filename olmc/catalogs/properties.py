@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import decode, encode_plain
 from olmc.kube.restmapper import Crd
+from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Property
 from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject
 from olmc.model.operators import CSV_KIND, CRDDescription, Csv
@@ -87,12 +88,12 @@ _DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _TAG = r"[\w][\w.-]{0,127}"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(
+_REFERENCE = regex(
     rf"(?:{_DOMAIN}/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*)(?::{_TAG})?(?:@(?P<digest>{_DIGEST}))?", re.ASCII
 )
 # Docker takes as many hexadecimal digits for the id of an image, never for a name.
-_IDENTIFIER = re.compile(r"[a-f0-9]{64}")
-_ANY_DIGEST = re.compile(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
+_IDENTIFIER = regex(r"[a-f0-9]{64}")
+_ANY_DIGEST = regex(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
 _DIGEST_SIZES = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
 from olmc.catalogs.properties import APIKey, provided_apis, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError, decode, match_keys, unmarshal
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Property
 from olmc.model.diagnostics import Place, Report
 from olmc.model.objects import KubernetesObject, annotations_of, as_text, mappings, name_of, spec_of, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import Blobs, BundleBlob, ChannelBlob, PackageBlob
@@ -13,6 +13,7 @@ from olmc.catalogs.catalog_errors import Keys
 from olmc.catalogs.templates import TemplateContext, template_error
 from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import aggregated
+from olmc.lean import NamedTuple
 from olmc.model.catalog import ChannelEntry
 from olmc.model.diagnostics import Place
 from olmc.semver import Version, parse_strict

@@ -4,11 +4,9 @@ suppressions."""
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.catalogs.content import check_content
 from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
@@ -19,6 +17,7 @@ from olmc.diagnostics.catalogue import all_rules, code_start
 from olmc.diagnostics.rule import FoundBy
 from olmc.diagnostics.rules import workspace as rules
 from olmc.explain.left_out import findings
+from olmc.lean import NamedTuple, regex
 from olmc.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.load.files import no_folder, read_text, scan
 from olmc.load.suppressions import Suppression, apply_suppressions, collect_suppressions
@@ -87,7 +86,7 @@ def lint(subject: LintSubject, report: Report) -> None:
 DEFAULTS = Options()
 
 # What ends a line in YAML, by which its reader counts; in JSON only the line feed does.
-_YAML_BREAK = re.compile("[\n\x85\u2028\u2029]")
+_YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 
 class CheckInput(NamedTuple):

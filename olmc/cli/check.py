@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
+from olmc.cli.as_click import GivenPath
 from olmc.cli.check_output import print_findings, print_statistics, shown_as
 from olmc.cli.console import progress, tell_approvals
 from olmc.cli.options import (
-    GivenPath,
     allow_empty_option,
+    as_option,
     codes,
     compile_options,
     emptiness,
@@ -136,7 +137,9 @@ def _cel_problem(rule: str) -> str:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
+@as_option(
+    output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
+)
 @click.option(
     "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
 )
@@ -172,10 +175,10 @@ def _cel_problem(rule: str) -> str:
     default=None,
     help="Whether you write the bundles; if not, what only authors can mend is a remark.",
 )
-@show_secrets_option
+@as_option(show_secrets_option)
 @click.option("--statistics", is_flag=True, help="How often there is what, in place of the findings.")
-@allow_empty_option
-@entry_option
+@as_option(allow_empty_option)
+@as_option(entry_option)
 @scope_options
 @compile_options
 @click.pass_context

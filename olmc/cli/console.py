@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
-
-import click
+from typing import TYPE_CHECKING, TextIO
 
 from olmc.cli.process import BAD_INPUT
-from olmc.model.cluster import Cluster
+from olmc.lean import regex
 from olmc.model.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.output.messages import SHOWN_FROM, as_text
 from olmc.output.places import seen_from
 
+if TYPE_CHECKING:
+    from olmc.model.cluster import Cluster
 
-def color_option() -> click.Option:
-    """The option --color, which holds for its command and for those below it."""
-    return click.Option(
-        ["--color"],
-        type=click.Choice(["auto", "always", "never"]),
-        envvar="OLMC_COLOR",
-        expose_value=False,
-        is_eager=True,
-        callback=_choose,
-        help="Color for people to read: auto is yes on terminals, unless NO_COLOR is set.",
-    )
+_ESCAPE = regex(r"\033\[[0-?]*[ -/]*[@-~]")
 
 
-def _choose(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001
-    """Decide for this command; without a word here, what was decided above holds."""
-    if value is not None:
-        ctx.color = {"always": True, "never": False}.get(value, _from_environment())
-    elif ctx.parent is None:
-        ctx.color = _from_environment()
+def say(text: str, *, nl: bool = True, out: bool = False) -> None:
+    """Print a text on stderr, or stdout, as click.echo does: at once, and in color where color is."""
+    stream = sys.stdout if out else sys.stderr
+    text = f"{text}\n" if nl else text
+    if text and "\x1b" in text:
+        color = _chosen_color()
+        text = text if color or (color is None and stream.isatty()) else _ESCAPE.sub("", text)
+    stream.write(text)
+    stream.flush()
 
 
-def _from_environment() -> bool | None:
+def _chosen_color() -> bool | None:
+    """What --color says, which only click hears, else the environment; None leaves it to whether this is a terminal."""
+    click = sys.modules.get("click")
+    ctx = click.get_current_context(silent=True) if click is not None else None
+    return ctx.color if ctx is not None else color_from_environment()
+
+
+def color_from_environment() -> bool | None:
     """What NO_COLOR and FORCE_COLOR say; None leaves it to whether the output is a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
@@ -72,7 +71,7 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
     `root` is the workspace that their places are relative to, None where they are relative to where the user stands.
     """
     listed = list(seen_from(folder_from_here(root), diagnostics))
-    click.echo(as_text(listed, least=least, color=True), err=True, nl=False)
+    say(as_text(listed, least=least, color=True), nl=False)
     tell_aside(listed, least=least)
 
 
@@ -85,7 +84,7 @@ def tell_aside(diagnostics: Iterable[Diagnostic], *, least: Severity) -> None:
 
     line = aside(remarks)
     if line:
-        click.echo(f"olmc: left aside: {line} (olmc check --all lists them)", err=True)
+        say(f"olmc: left aside: {line} (olmc check --all lists them)")
 
 
 def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
@@ -96,7 +95,7 @@ def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
 
     for name, meant in unknown_approvals(approve, clusters):
         hint = did_you_mean(meant)
-        click.echo(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip(), err=True)
+        say(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip())
 
 
 def write_parts(parts: Iterable[bytes]) -> None:
@@ -113,8 +112,8 @@ def writing(*paths: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename if error.filename in map(os.fspath, paths) else ", ".join(map(os.fspath, paths))
-        click.echo(f"Error: {where} can't be written: {error.strerror or error}", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
+        say(f"Error: {where} can't be written: {error.strerror or error}")
+        raise SystemExit(BAD_INPUT) from error
 
 
 @contextmanager
@@ -127,6 +126,8 @@ def progress(stream: TextIO | None = None, *, patience: float = PATIENCE) -> Ite
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _: None
         return
+    import threading  # for terminals, which most runs have none of
+
     doing, done = [""], threading.Event()
 
     def shown() -> None:

@@ -12,12 +12,13 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli import options as values
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import progress, tell, tell_approvals
 from olmc.cli.options import (
     RENDERED,
-    GivenPath,
     OptionNeed,
     approve_option,
+    as_option,
     certs_option,
     given_fields,
     given_of,
@@ -54,9 +55,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("old", type=GivenPath(), default=None, required=False, metavar="[OLD]")
 @click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
-@output_option(
-    ["text", "markdown", "json", "html"],
-    "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+@as_option(
+    output_option(
+        ["text", "markdown", "json", "html"],
+        "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
+    )
 )
 @click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
 @click.option(
@@ -68,7 +71,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
 )
-@certs_option
+@as_option(certs_option)
 @click.option(
     "--include",
     multiple=True,
@@ -88,10 +91,10 @@ if TYPE_CHECKING:
 @click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
 @click.option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet.")
 @click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
-@approve_option
+@as_option(approve_option)
 @state_options
 @kube_version_option
-@olm_versions_option
+@as_option(olm_versions_option)
 @proposed_options
 @click.option(
     "--fail-on",
@@ -100,7 +103,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Exit 1 if a change is this grave, or graver.",
 )
-@show_secrets_option
+@as_option(show_secrets_option)
 @click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
 @click.pass_context
 def diff(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell, writing
-from olmc.cli.options import GivenPath, given_version, olm_version_option
+from olmc.cli.options import as_option, given_version, olm_version_option
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.model.diagnostics import Location, Report
 from olmc.output.directory import put
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--context", default="", metavar="NAME", help="With --print-command: the context of the kubeconfig.")
 @click.option("--verify", is_flag=True, help="Say whether the cluster is what olmc predicts from what it holds.")
 @click.option("--no-names", is_flag=True, help="With --verify: say it without any name or value of the cluster.")
-@olm_version_option
+@as_option(olm_version_option)
 @click.pass_context
 def import_(
     ctx: click.Context,

@@ -6,16 +6,18 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, STREAM, Input, is_single
+from olmc.cli.console import say, tell
+from olmc.cli.process import BAD_INPUT, STREAM, Input, bad_value, is_single, wrong_usage
 from olmc.load.entries import changed_entries, chosen, entries_at
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import NAMES
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Report, close_matches, did_you_mean, join_limited
+
+if TYPE_CHECKING:
+    import click
 
 _STREAM_FILE = "stdin.yaml"
 
@@ -31,7 +33,7 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
     if not singles:
         return [Input(path) for path in folders]
     if len(folders) > 1:
-        raise click.UsageError("files and streams make one workspace with one directory at most; give no second one.")
+        wrong_usage("files and streams make one workspace with one directory at most; give no second one.")
     staged = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-input-")))
     for path in singles:
         _stage(path, staged)
@@ -43,12 +45,12 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
     sides. Of a git revision without a path that is found by the diff itself."""
     root = Path(new or ".")
     if not root.is_dir() or (old.startswith("git:") and ":" in old.removeprefix("git:")) or ".." in old:
-        raise click.UsageError("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
+        wrong_usage("--entry goes with git:REF, or a directory, as OLD and a directory as NEW.")
     meant = _entries([root], [name])
     folders = dict.fromkeys(one.root for one in meant)
     if len(folders) > 1 or any(one.release is not None for one in meant):
         said = "is a Helm chart with values of its own" if len(folders) == 1 else "is several folders"
-        raise click.BadParameter(f"{name} {said}; give the folder on both sides.", param_hint="--entry")
+        bad_value(f"{name} {said}; give the folder on both sides.", "--entry")
     folder = next(iter(folders))
     below = folder.relative_to(root)
     return (old if old.startswith("git:") else (Path(old) / below).as_posix()), folder.as_posix()
@@ -57,7 +59,7 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
 def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
     """The entries of a repository that are called so, with how they are installed if they are Helm charts."""
     if len(paths) > 1:
-        raise click.UsageError("--entry chooses in one repository; give one PATH.")
+        wrong_usage("--entry chooses in one repository; give one PATH.")
     known, report = entries_at(paths[0]), Report()
     inputs: dict[Input, None] = {}
     for name in names:
@@ -66,7 +68,7 @@ def _entries(paths: Sequence[Path], names: Sequence[str]) -> list[Input]:
             words = [entry.path for entry in known]
             words += (applier.name.rpartition("/")[2] for entry in known for applier in entry.appliers)
             near = did_you_mean(*close_matches(name, words, 3)) or f"There are: {join_limited(words, 12)}."
-            raise click.BadParameter(f"{paths[0]} has no entry {name}. {near}", param_hint="--entry")
+            bad_value(f"{paths[0]} has no entry {name}. {near}", "--entry")
         changed_entries(meant, report)
         inputs.update(dict.fromkeys(Input(paths[0] / entry.path, release=entry.release) for entry in meant))
     tell(tuple(report), paths[0])
@@ -87,8 +89,8 @@ def _stage(path: Path, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     except OSError as error:
-        click.echo(f"Error: {path} can't be read: {error.strerror}.", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
+        say(f"Error: {path} can't be read: {error.strerror}.")
+        raise SystemExit(BAD_INPUT) from error
 
 
 def _name(path: Path) -> str:

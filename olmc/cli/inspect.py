@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import folder_from_here
 from olmc.cli.options import (
-    GivenPath,
     allow_empty_option,
     approve_option,
+    as_option,
     compile_options,
     compiled,
     emptiness,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json).")
+@as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json)."))
 @scope_options
 @compile_options
 @click.pass_context
@@ -89,19 +90,21 @@ def why(
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@output_option(
-    ["table", "wide", "json", "prometheus"],
-    "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
+@as_option(
+    output_option(
+        ["table", "wide", "json", "prometheus"],
+        "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
+    )
 )
-@entry_option
-@approve_option
+@as_option(entry_option)
+@as_option(approve_option)
 @click.option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it.")
 @click.option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name.")
-@allow_empty_option
+@as_option(allow_empty_option)
 @scope_options
 @state_options
 @kube_version_option
-@olm_version_option
+@as_option(olm_version_option)
 @proposed_options
 @click.pass_context
 def status(
@@ -208,7 +211,7 @@ class _WithQuestion(click.Command):
 @click.option(
     "--installers", is_flag=True, help="The smallest roles for the ServiceAccounts of ClusterExtensions, to be applied."
 )
-@output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json).")
+@as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json)."))
 @scope_options
 @compile_options
 @click.pass_context
@@ -299,7 +302,7 @@ def _print_installers(done: Compilation, output: str) -> int:
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
-@output_option(["table", "json"], "A table for people, or JSON for machines (schemas/who-can.schema.json).")
+@as_option(output_option(["table", "json"], "A table for people, or JSON for machines (schemas/who-can.schema.json)."))
 @compile_options
 @click.pass_context
 def who_can(

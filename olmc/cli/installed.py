@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell, writing
 from olmc.cli.options import (
-    GivenPath,
     approve_option,
+    as_option,
     compile_options,
     given_fields,
     given_version,
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
-@output_option(
-    ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
+@as_option(
+    output_option(
+        ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
+    )
 )
 @click.option(
     "-C",
@@ -146,10 +149,10 @@ def get(
     help="The key of the certificate, as PEM.",
 )
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
-@approve_option
+@as_option(approve_option)
 @click.option("--print-csv", is_flag=True, help="Print packageserver's CSV with both APIs, and end.")
 @kube_version_option
-@olm_version_option
+@as_option(olm_version_option)
 @proposed_options
 @click.pass_context
 def serve(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import progress, tell, tell_approvals, writing
 from olmc.cli.options import (
-    GivenPath,
     allow_empty_option,
     approve_option,
+    as_option,
     compile_options,
     empty_finding,
     entry_option,
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@output_option(["table", "json"], "A table for people, or JSON for machines (schemas/resolution.schema.json).")
+@as_option(
+    output_option(["table", "json"], "A table for people, or JSON for machines (schemas/resolution.schema.json).")
+)
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
 @click.option(
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     metavar="PACKAGE=VERSION",
     help="Set startingCSV and manual approval on the package's Subscription, in its file.",
 )
-@entry_option
+@as_option(entry_option)
 @compile_options
 @click.pass_context
 def resolve(
@@ -237,8 +240,8 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
 @click.option(
     "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to try again what may pass."
 )
-@approve_option
-@allow_empty_option
+@as_option(approve_option)
+@as_option(allow_empty_option)
 @click.pass_context
 def vendor(
     ctx: click.Context,

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import click
 
-from olmc.cli.console import color_option
-from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
+from olmc.cli.as_click import color_option, command_of
+from olmc.cli.declared import Declared
+from olmc.cli.process import DONE
+from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.output.unicode import clean
 
-_EXAMPLES = re.compile(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
+_EXAMPLES = regex(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 
 
 class Commands(click.Group):
@@ -42,10 +40,11 @@ class Commands(click.Group):
         if cmd_name not in self.modules:
             return None
         function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), function)
+        command: Any = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), function)
+        command = command_of(command) if isinstance(command, Declared) else command
         if not any(each.name == "color" for each in command.params):
             _fit_out(command, cmd_name)
-        return command
+        return cast(click.Command, command)
 
     def invoke(self, ctx: click.Context) -> Any:
         """As click does, but what is wrong with a variable is not blamed on the option that it stands for, and names
@@ -146,7 +145,7 @@ def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     if value and not ctx.resilient_parsing:
         from olmc.cli.reference import version
 
-        ctx.invoke(version)
+        version.function(ctx, profile=None)
         ctx.exit()
 
 
@@ -169,49 +168,18 @@ def main() -> None:
     """
 
 
-def exit_code() -> int:
-    """Run the command line, and write out all that it prints.
+def clicked(wrong: Exception | None = None) -> int:
+    """Run the command line by click, or say what is wrong with it; the exit code of a command that does not end itself.
 
-    That the output can't be written, or a file that no command expected to be unreadable can't be read, is said in a
-    line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
+    Raises KeyboardInterrupt for Ctrl-C, and BrokenPipeError where nobody reads any more.
     """
     out = sys.stdout
     try:
-        code = main(standalone_mode=False)
-        sys.stdout.flush()
-    except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
-        return error.exit_code
+        code = main(standalone_mode=False, obj=wrong)
     except click.Abort as end:  # click's word for Ctrl-C
         raise end.__cause__ or KeyboardInterrupt from None
-    except SystemExit:
+    except SystemExit as end:
         if sys.stdout is out:
             raise
-        return _unread()  # click has seen a closed pipe first, and put something else in the place of stdout
-    except BrokenPipeError:
-        return _unread()
-    except OSError as error:
-        if os.environ.get("OLMC_DEBUG"):
-            raise
-        return _refused(error)
+        raise BrokenPipeError from end  # click has seen it first, and put something else in the place of stdout
     return code if isinstance(code, int) else DONE
-
-
-def _unread() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        give_up(stream)
-    return UNREAD
-
-
-def _refused(error: OSError) -> int:
-    """Say what the system refuses; what has no name is a stream."""
-    cause = "stdout is closed" if error.errno == errno.EBADF else error.strerror or str(error)
-    what = f"{os.fsdecode(error.filename)}: {cause}" if error.filename else f"the output can't be written: {cause}"
-    if not error.filename:
-        give_up(sys.stdout)
-    try:
-        click.echo(f"Error: {what}", err=True)
-    except OSError:
-        give_up(sys.stderr)
-    return BAD_INPUT

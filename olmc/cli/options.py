@@ -5,32 +5,37 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import click
-
-from olmc.api import Compilation, compile
-from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
-from olmc.cli.process import BAD_INPUT, Input, is_single
-from olmc.kube.names import is_dns1123_label
+from olmc.cli.console import folder_from_here, progress, say, tell, tell_approvals
+from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, option
+from olmc.cli.process import BAD_INPUT, Input, bad_value, is_single, wrong_usage
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.model.objects import KubernetesObject
 from olmc.model.options import APIResource, Options, full_kube_version
-from olmc.model.workspace import LeftOut
-from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
+    import click
+
+    from olmc.api import Compilation
     from olmc.diff.both_sides import BegunCluster
     from olmc.load.releases import Release
+    from olmc.model.objects import KubernetesObject
+    from olmc.model.workspace import LeftOut
+    from olmc.reconcile.loop import SettledCluster
 
 
-class GivenPath(click.Path):
-    """A path that is not empty: one made of a variable that is not set would be the current directory unasked for."""
+def as_option(*params: DeclaredOption) -> Callable[[F], F]:
+    """A decorator that adds options to a command of click."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not os.fspath(value):
-            self.fail("the path is empty; write . for the current directory.", param, ctx)
-        return super().convert(value, param, ctx)
+    def decorate(function: F) -> F:
+        from olmc.cli.as_click import decorated
+
+        for param in reversed(params):
+            function = decorated(param, function)
+        return function
+
+    return decorate
 
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -62,7 +67,7 @@ def check_kinds(include: Sequence[str], exclude: Sequence[str], objects: Iterabl
 
     for kind, hint in unknown_kinds((*include, *exclude), objects):
         option = "--include" if kind in include else "--exclude"
-        raise click.BadParameter(f"nothing is of kind {kind}. {hint}", param_hint=option)
+        bad_value(f"nothing is of kind {kind}. {hint}", option)
 
 
 def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
@@ -79,13 +84,12 @@ def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     return [version for version in known_versions() if version.startswith(incomplete)]
 
 
-CompileWith = Callable[[Options, Callable[[Options], Compilation]], Compilation]
-F = TypeVar("F", bound=Callable[..., Any])
+CompileWith: TypeAlias = "Callable[[Options, Callable[[Options], Compilation]], Compilation]"
 
 
 def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """The version by its full name; another one than the default is looked up."""
-    is_default = ctx.get_parameter_source(param.name or "") is click.core.ParameterSource.DEFAULT
+    is_default = not is_given(ctx, param.name or "")
     return value if is_default else canonical_version(value)
 
 
@@ -96,10 +100,10 @@ def canonical_version(value: str) -> str:
     try:
         return canonical(value)
     except UnknownVersionError as error:
-        raise click.BadParameter(f"{error}. {error.hint}") from error
+        bad_value(f"{error}. {error.hint}")
 
 
-olm_version_option = click.option(
+olm_version_option = option(
     "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
     shell_complete=olm_versions,
     help="The OLM of the cluster: a release, an OpenShift release with all that it sets (ocp-4.18), or docs.",
@@ -112,7 +116,7 @@ def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
     return (canonical_version(old), canonical_version(new)) if dots else (_canonical(ctx, param, value),)
 
 
-olm_versions_option = click.option(
+olm_versions_option = option(
     "--olm-version", "olm_version", callback=_range, default=Options().olm_version, show_default=True,
     metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: what upgrading OLM itself changes.",
 )  # fmt: skip
@@ -120,15 +124,14 @@ olm_versions_option = click.option(
 
 def given_version(ctx: click.Context) -> frozenset[str]:
     """The field of Options that olmc.yaml must not override, if the command line names a version."""
-    source = ctx.get_parameter_source("olm_version")
-    return frozenset() if source is click.core.ParameterSource.DEFAULT else frozenset({"olm_version"})
+    return frozenset({"olm_version"} if is_given(ctx, "olm_version") else ())
 
 
 def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
     """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
     version = full_kube_version(value)
     if not version:
-        raise click.BadParameter("a version looks like v1.36.2")
+        bad_value("a version looks like v1.36.2")
     return version
 
 
@@ -136,7 +139,7 @@ def _deletions(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
     """Objects as `KIND/NAMESPACE/NAME` or `KIND/NAME`; anything else is wrong usage."""
     for text in value:
         if text.count("/") not in (1, 2) or not all(text.split("/")):
-            raise click.BadParameter(f"{text!r} is no KIND/NAMESPACE/NAME, nor a KIND/NAME of what has no namespace")
+            bad_value(f"{text!r} is no KIND/NAMESPACE/NAME, nor a KIND/NAME of what has no namespace")
     return value
 
 
@@ -144,9 +147,7 @@ def _apis(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) ->
     """APIs as `group/version/Kind`; anything else is wrong usage."""
     for api in value:
         if api.count("/") != 2 or not all(api.split("/")):
-            raise click.BadParameter(
-                f"{api!r} is no GROUP/VERSION/Kind such as monitoring.coreos.com/v1/ServiceMonitor"
-            )
+            bad_value(f"{api!r} is no GROUP/VERSION/Kind such as monitoring.coreos.com/v1/ServiceMonitor")
     return value
 
 
@@ -163,36 +164,29 @@ def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -
     resources = read_apis(value.as_posix(), text, findings) if text is not None else ()
     if findings.failed:
         tell(tuple(findings))
-        ctx.exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     return resources
 
 
-def kube_version_option(function: F) -> F:
-    """Adds what the cluster is: the version of its Kubernetes, and what it serves."""
-    for option in reversed(_CLUSTER):
-        function = option(function)
-    return function
-
-
 _CLUSTER = (
-    click.option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
+    option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
                  help="The Kubernetes version of the cluster."),
-    click.option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
+    option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
                  help="A kind that the cluster serves besides (may be repeated)."),
-    click.option("--apis-from", "api_resources", type=GivenPath(path_type=Path, exists=True, dir_okay=False),
+    option("--apis-from", "api_resources", type=PathOf(exists=True, dir_okay=False),
                  callback=_apis_from, metavar="FILE",
                  help="What the cluster serves: kubectl api-resources -o wide, or discovery as JSON."),
 )  # fmt: skip
-certs_option = click.option(
-    "--certs", type=click.Choice(["none", "cert-manager", "service-ca"]), default="none", show_default=True,
+certs_option = option(
+    "--certs", type=Choice(("none", "cert-manager", "service-ca")), default="none", show_default=True,
     help="For apply: who issues serving certificates.",
 )  # fmt: skip
-approve_option = click.option(
+approve_option = option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
 )  # fmt: skip
 
 
-allow_empty_option = click.option(
+allow_empty_option = option(
     "--allow-empty", is_flag=True, help="A workspace with nothing in it is no finding.",
 )  # fmt: skip
 
@@ -219,14 +213,14 @@ def empty_finding(root: Path | None) -> Diagnostic:
     return EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
-def output_option(formats: Sequence[str], text: str) -> Callable[[F], F]:
+def output_option(formats: Sequence[str], text: str) -> DeclaredOption:
     """The option `-o`; the first format is the default."""
-    return click.option(
-        "-o", "--output", type=click.Choice(formats), default=formats[0], show_default=True, help=text,
+    return option(
+        "-o", "--output", type=Choice(tuple(formats)), default=formats[0], show_default=True, help=text,
     )  # fmt: skip
 
 
-show_secrets_option = click.option(
+show_secrets_option = option(
     "--show-secrets", is_flag=True, help="Show the values of Secrets, which are masked otherwise."
 )
 
@@ -237,75 +231,65 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     Both options at once and names that no namespace can have are wrong usage.
     """
     if watch is not None and all_namespaces:
-        raise click.UsageError("--watch and --all-namespaces exclude each other.")
+        wrong_usage("--watch and --all-namespaces exclude each other.")
+    from olmc.kube.names import is_dns1123_label
+
     for name in (namespace or None, *(watch.split(",") if watch is not None else ())):
         if name is not None and is_dns1123_label(name):
-            raise click.BadParameter(f"{name!r} is no name for a namespace", param_hint="--namespace, --watch")
+            bad_value(f"{name!r} is no name for a namespace", "--namespace, --watch")
     if all_namespaces:
         return ()
     return tuple(watch.split(",")) if watch is not None else None
 
 
-_OPTIONS = (
-    click.option("--descoped", is_flag=True,
+_PROPOSED_APIS = (
+    option("--descoped", is_flag=True,
                  help="Proposed: operators without install modes, or with AllNamespaces alone, are descoped."),
-    click.option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
+    option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
                  help="With --descoped: several operators may provide this API (may be repeated)."),
-    click.option("--enable-v2alpha1", "v2alpha1", is_flag=True,
+    option("--enable-v2alpha1", "v2alpha1", is_flag=True,
                  help="Proposed: Operator and Install of operators.coreos.com/v2alpha1."),
-    click.option("--approve-installs", is_flag=True, help="With v2alpha1: every Install counts as approved."),
-    click.option("--as", "user", default="", metavar="USER",
+    option("--approve-installs", is_flag=True, help="With v2alpha1: every Install counts as approved."),
+    option("--as", "user", default="", metavar="USER",
                  help="With v2alpha1: check that USER may create the Operators and approve the Installs."),
-    click.option("--as-group", "user_groups", multiple=True, metavar="GROUP",
+    option("--as-group", "user_groups", multiple=True, metavar="GROUP",
                  help="With --as: a group that USER is in (may be repeated)."),
-    click.option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: Subscriptions become Operators."),
-    click.option("--component-label", type=click.Choice(["adopted", "seed"]), default="adopted", show_default=True,
+    option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: Subscriptions become Operators."),
+    option("--component-label", type=Choice(("adopted", "seed")), default="adopted", show_default=True,
                  help="With v2alpha1: the label of components as OLM adopted it, or as the proposal has it."),
-    click.option("--olm-namespace", default="olm", show_default=True, metavar="NS",
+    option("--olm-namespace", default="olm", show_default=True, metavar="NS",
                  help="With v2alpha1: where OLM runs."),
 )  # fmt: skip
 
 
-def proposed_options(function: F) -> F:
-    """Adds the options; the command gets their values as keyword arguments, for `with_proposed`."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 _STATE = (
-    click.option("--from", "from_", multiple=True, metavar="FROM",
+    option("--from", "from_", multiple=True, metavar="FROM",
                  help="Begin with the cluster that FROM leaves: a workspace, git:REF, a rendering, or a state file of "
                       "olmc import; or with a state, and what a workspace or git:REF has applied to it."),
-    click.option("--prune/--no-prune", default=True, show_default=True,
+    option("--prune/--no-prune", default=True, show_default=True,
                  help="With --from: whether what FROM has applied, and PATH does not have any more, is deleted."),
-    click.option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
+    option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
                  help="With --from: what a person deletes by hand after that (may be repeated)."),
 )  # fmt: skip
 
 
-def state_options(function: F) -> F:
-    """Adds the state that a compilation begins with, and what is done to it besides applying."""
-    for option in reversed(_STATE):
-        function = option(function)
-    return function
+kube_version_option = as_option(*_CLUSTER)
+proposed_options = as_option(*_PROPOSED_APIS)
+state_options = as_option(*_STATE)
 
 
-resolve_timeout_option = click.option(
-    "--resolve-timeout", type=click.IntRange(1, 1_000_000), metavar="SECONDS", default=None,
+resolve_timeout_option = option(
+    "--resolve-timeout", type=Whole(1, 1_000_000), metavar="SECONDS",
     callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
     help="How long the solver may search, counted in conflicts: the same on every machine. [default: 30]",
 )  # fmt: skip
+# What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, and
+# how long to search.
+COMPILE = (approve_option, *_STATE, *_CLUSTER, olm_version_option, resolve_timeout_option, *_PROPOSED_APIS)
+compile_options = as_option(*COMPILE)
 
 
-def compile_options(function: F) -> F:
-    """Adds what most commands that compile have: approvals, the state to begin with, versions, and the options of the
-    proposed APIs."""
-    function = resolve_timeout_option(proposed_options(function))
-    return approve_option(state_options(kube_version_option(olm_version_option(function))))
-
-
-def with_proposed(options: Options, given: dict[str, Any]) -> Options:
+def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context | None = None) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
     As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
@@ -316,7 +300,8 @@ def with_proposed(options: Options, given: dict[str, Any]) -> Options:
         return options
     from olmc.cli.state import state_from  # most runs begin with a fresh cluster
 
-    found = state_from(given["from_"], _beside(), options, _known_fields())
+    ctx = ctx or _current()
+    found = state_from(given["from_"], _beside(ctx), options, _known_fields(ctx))
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 
@@ -326,39 +311,51 @@ def with_begun(
     """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
     from olmc.cli.state import begun_from
 
+    ctx = _current()
     options = _with_fields(options, given)
-    found = begun_from(given["from_"], _beside(), options, _known_fields(), may_be_absent=may_be_absent)
+    found = begun_from(given["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
+
+
+def _current() -> click.Context:
+    import click
+
+    return click.get_current_context()
 
 
 def _with_fields(options: Options, given: dict[str, Any]) -> Options:
     return options._replace(**{name: value for name, value in given.items() if name != "from_"})
 
 
-def _beside() -> str:
+def _beside(ctx: click.Context) -> str:
     """The path that the command line is about, beside which a revision without a path is."""
-    params = click.get_current_context().params
-    beside = next((params[name] for name in ("paths", "path", "workspace", "new", "old") if params.get(name)), ".")
+    names = ("paths", "path", "workspace", "new", "old")
+    beside = next((ctx.params[name] for name in names if ctx.params.get(name)), ".")
     return os.fspath(beside[0] if isinstance(beside, tuple) else beside)
 
 
-def _known_fields() -> frozenset[str]:
-    ctx = click.get_current_context()
-    return frozenset(name for name in Options._fields if _is_given(ctx, name))
+def _known_fields(ctx: click.Context) -> frozenset[str]:
+    return frozenset(name for name in Options._fields if is_given(ctx, name))
 
 
-def _is_given(ctx: click.Context, name: str) -> bool:
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Whether the command line, or a variable, says something about a parameter."""
     source = ctx.get_parameter_source(name)
-    return source is not None and source is not click.core.ParameterSource.DEFAULT
+    return source is not None and source.name != "DEFAULT"
+
+
+def is_typed(ctx: click.Context, name: str) -> bool:
+    """Whether the command line itself does."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
     """The fields of Options that the command line has set, so that olmc.yaml may not."""
-    default = click.core.ParameterSource.DEFAULT
-    return frozenset(name for name in given if ctx.get_parameter_source(name) is not default)
+    return frozenset(name for name in given if is_given(ctx, name))
 
 
-entry_option = click.option(
+entry_option = option(
     "--entry", "entries", multiple=True, metavar="NAME",
     help="Of a repository: a folder, or what an Application, Kustomization or HelmRelease applies (may be repeated).",
 )  # fmt: skip
@@ -389,7 +386,7 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 
     found = left_out_of(root, done)
     folder = folder_from_here(root)
-    click.echo(note(found, f"{folder}/" if folder else ""), err=True, nl=False)
+    say(note(found, f"{folder}/" if folder else ""), nl=False)
     return found
 
 
@@ -407,6 +404,8 @@ def compiled(
 
     Ends the command if the path can't be compiled.
     """
+    from olmc.api import compile  # commands that only print what olmc knows have options, too
+
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
 
@@ -423,7 +422,7 @@ def compiled(
             from olmc.diagnostics.rules.olmv1 import NO_STATE
 
             tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
-        ctx.exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     tell_approvals(approve, [done.settled.cluster])
     return done, done.settled
 
@@ -495,16 +494,16 @@ def tell_idle(
     Only those of the command line: variables of the environment and olmc.yaml are meant for several commands.
     """
     for text in _idle(ctx, given, needs) if given else ():
-        click.echo(f"olmc: {text}", err=True)
+        say(f"olmc: {text}")
 
 
 def _idle(ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, Sequence[OptionNeed]]) -> Iterator[str]:
-    for option in ctx.command.params:
-        name = option.name or ""
-        if ctx.get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+    for param in ctx.command.params:
+        name = param.name or ""
+        if not is_typed(ctx, name):
             continue
-        if ctx.params.get(name) == option.get_default(ctx):
+        if ctx.params.get(name) == param.get_default(ctx):
             continue
         missing = [need for need in needs.get(name, ()) if not any(map(need.is_met, given))]
         if missing:
-            yield f"{max(option.opts, key=len)} has no effect, it needs {missing[0].text}"
+            yield f"{max(param.opts, key=len)} has no effect, it needs {missing[0].text}"

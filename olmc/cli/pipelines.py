@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell, writing
-from olmc.cli.options import GivenPath
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from olmc.api import Compilation, compile
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
 from olmc.cli.options import (
     PROPOSED,
-    GivenPath,
+    as_option,
     compile_options,
     entry_option,
     given_fields,
@@ -44,11 +45,13 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
-@output_option(
-    ["text", "markdown", "json", "html"],
-    "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
+@as_option(
+    output_option(
+        ["text", "markdown", "json", "html"],
+        "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
+    )
 )
-@entry_option
+@as_option(entry_option)
 @compile_options
 @click.option(
     "--fail-on",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,6 +12,7 @@ from olmc.api import Compilation
 from olmc.cli.console import tell
 from olmc.cli.options import canonical_version
 from olmc.cli.process import BAD_INPUT
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.model.options import Options, full_kube_version, minor_of
 

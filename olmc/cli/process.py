@@ -7,8 +7,9 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
+from olmc.lean import NamedTuple
 from olmc.output.unicode import ESCAPED, register
 
 if TYPE_CHECKING:
@@ -44,9 +45,18 @@ class Input(NamedTuple):
     release: Release | None = None
 
 
-def is_command() -> bool:
-    """Whether this process is for the command line, asked before the module that runs it is imported."""
-    return Path(sys.argv[0] if sys.argv else "").stem in ("olmc", "-m")
+def wrong_usage(message: str) -> NoReturn:
+    """End the command with what click says of wrong usage."""
+    import click  # with how the command is used; few runs get here
+
+    raise click.UsageError(message)
+
+
+def bad_value(message: str, hint: str | None = None) -> NoReturn:
+    """As `wrong_usage`, about the value of an option, that of `hint` if there is one."""
+    import click
+
+    raise click.BadParameter(message, param_hint=hint)
 
 
 def interrupted() -> NoReturn:

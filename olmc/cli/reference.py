@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import platform
 import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
+from olmc.cli.console import say
+from olmc.cli.declared import Choice, argument, command, option
 from olmc.cli.options import canonical_version, codes_and_rules, olm_versions
-from olmc.diagnostics.rule import Rule
+from olmc.cli.process import bad_value, wrong_usage
+from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.model.options import Options
-from olmc.output.text import aligned
 from olmc.version import __version__
-from olmc.yaml import c_reader_active
 
-_SPEC = re.compile(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
+if TYPE_CHECKING:
+    import click
+
+    from olmc.diagnostics.rule import Rule
+
+_SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
 
 
-@click.command()
-@click.argument("code", default="", metavar="[CODE]", shell_complete=codes_and_rules)
-@click.argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions)
-def explain(code: str, version: str) -> None:
+@command(
+    argument("code", default="", metavar="[CODE]", shell_complete=codes_and_rules),
+    argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions),
+)
+def explain(_: click.Context, /, code: str, version: str) -> None:
     """Say what a code means: why it matters and what to do.
 
     Without a code, or with the beginning of one, list the codes that there are. A rule of OLM, as findings and olmc why
@@ -41,10 +48,10 @@ def explain(code: str, version: str) -> None:
     if code == "profile":
         from olmc.olm.profiles.page import formats_text
 
-        click.echo(formats_text(canonical_version(version or Options().olm_version)), nl=False)
+        say(formats_text(canonical_version(version or Options().olm_version)), nl=False, out=True)
         return
     if version:
-        raise click.UsageError("Only `olmc explain profile` takes a VERSION.")
+        wrong_usage("Only `olmc explain profile` takes a VERSION.")
     if _SPEC.match(code.strip()):
         _explain_spec(code.strip())
         return
@@ -59,8 +66,10 @@ def explain(code: str, version: str) -> None:
     if not listed:
         near = close_matches(number, rules, 3, POSSIBLE)
         hint = did_you_mean(*(f"OLMC{other}" for other in near)) or "`olmc explain` lists all of them."
-        raise click.BadParameter(f"there is no rule {code}. {hint}", param_hint="CODE")
-    click.echo(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False)
+        bad_value(f"there is no rule {code}. {hint}", "CODE")
+    from olmc.output.text import aligned
+
+    say(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False, out=True)
 
 
 def _explain_spec(rule_id: str) -> None:
@@ -70,7 +79,7 @@ def _explain_spec(rule_id: str) -> None:
 
     rule = spec_rule(rule_id)
     if rule is not None:
-        click.echo(as_text(rule, modules_naming(rule.id)), nl=False)
+        say(as_text(rule, modules_naming(rule.id)), nl=False, out=True)
         return
     listed = rules_beginning(rule_id)
     if not listed:
@@ -78,33 +87,36 @@ def _explain_spec(rule_id: str) -> None:
         known = spec_rules() if whole else {each.rpartition("-")[0] for each in spec_rules()}
         near = close_matches(rule_id, known, 3 if whole else 1, POSSIBLE)
         hint = did_you_mean(*near) or "`olmc explain R` lists the rules."
-        raise click.BadParameter(f"there is no rule {rule_id}. {hint}", param_hint="CODE")
-    click.echo(listing(listed), nl=False)
+        bad_value(f"there is no rule {rule_id}. {hint}", "CODE")
+    say(listing(listed), nl=False, out=True)
 
 
 def _explain(rule: Rule) -> None:
     from olmc.diagnostics.catalogue import as_text as examples_as_text
     from olmc.diagnostics.catalogue import example_of, hint_of, message_of
 
-    click.echo(f"{rule.code} ({rule.severity}): {rule.title}")
-    click.echo(f"\n  {message_of(rule)}\n")
-    click.echo(_wrapped(rule.explanation))
-    click.echo(_wrapped(f"What to do: {hint_of(rule)}"), nl=False)
-    click.echo(examples_as_text(example_of(rule.code)), nl=False)
+    say(f"{rule.code} ({rule.severity}): {rule.title}", out=True)
+    say(f"\n  {message_of(rule)}\n", out=True)
+    say(_wrapped(rule.explanation), out=True)
+    say(_wrapped(f"What to do: {hint_of(rule)}"), nl=False, out=True)
+    say(examples_as_text(example_of(rule.code)), nl=False, out=True)
 
 
 def _wrapped(text: str) -> str:
+    import click
+
     return click.wrap_text(text, width=100, preserve_paragraphs=True) + "\n"
 
 
-@click.command()
-@click.option(
-    "--profile",
-    metavar="VERSION",
-    shell_complete=olm_versions,
-    help="Print what olmc can't reproduce of this OLM version.",
+@command(
+    option(
+        "--profile",
+        metavar="VERSION",
+        shell_complete=olm_versions,
+        help="Print what olmc can't reproduce of this OLM version.",
+    )
 )
-def version(profile: str | None) -> None:
+def version(_: click.Context, /, profile: str | None) -> None:
     """Print the versions of olmc, OLM and what runs it.
 
     \b
@@ -112,24 +124,36 @@ def version(profile: str | None) -> None:
       olmc version
       olmc version --profile ocp-4.3     what olmc can't reproduce of that OLM
     """
-    from importlib.metadata import version as version_of
-
     if profile is not None:
         from olmc.olm.profiles.page import gaps_text
 
-        click.echo(gaps_text(canonical_version(profile)), nl=False)
+        say(gaps_text(canonical_version(profile)), nl=False, out=True)
         return
+    from olmc.yaml.reader import c_reader_active
+
     reader = "C reader active" if c_reader_active() else "C reader missing: olmc works, but slowly"
-    click.echo(f"olmc {__version__}")
-    click.echo(f"OLM v{Options().olm_version}")
-    click.echo(f"Python {platform.python_version()}")
-    click.echo(f"ruamel.yaml {version_of('ruamel.yaml')} ({reader})")
+    say(f"olmc {__version__}", out=True)
+    say(f"OLM v{Options().olm_version}", out=True)
+    say(f"Python {sys.version.split()[0]}", out=True)
+    say(f"ruamel.yaml {_version_of_reader()} ({reader})", out=True)
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+def _version_of_reader() -> str:
+    """The version of ruamel.yaml, from the name of its metadata: importing what looks into them takes longer than all
+    else that this command does."""
+    for folder in map(Path, sys.path):
+        names = [path.name for path in folder.glob("ruamel[._]yaml-*.dist-info")]
+        if len(names) == 1:
+            return names[0].partition("-")[2].removesuffix(".dist-info")
+        if names:
+            break
+    from importlib.metadata import version as version_of  # installed in another way
+
+    return version_of("ruamel.yaml")
+
+
+@command(argument("shell", type=Choice(("bash", "zsh", "fish"))))
+def completion(ctx: click.Context, /, shell: str) -> None:
     """Print what makes a shell complete what is typed.
 
     That is commands, options, codes of rules, kinds, and names of validators.
@@ -144,4 +168,4 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     made = get_completion_class(shell)
     if made is not None:
-        click.echo(made(ctx.find_root().command, {}, "olmc", "_OLMC_COMPLETE").source())
+        say(made(ctx.find_root().command, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)

@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olmc.api import Compilation, compile
-from olmc.cli.console import progress, tell, tell_approvals, write_parts
+from olmc.cli.console import progress, say, tell, tell_approvals, write_parts
+from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
+    COMPILE,
     RENDERED,
-    GivenPath,
     certs_option,
     check_kinds,
-    compile_options,
     entry_option,
     given_fields,
     given_of,
     inputs_of,
+    is_given,
+    is_typed,
     kinds,
     output_option,
     show_secrets_option,
@@ -28,7 +28,7 @@ from olmc.cli.options import (
     watched,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, bad_value, wrong_usage
 from olmc.diagnostics.rules import output as rules
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Severity
@@ -38,6 +38,8 @@ from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.cli.verify import State
     from olmc.output.directory import Changes
 
@@ -54,68 +56,77 @@ _FIELDS = {
 }
 
 
-@click.command()
-@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option(
-    "--for", "for_", envvar="OLMC_RENDER_FOR", type=click.Choice(["review", "apply"]), default="review",
-    show_default=True,
-    help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
-)  # fmt: skip
-@output_option(list(_PARTS), "A YAML stream, one JSON List, or the names.")
-@click.option(
-    "--output-dir", type=GivenPath(path_type=Path, file_okay=False), metavar="DIR",
-    help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
-)  # fmt: skip
-@click.option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
-@click.option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date.")
-@click.option(
-    "--provenance", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Write what came of which inputs to FILE, for olmc verify.",
-)  # fmt: skip
-@click.option(
-    "--flux",
-    is_flag=True,
-    help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.",
+@command(
+    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
+    option(
+        "--for",
+        "for_",
+        envvar="OLMC_RENDER_FOR",
+        type=Choice(("review", "apply")),
+        default="review",
+        show_default=True,
+        help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
+    ),
+    output_option(list(_PARTS), "A YAML stream, one JSON List, or the names."),
+    option(
+        "--output-dir",
+        type=PathOf(file_okay=False),
+        metavar="DIR",
+        help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
+    ),
+    option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date."),
+    option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date."),
+    option(
+        "--provenance",
+        type=PathOf(dir_okay=False),
+        metavar="FILE",
+        help="Write what came of which inputs to FILE, for olmc verify.",
+    ),
+    option(
+        "--flux",
+        is_flag=True,
+        help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.",
+    ),
+    option(
+        "--include",
+        multiple=True,
+        metavar="KIND",
+        shell_complete=kinds,
+        help="Only these kinds, by any name that kubectl takes (may be repeated).",
+    ),
+    option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Not these kinds (may be repeated)."),
+    option(
+        "--copied-csvs/--no-copied-csvs",
+        default=True,
+        show_default=True,
+        help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.",
+    ),
+    certs_option,
+    option(
+        "--phase",
+        type=Choice(("1", "2")),
+        help="For apply: only what can be applied first, or only what needs an API that this brings.",
+    ),
+    option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in."),
+    option(
+        "--watch",
+        multiple=True,
+        metavar="NS,NS",
+        help="For a bundle: the namespaces that it watches (may be repeated).",
+    ),
+    option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces."),
+    entry_option,
+    *COMPILE,
+    show_secrets_option,
+    option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says."),
+    option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well."),
+    option("--allow-empty", is_flag=True, help="No objects is no error."),
+    option(
+        "--keep-going",
+        is_flag=True,
+        help="For apply: write what there is though an operator would fail; else nothing is written.",
+    ),
 )
-@click.option(
-    "--include",
-    multiple=True,
-    metavar="KIND",
-    shell_complete=kinds,
-    help="Only these kinds, by any name that kubectl takes (may be repeated).",
-)
-@click.option(
-    "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Not these kinds (may be repeated)."
-)
-@click.option(
-    "--copied-csvs/--no-copied-csvs",
-    default=True,
-    show_default=True,
-    help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.",
-)
-@certs_option
-@click.option(
-    "--phase",
-    type=click.Choice(["1", "2"]),
-    help="For apply: only what can be applied first, or only what needs an API that this brings.",
-)
-@click.option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in.")
-@click.option(
-    "--watch", multiple=True, metavar="NS,NS", help="For a bundle: the namespaces that it watches (may be repeated)."
-)
-@click.option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces.")
-@entry_option
-@compile_options
-@show_secrets_option
-@click.option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well.")
-@click.option("--allow-empty", is_flag=True, help="No objects is no error.")
-@click.option(
-    "--keep-going",
-    is_flag=True,
-    help="For apply: write what there is though an operator would fail; else nothing is written.",
-)
-@click.pass_context
 def render(
     ctx: click.Context,
     /,
@@ -187,11 +198,10 @@ def render(
         install_namespace=namespace,
         watch=watched(namespace, ",".join(watch) if watch else None, all_namespaces),
     )
-    options = with_proposed(options, proposed)
+    options = with_proposed(options, proposed, ctx)
     if not c_reader_active():
-        click.echo("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)", err=True)
-    default = click.core.ParameterSource.DEFAULT
-    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+        say("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)")
+    given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
     given |= given_fields(ctx, proposed)
     done = []
     with progress() as doing:
@@ -211,14 +221,14 @@ def render(
         check_kinds(include, exclude, (obj for each in settled for obj in possible_objects(*each)))
     objects = tuple(found for one in done for found in one.objects)
     if any(one.failed for one in done):
-        raise click.exceptions.Exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     if locked:
         _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not objects and not allow_empty:
         _tell_empty(paths, done)
-        raise click.exceptions.Exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     if flux:
         from olmc.pipelines.function import for_flux
 
@@ -232,7 +242,7 @@ def render(
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
         differs = _to_directory(output_dir, objects, part, state, check=check, fail_on_change=fail_on_change)
-    ctx.exit(FINDINGS if differs or any(one.findings for one in done) else DONE)
+    raise SystemExit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
 def _tell_left_out(path: Path, one: Compilation) -> None:
@@ -248,11 +258,11 @@ def _check_usage(
 ) -> None:  # fmt: skip
     """Raise UsageError for options that do not go together."""
     if check and output_dir is None:
-        raise click.UsageError("--check needs --output-dir.")
-    if output_dir is not None and output != "yaml" and _is_typed(ctx, "output"):
-        raise click.UsageError(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
+        wrong_usage("--check needs --output-dir.")
+    if output_dir is not None and output != "yaml" and is_typed(ctx, "output"):
+        wrong_usage(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
     if fail_on_change and (output_dir is None or check):
-        raise click.UsageError("--fail-on-change needs --output-dir, and no --check.")
+        wrong_usage("--fail-on-change needs --output-dir, and no --check.")
     if output_dir is not None:
         for root in roots:
             _check_folder(root, output_dir)
@@ -265,11 +275,7 @@ def _check_folder(root: Path, folder: Path) -> None:
     kind = read_as(root, folder)
     if kind:
         problem = f"{folder} is part of a {kind} of the workspace, so the next run would read what this one writes."
-        raise click.BadParameter(f"{problem} Choose a folder of its own.", param_hint="--output-dir")
-
-
-def _is_typed(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        bad_value(f"{problem} Choose a folder of its own.", hint="--output-dir")
 
 
 def _clusters(done: list[Compilation]) -> list[Cluster]:
@@ -283,7 +289,7 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         from olmc.explain.left_out import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
-        raise click.exceptions.Exit(FINDINGS)
+        raise SystemExit(FINDINGS)
 
 
 def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
@@ -296,7 +302,7 @@ def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
     tell([result.finding() for result in proofs if not result.holds])
     moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
     if moved or not all(result.holds for result in proofs):
-        raise click.exceptions.Exit(FINDINGS)
+        raise SystemExit(FINDINGS)
 
 
 def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
@@ -327,9 +333,7 @@ def _to_directory(
     twice = conflicting(objects)
     if twice:
         names = ", ".join(map(str, twice))
-        raise click.UsageError(
-            f"several PATHs have different objects with one name, so they need an --output-dir each: {names}"
-        )
+        wrong_usage(f"several PATHs have different objects with one name, so they need an --output-dir each: {names}")
     files = files_of(objects, phase)
     if check:
         with _to_be_moved(folder):
@@ -338,10 +342,9 @@ def _to_directory(
         return found.any
     with _to_be_moved(folder):
         found = write(folder, files, private_in(objects))
-    click.echo(
+    say(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
-        f"{len(found.stale)} removed",
-        err=True,
+        f"{len(found.stale)} removed"
     )
     if state is not None:
         state(files)
@@ -353,10 +356,10 @@ def _check_phase(folder: Path, phase: Phase, present: Phase | None) -> None:
     if not phase or present in (None, phase):
         return
     holds = f"phase {present}" if present else "an output as a whole"
-    raise click.BadParameter(
+    bad_value(
         f"{folder} holds {holds}, which --phase {phase} would remove, so nothing is written or removed. Give each "
         "phase a folder of its own, such as --phase 1 --output-dir rendered/1 and --phase 2 --output-dir rendered/2.",
-        param_hint="--output-dir",
+        hint="--output-dir",
     )
 
 
@@ -368,13 +371,13 @@ def _to_be_moved(folder: Path) -> Iterator[None]:
     except OSError as error:
         refused = f"{folder} can't be used: {error.strerror}. Choose another --output-dir."
         in_the_way = f"{error}. Move it away, or choose another --output-dir."
-        click.echo(f"Error: {refused if error.strerror else in_the_way}", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
+        say(f"Error: {refused if error.strerror else in_the_way}")
+        raise SystemExit(BAD_INPUT) from error
 
 
 def _tell_changes(folder: Path, found: Changes) -> None:
     for what, names in (("missing", found.added), ("out of date", found.changed), ("stale", found.stale)):
         for name in names:
-            click.echo(f"{what}: {folder / name}", err=True)
+            say(f"{what}: {folder / name}")
     if found.any:
-        click.echo("Run the same command without --check to bring it up to date.", err=True)
+        say("Run the same command without --check to bring it up to date.")

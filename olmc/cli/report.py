@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import progress
 from olmc.cli.options import (
-    GivenPath,
+    as_option,
     compile_options,
     compiled,
     entry_option,
@@ -34,7 +35,7 @@ from olmc.model.diagnostics import Severity
     metavar="DIR",
     help="The folder to write the pages to; pages of an earlier report that are no more are removed.",
 )
-@entry_option
+@as_option(entry_option)
 @scope_options
 @compile_options
 @click.pass_context
@@ -42,7 +43,7 @@ def report(
     ctx: click.Context, /, paths: tuple[Path, ...], folder: Path, entries: tuple[str, ...], approve: tuple[str, ...],
     olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Write a site about a whole workspace: pages to open, or to publish from a pipeline.
+    """Write pages about a workspace, to open or to publish.
 
     An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and where they come
     from), which operator watches which namespace, the catalogs, and all findings. Every page holds what it needs, and

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from olmc.api import Compilation, load
 from olmc.cli.options import compiled
 from olmc.explain.wanted import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered

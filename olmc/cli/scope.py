@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from olmc.cli.options import F, watched
+from olmc.cli.declared import F
+from olmc.cli.options import watched
 
 
 def _namespace(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001

@@ -6,13 +6,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from olmc.cli.console import tell
 from olmc.cli.process import BAD_INPUT, Input
 from olmc.diff.git import GitError, Revision, top_of, write_tree
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 
 _Key = tuple[str, str, str]

@@ -6,7 +6,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
@@ -18,6 +17,7 @@ from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
 from olmc.diff.sides import Side, SideSettings, workspace_side
+from olmc.lean import NamedTuple
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity

@@ -23,8 +23,8 @@ from olmc.attestation.statement import (
     read_statement,
     statement_text,
 )
+from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell
-from olmc.cli.options import GivenPath
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 from olmc.diagnostics.rules import output as rules
 from olmc.model.diagnostics import Diagnostic, Report

@@ -4,11 +4,12 @@ drift of the state that a plan begins with."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from olmc.api import Compilation
+from olmc.lean import NamedTuple
 from olmc.model.options import Options
 from olmc.model.state import ClusterState
 from olmc.output.unicode import json_text

@@ -16,10 +16,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 from string import Formatter
 from textwrap import indent
-from typing import NamedTuple
 
 import olmc.diagnostics.rules
 from olmc.diagnostics.rule import Rule
+from olmc.lean import NamedTuple, regex
 from olmc.resources import docs_url
 
 RUN = "olmc check --all"
@@ -27,7 +27,7 @@ REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
 _FOLDER = Path(__file__).with_name("examples")
-_FILE = re.compile(r"^-- (bad|good) (\S+)$", re.MULTILINE)
+_FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
 
 class Example(NamedTuple):

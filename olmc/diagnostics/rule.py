@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Cause, Diagnostic, Location, RuleTag, Severity
 
 IN_STATUS = frozenset({RuleTag.IN_STATUS})

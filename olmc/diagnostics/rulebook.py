@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple, regex
 from olmc.resources import docs_url, spec_pages
 
-_NAMED = re.compile(
+_NAMED = regex(
     r"(?<![\w.-])(?:(?:R|T)(?:-[A-Z][A-Z0-9]*)+-[0-9]+[a-z]?|R-V1-PIPE|observed-[0-9]+|D-?[0-9]+|[UQ]-[0-9]+)(?![\w\\-])"
 )
-_TITLE = re.compile(r"\*\*(.+?)\.?\*\*\s?", re.DOTALL)
-_SOURCES = re.compile(r"^Source:\s(?=\[)", re.MULTILINE)
-_LINK = re.compile(r"\[([^\]]+)\]\((https:[^)]+)\)")
-_DEFINITION = re.compile(r"^\[[^\]]+\]: .*\n?", re.MULTILINE)
+_TITLE = regex(r"\*\*(.+?)\.?\*\*\s?", re.DOTALL)
+_SOURCES = regex(r"^Source:\s(?=\[)", re.MULTILINE)
+_LINK = regex(r"\[([^\]]+)\]\((https:[^)]+)\)")
+_DEFINITION = regex(r"^\[[^\]]+\]: .*\n?", re.MULTILINE)
 
 
 class RuleSource(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.diff.operators import DiffOperator, heads
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import ACCOUNT, ObjectKey, mapping, mappings, spec_of, text
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diff import catalog_kinds as kinds
 from olmc.diff.change import DiffChange
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Channel, Package
 from olmc.model.objects import CatalogKey, ObjectKey, text
 from olmc.model.operators import OLM_GROUP

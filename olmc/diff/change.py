@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from inspect import signature
-from typing import Any, Generic, NamedTuple, ParamSpec
+from typing import Any, Generic, ParamSpec
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.output.unicode import clean

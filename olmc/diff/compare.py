@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff import object_kinds as kinds
 from olmc.diff.accounts import Accounts, accounts
@@ -30,6 +30,7 @@ from olmc.diff.versions import operator_changes, plan_changes, subscription_chan
 from olmc.diff.webhooks import WEBHOOK_KINDS, webhook_changes
 from olmc.diff.workload_kinds import workload_added, workload_removed, workload_replaced
 from olmc.diff.workloads import account_changes, account_of, dangers_of, workload_changes
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import (

@@ -8,12 +8,13 @@ version doesn't have are lost when an object is written in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import BREAKING, CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.schemas import lost_fields, schema_changes
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, spec_of, text
 
 

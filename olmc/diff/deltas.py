@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import ABSENT
 from olmc.gojson.quantity import amount
+from olmc.lean import NamedTuple, regex
 
 
 class ListItem(NamedTuple):
@@ -54,7 +54,7 @@ _SETS = frozenset(
 )
 _INSIDE_QUANTITIES = frozenset(("limits", "requests", "capacity", "hard", "overhead"))
 _QUANTITIES = frozenset(("sizeLimit", "divisor", "storage"))
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN_KEY = regex(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def deltas(old: Any, new: Any, path: Path = ()) -> Iterator[Delta]:

@@ -11,9 +11,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO
 
 from olmc.diagnostics.rules import output as rules
+from olmc.lean import NamedTuple
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.foreign import CHART_FILE
 from olmc.load.kustomization import NAMES as KUSTOMIZATIONS

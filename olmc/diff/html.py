@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import (
     ABSENT,
@@ -34,6 +34,7 @@ from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND
 from olmc.diff.permissions import Matrix, access, matrices
 from olmc.diff.version_kinds import operator_added, operator_upgraded
 from olmc.diff.versions import Subscribed, subscribed
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject
 from olmc.output.unicode import clean
 from olmc.resources import template_text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import ABSENT, DiffChange
 from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.object_kinds import immutable_changed
+from olmc.lean import NamedTuple
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, object_key
 
 _Path = tuple[str, ...]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from typing import NamedTuple
 
 from olmc.diff import crd_kinds, object_kinds, permission_kinds, workload_kinds
 from olmc.diff.change import (
@@ -24,6 +23,7 @@ from olmc.diff.change import (
     listed,
     shown,
 )
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 

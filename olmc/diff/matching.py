@@ -10,15 +10,15 @@ of changes say better.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import WORKLOADS
 from olmc.diff.operators import CSV, DiffOperator, is_copy
 from olmc.diff.roles import only_roles, role_by_images, role_by_name
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     RBAC,
@@ -77,7 +77,7 @@ _OLM_VOLUMES = frozenset(("apiservice-cert", "webhook-cert"))
 # Go writes some of these structures even when they are empty (R-JSON-5), and then they say nothing.
 _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
 
-_SUFFIX = re.compile(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
+_SUFFIX = regex(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
 
 _Objects = dict[ObjectKey, KubernetesObject]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from olmc.diff import catalog_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator, operators, properties_of
 from olmc.gojson import unmarshal
+from olmc.lean import regex
 from olmc.model.objects import KubernetesObject, ObjectKey, mappings, object_key, text
 from olmc.model.workspace import Bundle
 from olmc.resolver.upgrade_path import edge_kind, skips_over
@@ -18,7 +18,7 @@ from olmc.semver import tolerant_or_none
 _OPENSHIFT = "com.redhat.openshift.versions"
 _MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
 _OLM_PROPERTIES = "olm.properties"
-_LOWEST = re.compile(r">=?\s*v?([0-9][0-9A-Za-z.+-]*)")
+_LOWEST = regex(r">=?\s*v?([0-9][0-9A-Za-z.+-]*)")
 
 
 def loses_channel(old: Bundle | None, new: Bundle | None) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.diff import version_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator, operators
 from olmc.diff.sides import Side
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     ACCOUNT,

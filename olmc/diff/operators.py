@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     KubernetesObject,
@@ -27,7 +27,7 @@ CSV = "ClusterServiceVersion"
 
 _PROPERTIES = "operatorframework.io/properties"
 _COMPONENT = "operators.coreos.com/"
-_VERSION_IN_NAME = re.compile(r"[.-]v?[0-9].*$")
+_VERSION_IN_NAME = regex(r"[.-]v?[0-9].*$")
 
 
 class DiffOperator(NamedTuple):

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import (
     ABSENT,
@@ -21,6 +21,7 @@ from olmc.diff.change import (
 )
 from olmc.diff.compare import Difference
 from olmc.diff.lines import ChangeLine, LineGroup, line_groups, review_sections
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
 from olmc.output.budget import shares
@@ -33,13 +34,13 @@ FORMAT_VERSION = 1
 LIMIT = 64_000
 """How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
 
-_RUN_OF_TICKS = re.compile(r"`+")
+_RUN_OF_TICKS = regex(r"`+")
 _RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
 _NAMED = 5
 _WEIGHTS = {"breaking": 12, "risk": 8}
 """What part of a comment that is too short for all a section gets; those of the rest have one each."""
-_UNDERSCORE = re.compile(r"_([a-z])")
+_UNDERSCORE = regex(r"_([a-z])")
 
 
 def as_text(difference: Difference, *, color: bool = False) -> str:

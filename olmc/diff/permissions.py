@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from olmc.diff import permission_kinds as kinds
 from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
@@ -13,6 +13,7 @@ from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
 from olmc.kube.rbac_access import decode_binding, decode_role
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     ACCOUNT,

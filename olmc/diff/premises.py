@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.explain.left_out import SettledCompilation
 from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved
 from olmc.kube.builtin_kinds import removal_of
+from olmc.lean import NamedTuple
 from olmc.load.bundles import is_bundle, read_bundle
 from olmc.load.files import no_folder, scan
 from olmc.model.diagnostics import Report

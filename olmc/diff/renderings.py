@@ -11,11 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
 from olmc.kube.restmapper import rest_mapper
+from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_bounded, read_text, scan
@@ -27,15 +27,15 @@ from olmc.model.objects import CRD_KIND, KubernetesObject, ObjectKey, object_key
 from olmc.model.workspace import GENERATED
 from olmc.olm.naming import COPIED_FROM
 from olmc.yaml import Document, read
-from olmc.yaml.events import Head, documents_in, head_of
+from olmc.yaml.heads import Head, documents_in, head_of
 from olmc.yaml.pieces import Known, read_pieces
 
-_OLM_INPUT = re.compile(
+_OLM_INPUT = regex(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
     re.MULTILINE,
 )
-_CATALOG = re.compile(r"^[\"'\s]*schema[\"']?\s*:\s*[\"']?olm\.", re.MULTILINE)
-_STATUS = re.compile(r"^(status|  \"status\"|    \"status\"|      \"status\")\s*\"?:", re.MULTILINE)
+_CATALOG = regex(r"^[\"'\s]*schema[\"']?\s*:\s*[\"']?olm\.", re.MULTILINE)
+_STATUS = regex(r"^(status|  \"status\"|    \"status\"|      \"status\")\s*\"?:", re.MULTILINE)
 
 Memory = dict[str, tuple[KubernetesObject, ...]]
 """Objects by the text of their document: what both sides have in common is read once, and is the same object."""
@@ -46,8 +46,8 @@ _READ_ANYWAY = frozenset(
     RoleBinding Subscription""".split()
 )
 _CLUSTER_SCOPED = "\n  scope: Cluster\n"
-_IN_METADATA = re.compile(r"^  (?! ).*?(?=:|$)", re.MULTILINE)
-_COPIED = re.compile(rf"^  labels:\n(?:    .*\n)*?    {re.escape(COPIED_FROM)}: ", re.MULTILINE)
+_IN_METADATA = regex(r"^  (?! ).*?(?=:|$)", re.MULTILINE)
+_COPIED = regex(rf"^  labels:\n(?:    .*\n)*?    {re.escape(COPIED_FROM)}: ", re.MULTILINE)
 
 
 def read_rendering(path: Path, report: Report) -> dict[str, str] | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import WORKLOADS, DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.workload_kinds import image_name
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, pod_of, text
 
-_VERSION = re.compile(r"[-.]?v?[0-9]+([.-][0-9]+)+([-.+][0-9A-Za-z]+)*\Z|-v[0-9]+\Z")
+_VERSION = regex(r"[-.]?v?[0-9]+([.-][0-9]+)+([-.+][0-9A-Za-z]+)*\Z|-v[0-9]+\Z")
 
 
 class RoleKey(NamedTuple):

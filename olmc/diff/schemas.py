@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.validations import Schema, combination, is_obeyed, is_stricter
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey, mapping, mappings, text, texts
 

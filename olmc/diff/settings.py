@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from olmc.diff import setting_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.diff.deltas import deltas, path_text
 from olmc.diff.sides import Side, SideSettings
 from olmc.explain.left_out import rank
+from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import IGNORE_FILE
 from olmc.load.left_out import builder

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.diff.premises import Assumed
 from olmc.explain.left_out import SettledCompilation, left_out_of
+from olmc.lean import NamedTuple
 from olmc.load.config import read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files

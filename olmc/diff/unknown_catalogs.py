@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from olmc.diff.change import CHANGED, RISK, ChangeGroup, Judgement, change_kind, shown
+from olmc.lean import regex
 
 # As the resolver says it: the catalog is not known, its content is not there, or the package was left out of it.
-_UNKNOWN = re.compile(
+_UNKNOWN = regex(
     r"no operators found from catalog (?P<absent>\S+) in namespace \S+ referenced by"
     r"|error using catalogsource \S+/(?P<empty>\S+): failed to list bundles: .* no content in the workspace"
     r"|package \S+ of catalog (?P<partial>\S+) in \S+ is not vendored"

@@ -6,19 +6,19 @@ fields that are new, of fields that had to be there anyway, or of values that we
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olmc.diff.change import ABSENT
+from olmc.lean import regex
 from olmc.model.objects import mapping, texts
 
 Schema = Mapping[str, Any]
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _FIELD = r"self((?:\.[A-Za-z_][A-Za-z0-9_]*)+)"
-_HAS = re.compile(rf"has\(\s*{_FIELD}\s*\)")
-_COMPARED = re.compile(rf"{_FIELD}\s*(==|!=)\s*(['\"])([^'\"\\]*)\3")
+_HAS = regex(rf"has\(\s*{_FIELD}\s*\)")
+_COMPARED = regex(rf"{_FIELD}\s*(==|!=)\s*(['\"])([^'\"\\]*)\3")
 _OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\""
 # What is beside these keys in a schema says nothing about values.
 _SILENT = frozenset(("description", "title", "example", "externalDocs"))

@@ -3,8 +3,6 @@ would work."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from olmc.diff.change import (
     ADDED,
     BREAKING,
@@ -20,6 +18,7 @@ from olmc.diff.change import (
     listed,
     shown,
 )
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.resolver.upgrade_path import EdgeKind
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.diff import version_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, DiffChange
@@ -20,6 +20,7 @@ from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
 from olmc.explain.resolution import channel_entries
 from olmc.graph.upgrade_graph import version_in
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName, Subscription, seen_catalogs
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import (

@@ -23,10 +23,11 @@ from olmc.diff.change import (
     shown,
 )
 from olmc.kube.image_references import has_digest, is_floating, registry_of
+from olmc.lean import regex
 
-_REFERENCE = re.compile(r"(.*?)((?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@[a-z0-9]+:[0-9a-f]+)?)", re.DOTALL)
+_REFERENCE = regex(r"(.*?)((?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@[a-z0-9]+:[0-9a-f]+)?)", re.DOTALL)
 _MOST = 12
-_DIGEST = re.compile(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
+_DIGEST = regex(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
 
 
 @change_kind("ImageChanged", ChangeGroup.IMAGES, CHANGED)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from olmc.diagnostics.rules import output as apply_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_applied, is_object
+from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
 from olmc.model.catalog import Catalog

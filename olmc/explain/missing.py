@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.catalogs.content import has_inline_content
 from olmc.explain.installs import of_operator, of_waiting
 from olmc.explain.provenance import deeper, of_csv, of_plan, of_subscription
 from olmc.explain.targets import ExplainContext, Wanted, package_of_csv, subscribing
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, RefusedObject
 from olmc.model.objects import APIEXTENSIONS, CRD_KIND, CatalogKey, KubernetesObject, labels_of, object_key

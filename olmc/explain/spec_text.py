@@ -8,13 +8,14 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from olmc.diagnostics.rulebook import SpecRule, named_in
+from olmc.lean import regex
 from olmc.output.text import WIDTH, aligned, paragraph
 from olmc.output.unicode import clean
 
-_ITEM = re.compile(r"(?:\*|[0-9]+\.) +")
-_SPAN = re.compile(r"(``.+?``|`[^`]*`)", re.DOTALL)
+_ITEM = regex(r"(?:\*|[0-9]+\.) +")
+_SPAN = regex(r"(``.+?``|`[^`]*`)", re.DOTALL)
 _ID = r"(?:R|T|U|Q|D)-?[A-Z0-9-]*[0-9][a-z]?|R-V1-PIPE|observed-[0-9]+"
-_RANGE = re.compile(r"\b((?:R-[A-Z0-9-]+|T-CAT)-)([0-9]+)(?: … (?:\1)?| (?:to|and) \1)([0-9]+)\b")
+_RANGE = regex(r"\b((?:R-[A-Z0-9-]+|T-CAT)-)([0-9]+)(?: … (?:\1)?| (?:to|and) \1)([0-9]+)\b")
 
 
 def as_text(rule: SpecRule, modules: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.explain.installs import IMPORT_FAILED, of_operator
 from olmc.explain.provenance import (
@@ -21,6 +21,7 @@ from olmc.explain.provenance import (
     unknown_of,
 )
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.model.diagnostics import Diagnostic, RuleTag, Severity
 from olmc.model.operators import Csv

@@ -5,13 +5,13 @@ Kinds go by many names on a command line: kind, plural, singular and short names
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.explain.status import package_of
 from olmc.kube.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, did_you_mean
 from olmc.model.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
 
 
-_WITH_VERSION = re.compile(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
+_WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
 
 
 class ExplainContext(NamedTuple):

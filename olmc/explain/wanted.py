@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from olmc.explain.provenance import APPROVAL, plan_of
 from olmc.explain.resolution import channel_entries
 from olmc.kube.builtin_kinds import builtin_kinds, plural_of
 from olmc.kube.restmapper import rest_mapper
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import GVK, KubernetesObject, gvk_of
 from olmc.model.operators import Csv

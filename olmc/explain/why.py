@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.explain.installs import followed, of_install, of_operator
 from olmc.explain.missing import brought_names, why_absent, why_no_csv
@@ -20,6 +20,7 @@ from olmc.explain.provenance import (
 )
 from olmc.explain.status import lines_data, package_of
 from olmc.explain.targets import ExplainContext, Wanted, is_copy, object_names, subscribing, target
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ObjectKey, Origin, Rendered, object_key

@@ -7,12 +7,12 @@ reported instead of earlier ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, Scalar, json_kind, read_octets
 from olmc.gojson.type_table import element, field_of, fields, full_type, members, printed, struct_name, underlying
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import DecodeFailure
 from olmc.strconv import quoted
 
@@ -20,7 +20,7 @@ Path = tuple[str | int, ...]
 """Keys and indexes that lead to a value."""
 
 _UNMARSHAL = "json: cannot unmarshal "
-_INTEGER = re.compile(r"u?int\d*")
+_INTEGER = regex(r"u?int\d*")
 _PLAIN_KINDS = {"bool": "a boolean", "string": "a text", "array": "a list", "object": "a mapping", "number": "a number"}
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson.decode_errors import DecodeError, first_error
 from olmc.gojson.scalars import SCALARS, UNIONS, Mismatch, json_kind, read_octets
 from olmc.gojson.type_table import Field, element, field_of, full_type, members, underlying
+from olmc.lean import NamedTuple
 
 Read = Callable[[Any], Any]
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from json.encoder import encode_basestring
 from typing import Any
 
 from olmc.gojson.decoder import decode
 from olmc.gojson.type_table import PREFIXES, element, fields, full_type, underlying
+from olmc.lean import regex
 from olmc.strconv import number_text
 
 # Go writes JSON that may stand in a page: neither tags nor line ends of JavaScript are left in it (R-JSON-4).
 _HTML = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_OCTET = re.compile("[\udc80-\udcff]")
+_SURROGATE = regex("[\ud800-\udfff]")
+_OCTET = regex("[\udc80-\udcff]")
 
 
 def encode(type_name: str, value: Any) -> bytes:

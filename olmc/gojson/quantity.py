@@ -6,17 +6,18 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from olmc.lean import regex
 from olmc.strconv import number_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_SHAPE = regex(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {exponent // 10: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
-_EXPONENT = re.compile(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
+_EXPONENT = regex(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
 
 _MAX_INT64 = 2**63 - 1
 _FAR = 60

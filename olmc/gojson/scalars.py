@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson.quantity import FORMAT_WRONG, quantity
+from olmc.lean import NamedTuple, regex
 from olmc.strconv import SPACES, integral, number_text, quoted
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 
 _PARTS = (
     # what stands before, the layout's name of the part, its shape, its name in messages, its bounds
-    ("", "2006", re.compile(r"[0-9]{4}"), "", 0, 9999),
-    ("-", "01", re.compile(r"[0-9]{2}"), "month", 1, 12),
-    ("-", "02", re.compile(r"[0-9]{2}"), "", 0, 99),
-    ("T", "15", re.compile(r"[0-9]{1,2}"), "hour", 0, 23),
-    (":", "04", re.compile(r"[0-9]{2}"), "minute", 0, 59),
-    (":", "05", re.compile(r"[0-9]{2}"), "second", 0, 59),
+    ("", "2006", regex(r"[0-9]{4}"), "", 0, 9999),
+    ("-", "01", regex(r"[0-9]{2}"), "month", 1, 12),
+    ("-", "02", regex(r"[0-9]{2}"), "", 0, 99),
+    ("T", "15", regex(r"[0-9]{1,2}"), "hour", 0, 23),
+    (":", "04", regex(r"[0-9]{2}"), "minute", 0, 59),
+    (":", "05", regex(r"[0-9]{2}"), "second", 0, 59),
 )
-_FRACTION = re.compile(r"[.,][0-9]+")
-_ZONE = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
+_FRACTION = regex(r"[.,][0-9]+")
+_ZONE = regex(r"([+-])([0-9]{2}):([0-9]{2})")
 
 
 def canonical_time(text: str) -> str | None:
@@ -35,9 +34,12 @@ def canonical_time(text: str) -> str | None:
     offset, rest = _offset(text, rest)
     if rest:
         raise ValueError(f"parsing time {quoted(text)}: extra text: {quoted(rest)}")
+    from datetime import datetime, timedelta  # few objects have a time, and imports take theirs
+
     year, month, day, hour, minute, second = values
     try:
-        moment = datetime(_same_calendar(year), month, day, hour, minute, second) - offset
+        begin = datetime(_same_calendar(year), month, day, hour, minute, second)
+        moment = begin - timedelta(minutes=offset)
     except ValueError:
         raise ValueError(f"parsing time {quoted(text)}: day out of range") from None
     year += moment.year - _same_calendar(year)
@@ -68,9 +70,10 @@ def _numbers(text: str) -> tuple[list[int], str]:
     return values, rest[fraction.end() :] if fraction else rest
 
 
-def _offset(text: str, rest: str) -> tuple[timedelta, str]:
+def _offset(text: str, rest: str) -> tuple[int, str]:
+    """The offset from UTC in minutes, and what stands behind it."""
     if rest.startswith("Z"):
-        return timedelta(), rest[1:]
+        return 0, rest[1:]
     zone = _ZONE.match(rest)
     if zone is None:
         raise ValueError(_cannot_parse(text, rest, "Z07:00"))
@@ -78,7 +81,7 @@ def _offset(text: str, rest: str) -> tuple[timedelta, str]:
     for name, value, most in (("hour", hours, 24), ("minute", minutes, 60)):
         if int(value) > most:
             raise ValueError(f"parsing time {quoted(text)}: time zone offset {name} out of range")
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    offset = 60 * int(hours) + int(minutes)
     return (offset if sign == "+" else -offset), rest[zone.end() :]
 
 
@@ -86,7 +89,7 @@ def _cannot_parse(text: str, rest: str, part: str) -> str:
     return f"parsing time {quoted(text)} as {quoted(LAYOUT)}: cannot parse {quoted(rest)} as {quoted(part)}"
 
 
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_BASE64 = regex(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _BASE64_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _NO_VERSION = "0.0.0"
 
@@ -190,7 +193,7 @@ def _read_time(value: Any) -> str | None:
 
 
 _NUMBER = "(?:0|[1-9][0-9]{0,17})"
-_CANONICAL_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+_CANONICAL_VERSION = regex(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
 
 def _read_version(value: Any) -> str:

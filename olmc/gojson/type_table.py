@@ -10,7 +10,9 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from olmc.lean import NamedTuple
 
 _TABLES = ("kubernetes", "olm", "catalogs", "constraints")
 PREFIXES = ("*", "[]", "map[string]")

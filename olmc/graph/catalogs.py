@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.catalogs.blobs import Blobs, add_document
 from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
@@ -17,6 +16,7 @@ from olmc.catalogs.fbc import kept_files, read_file
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.rendering import uncatalogued
 from olmc.diagnostics.rules.catalogs import DROPPED_VERSIONS
+from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
 from olmc.load.files import Folder, no_folder, read_text, scan
@@ -31,10 +31,10 @@ from olmc.output.messages import QueryError, not_found
 LOOSE_BUNDLES = "bundles"
 """The name under which the bundles of a workspace that no catalog lists are found."""
 
-_SCHEMA = re.compile(r"schema[\"']?\s*:\s*[\"']?olm\.")
-_PACKAGE_MANIFEST = re.compile(r"^packageName\s*:|^\s*{\s*\"packageName\"\s*:", re.MULTILINE)
-_MANIFEST = re.compile(r"^apiVersion\s*:|[\"']apiVersion[\"']\s*:", re.MULTILINE)
-_INSTALLED = re.compile(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|Namespace)\b")
+_SCHEMA = regex(r"schema[\"']?\s*:\s*[\"']?olm\.")
+_PACKAGE_MANIFEST = regex(r"^packageName\s*:|^\s*{\s*\"packageName\"\s*:", re.MULTILINE)
+_MANIFEST = regex(r"^apiVersion\s*:|[\"']apiVersion[\"']\s*:", re.MULTILINE)
+_INSTALLED = regex(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|Namespace)\b")
 
 
 class NamedCatalog(NamedTuple):

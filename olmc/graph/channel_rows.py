@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from olmc.graph.paths import dead_ends
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import join_limited
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EdgeKind

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.graph.catalogs import NamedCatalog
 from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, channel_rows
 from olmc.graph.paths import Route, Walk, channel_named, route, route_text, version_named
 from olmc.graph.svg import as_svg
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, upgrade_graph
+from olmc.lean import NamedTuple, regex
 from olmc.output.unicode import clean, json_text
 from olmc.resolver.upgrade_path import EdgeKind
 
@@ -45,7 +45,7 @@ _MERMAID_SHAPE_NAMES = {
     "elsewhere": "dotted",
 }
 _MERMAID_ARROWS: dict[EdgeKind, str] = {"replaces": "-->", "skips": "-.->", "skipRange": "==>"}
-_MERMAID_PLAIN = re.compile(r"[^A-Za-z0-9 ._+/,:()-]")
+_MERMAID_PLAIN = regex(r"[^A-Za-z0-9 ._+/,:()-]")
 
 # What Mermaid draws unless it is configured: maxEdges and maxTextSize.
 _MERMAID_EDGES, _MERMAID_CHARACTERS = 500, 50_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
 
 from olmc.graph.upgrade_graph import ChannelView, UpgradeGraph, Vertex, label, version_in
+from olmc.lean import NamedTuple
 from olmc.model.catalog import ChannelEntry
 from olmc.output.messages import QueryError, not_found
 from olmc.output.unicode import clean

@@ -8,9 +8,9 @@ band ends at the edge, with a tag that names where it leads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.graph.channel_rows import Arrow, ChannelRow
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import join_limited
 from olmc.resolver.upgrade_path import EdgeKind
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from textwrap import wrap
-from typing import NamedTuple
 
 from olmc.graph.channel_rows import MARKS, Cell, ChannelRow, Mark
 from olmc.graph.rails import (
@@ -26,6 +25,7 @@ from olmc.graph.rails import (
     tracks,
 )
 from olmc.graph.upgrade_graph import UpgradeGraph
+from olmc.lean import NamedTuple
 from olmc.output.unicode import clean
 from olmc.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.resources import template_text

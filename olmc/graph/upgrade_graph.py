@@ -8,11 +8,10 @@ edges are those that its entries declare, so that one can see what is wrong.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.catalogs.model_checks import heads as unreplaced
+from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Candidate, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.objects import CatalogKey
 from olmc.output.unicode import clean
@@ -33,7 +32,7 @@ from olmc.resolver.upgrade_path import (
 from olmc.semver import tolerant_or_none
 
 _DEPRECATED = "olm.deprecated"
-_VERSION_IN_NAME = re.compile(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
+_VERSION_IN_NAME = regex(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
 
 
 class Vertex(NamedTuple):

@@ -6,11 +6,11 @@ A client-side apply keeps the whole object in an annotation, for which the API s
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
+from olmc.lean import regex
 from olmc.model.diagnostics import Source
 from olmc.model.objects import KubernetesObject, mapping, metadata_of
 from olmc.model.workspace import Manifest
@@ -20,7 +20,7 @@ SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # The first lets the server merge, the second overwrites the object: neither needs to remember what was applied last.
-_NOT_CLIENT_SIDE = re.compile(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
+_NOT_CLIENT_SIDE = regex(r"(^|,)\s*(ServerSideApply|Replace)=true\s*(,|$)")
 # Go writes each of these in six bytes (R-JSON-4): by how many they are longer than in UTF-8.
 _ESCAPED = {"<": 5, ">": 5, "&": 5, "\u2028": 3, "\u2029": 3}
 # As JSON a text takes hardly more than twice its characters, each of at most four bytes.

@@ -6,8 +6,8 @@ Kinds that only some clusters have are in the tables as far as bundles may hold 
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import GVK, GroupKind, split_api_version
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import minor_of

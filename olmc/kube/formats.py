@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from olmc.lean import regex
 from olmc.strconv import quoted
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 # The part of RE2's syntax that most schemas do with; a pattern with anything else goes to the library.
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""\\[][./+*?(){}|^$dDwWsS-]                                           # an escape
     |\[\^?-?(?:[\w ./:@%#~=+*,;!'<>&$(){}|?]|a-z|A-Z|[0-4]-9|0-[0-9]|a-f|A-F|\\[][./dws-]|-(?=\]))+\]   # a class
     |\{(?P<least>[0-9]{1,3})(?:,(?P<most>[0-9]{0,3}))?\}                    # a count
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _SIMPLE = r"(?:a(?:[*+?]\??)?|\|)*"
-_GROUP, _WHOLE = re.compile(rf"\((?:\?:)?{_SIMPLE}\)"), re.compile(_SIMPLE)
+_GROUP, _WHOLE = regex(rf"\((?:\?:)?{_SIMPLE}\)"), regex(_SIMPLE)
 _MOST = 1000
 """How often Go repeats at most."""
 _DEEPEST = 50
@@ -124,7 +124,7 @@ def _options() -> Any:
 _SECOND = 10**9
 _NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6}
 _NANOSECONDS |= {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
-_DURATION_PART = re.compile(r"(?P<number>\d+\.?\d*|\.\d+)(?P<unit>[^\d.]*)", re.ASCII)
+_DURATION_PART = regex(r"(?P<number>\d+\.?\d*|\.\d+)(?P<unit>[^\d.]*)", re.ASCII)
 _LONGEST = 2**63
 _DIGITS = len(str(_LONGEST))
 
@@ -159,17 +159,15 @@ def duration_problem(text: str) -> str:
 
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk"})
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week", "µs")
-_DURATION = re.compile(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+")
-_PART = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DURATION = regex(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+")
+_PART = regex(r"([0-9]+)\s*([A-Za-zµ]+)")
+_DATE = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # go-openapi doesn't escape the dot before the fraction either, so any sign will do there.
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_TIME = regex(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
+_BASE64 = regex(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 # Nor does it insist on the dashes.
 _UUID = "(?i:[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{}[0-9a-f]{{3}}-?{}[0-9a-f]{{3}}-?[0-9a-f]{{12}})"
-_MAC = re.compile(
-    r"(?i:[0-9a-f]{2}(?P<sep>[:-])(?:[0-9a-f]{2}(?P=sep)){4,18}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2,9}[0-9a-f]{4})"
-)
+_MAC = regex(r"(?i:[0-9a-f]{2}(?P<sep>[:-])(?:[0-9a-f]{2}(?P=sep)){4,18}[0-9a-f]{2}|(?:[0-9a-f]{4}\.){2,9}[0-9a-f]{4})")
 _MAC_OCTETS = (6, 8, 20)
 
 
@@ -185,6 +183,8 @@ def conforms(name: str, text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
+    from datetime import date  # few schemas know dates, and imports take their time
+
     try:
         return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
     except ValueError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
 from olmc.kube.selectors import is_selector, matches
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
     RBAC,

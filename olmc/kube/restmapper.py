@@ -8,10 +8,9 @@ example.com has nothing to do with OLM's.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from olmc.kube.builtin_kinds import (
     CLUSTER_SCOPED,
@@ -22,6 +21,7 @@ from olmc.kube.builtin_kinds import (
     kubernetes_kinds,
     plural_of,
 )
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import POSSIBLE, closest
 from olmc.model.objects import (
     APIEXTENSIONS,
@@ -208,11 +208,13 @@ class CrdVersion(NamedTuple):
     schema: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Crd:
-    """A CRD; of several spellings of the same thing it knows those of v1."""
-
+class _CrdFields(NamedTuple):
     object: KubernetesObject
+
+
+# Derived, since a NamedTuple has no room for what was decoded once.
+class Crd(_CrdFields):
+    """A CRD; of several spellings of the same thing it knows those of v1."""
 
     @property
     def group(self) -> str:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.names import is_label_value, is_qualified_name
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping, mappings, text, texts
 
 SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
 
 _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")
-_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)")
-_FIELD_TERM = re.compile(r"\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*", re.DOTALL)
+_TOKEN = regex(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)")
+_FIELD_TERM = regex(r"\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*", re.DOTALL)
 
 
 class SelectorError(ValueError):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from olmc.lean import regex
 from olmc.load.files import read_text
 from olmc.model.diagnostics import Report
 from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of
 from olmc.yaml import read
 
-_FIELD = re.compile(r"\{\{-?\s*\.?([A-Za-z_][\w.\[\]/-]*)\s*-?\}\}")
+_FIELD = regex(r"\{\{-?\s*\.?([A-Za-z_][\w.\[\]/-]*)\s*-?\}\}")
 _MOST = 1000
 
 Parameters = Mapping[str, Any]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.applicationsets import applications_of
 from olmc.load.files import Folder, read_text
 from olmc.load.releases import HELM_RELEASE, Release, application_releases, applier_of, flux_release
@@ -15,7 +15,7 @@ from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import as_text, mapping, mappings, spec_of
 from olmc.yaml import locate, read
 
-_APPLIES = re.compile(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
+_APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 # What changes the objects of a folder when Flux applies it.
 _FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import provided_apis
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import fold, unmarshal
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import Folder, read_text
 from olmc.load.scopes import ignored_in_bundle
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
@@ -78,10 +79,10 @@ def unfit_annotations(document: Document) -> tuple[tuple[str, ...], str]:
 # Go's decoder takes these in any case, and some real bundles have them so.
 _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata", "spec": "spec"}
 
-_SAYS_CSV = re.compile(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
+_SAYS_CSV = regex(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
 _ALIKE = 0.85
 # Kubernetes ends a document at every line of --- before which any line stands, be it a comment, blank, or --- itself.
-_NOTHING_FIRST = re.compile(r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_NOTHING_FIRST = regex(r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
 class _UnreadableFile(NamedTuple):

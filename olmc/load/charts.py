@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import Folder, read_text
 from olmc.load.foreign import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates
 from olmc.load.kustomization import relative_path, repository_of
@@ -26,7 +26,7 @@ _REQUIREMENTS = "requirements.yaml"
 _LOCKS = ("Chart.lock", "requirements.lock")
 _LOCAL = "file://"
 # A name becomes that of a folder; Helm refuses all others.
-_PLAIN = re.compile(r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)*")
+_PLAIN = regex(r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)*")
 _MOST_BYTES = 64 * 1024 * 1024
 _MOST_FILES = 10_000
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules.cluster_state import NO_STATE
 from olmc.diagnostics.rules.workspace import TWICE
 from olmc.kube.applied import is_for_tools, is_list, is_object, items_of
+from olmc.lean import NamedTuple
 from olmc.load.apis import apis_in, apis_in_table, is_api_list, together
 from olmc.load.dumps import dump_texts
 from olmc.load.live_objects import asked_by, counts, group_uids, without_noise

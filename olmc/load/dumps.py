@@ -12,10 +12,11 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from olmc.diagnostics.rules import cluster_state as state_rules
 from olmc.diagnostics.rules import workspace as rules
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import MAX_FILE_BYTES, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report
@@ -31,17 +32,17 @@ _CHUNK = 1 << 20
 
 _TABLES = (".txt",)
 # Where `oc adm inspect`, which writes must-gathers, keeps objects.
-_OF_MUST_GATHER = re.compile(r"(^|/)(cluster-scoped-resources|namespaces)/")
+_OF_MUST_GATHER = regex(r"(^|/)(cluster-scoped-resources|namespaces)/")
 # What changes all the time, is most of a must-gather, and nobody asks for.
-_NEVER_ASKED = re.compile(
+_NEVER_ASKED = regex(
     r"/(pods|events|leases|nodes|endpoints|endpointslices|replicasets|replicationcontrollers|machineconfigs|images|"
     r"imagestreams|controllerrevisions|packagemanifests|certificatesigningrequests)([./]|$)"
 )
 _TAR_MAGIC = (257, b"ustar")
 _GZIP_MAGIC = b"\x1f\x8b"
-_TABLE = re.compile(r"^NAME +SHORTNAMES +API(VERSION|GROUP)\b.*$", re.MULTILINE)
-_SEPARATOR = re.compile(r"^---(\s|$)", re.MULTILINE)
-_NO_LINE_BREAK = re.compile(r"[^\n]+")
+_TABLE = regex(r"^NAME +SHORTNAMES +API(VERSION|GROUP)\b.*$", re.MULTILINE)
+_SEPARATOR = regex(r"^---(\s|$)", re.MULTILINE)
+_NO_LINE_BREAK = regex(r"[^\n]+")
 
 
 class DumpText(NamedTuple):

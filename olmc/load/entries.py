@@ -10,9 +10,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import building as rules
+from olmc.lean import NamedTuple, regex
 from olmc.load.appliers import Applier, read_appliers
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.charts import charts_of_operators, outside_of_charts
@@ -33,7 +33,7 @@ from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP
 from olmc.model.operators import OLM_GROUP
 
-_OLM_INPUT = re.compile(
+_OLM_INPUT = regex(
     r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
 )
 _COMPONENT = "Component"

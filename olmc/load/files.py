@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import workspace as rules
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Report
 from olmc.model.limits import DEPTH, FILE_BYTES, FILES, Limit
 
-_STARS = re.compile(r"\*+")
+_STARS = regex(r"\*+")
 _MOST_STARS = 3
-_POSIX_CLASS = re.compile(r"\[[^\]]*\[:[a-z]+:\]")
+_POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
 
 
 def spec_of(patterns: Iterable[str]) -> Callable[[str], bool]:
@@ -52,7 +50,7 @@ LFS_POINTER = "version https://git-lfs.github.com/spec/"
 """How files begin whose content is in Git LFS."""
 
 _GIT = ".git"
-_GLOB = re.compile(r"[\\*?\[\]]")
+_GLOB = regex(r"[\\*?\[\]]")
 
 
 class Folder(NamedTuple):
@@ -107,13 +105,13 @@ def has_file(root: Path, path: str) -> bool:
         return False
 
 
-@dataclass(slots=True)
 class _Seen:
     """What a scan has come upon: the real folders, how many files and folders there are, and the limit that it met."""
 
-    folders: set[Path] = field(default_factory=set)
-    number: int = 0
-    limit: Limit | None = None
+    def __init__(self) -> None:
+        self.folders: set[Path] = set()
+        self.number = 0
+        self.limit: Limit | None = None
 
 
 class _Scan(NamedTuple):

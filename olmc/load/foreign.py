@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from olmc.diagnostics.rules import foreign as rules
+from olmc.lean import regex
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 
@@ -21,12 +22,12 @@ HELM_FOLDERS = (TEMPLATES_FOLDER, "charts", "crds")
 
 # A quoted key may stand behind a blank as well: what is broken may be the comma before it.
 _KEY = r"""(?:(?:^[ \t-]*|[{{,]\s*)["']?{0}["']?|\s["']{0}["'])[ \t]*:\s*["']?"""
-_API_VERSION = re.compile(_KEY.format("apiVersion") + r"(?:[a-z0-9][\w.-]*/)?v\d\w*(?![\w./])", re.MULTILINE)
-_KIND = re.compile(_KEY.format("kind") + r"""[^\s"'{\[#]""", re.MULTILINE)
-_CATALOG = re.compile(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
+_API_VERSION = regex(_KEY.format("apiVersion") + r"(?:[a-z0-9][\w.-]*/)?v\d\w*(?![\w./])", re.MULTILINE)
+_KIND = regex(_KEY.format("kind") + r"""[^\s"'{\[#]""", re.MULTILINE)
+_CATALOG = regex(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
 
-_OLM = re.compile(r"\boperators\.coreos\.com/v\d")
-_OLM_KIND = re.compile(
+_OLM = regex(r"\boperators\.coreos\.com/v\d")
+_OLM_KIND = regex(
     r"^[ \t]*-?[ \t]*kind:[ \t]*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
     re.MULTILINE,
 )

@@ -13,11 +13,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import charts as rules
 from olmc.kube.builtin_kinds import builtin_kinds, versions_of
 from olmc.kube.names import is_dns1123_subdomain
+from olmc.lean import NamedTuple, regex
 from olmc.load.charts import Chart, StagingError, read_chart, stage
 from olmc.load.files import MAX_FILE_BYTES, read_text
 from olmc.load.kustomization import relative_path, repository_of
@@ -38,9 +39,9 @@ SECONDS = 60
 LIBRARY = "helm_python"
 """The package of the extra olmc[helm]."""
 
-_PLACED = re.compile(r"\(?([\w.-]+/[\w./ -]*?\w):(\d+)(?::(\d+))?\)?")
-_SOURCE = re.compile(r"^# Source: (.+)$", re.MULTILINE)
-_DEBUG = re.compile(r"\s*Use --debug flag to render out invalid YAML\s*$")
+_PLACED = regex(r"\(?([\w.-]+/[\w./ -]*?\w):(\d+)(?::(\d+))?\)?")
+_SOURCE = regex(r"^# Source: (.+)$", re.MULTILINE)
+_DEBUG = regex(r"\s*Use --debug flag to render out invalid YAML\s*$")
 _NOTES = "NOTES.txt"
 
 

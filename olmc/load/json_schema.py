@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import POSSIBLE, Location, Source, closest, did_you_mean
 from olmc.resources import schema
 from olmc.yaml import locate

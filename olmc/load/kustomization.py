@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import MAX_FILE_BYTES, Folder
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import mapping
@@ -31,9 +32,9 @@ _CHARTS = ("HelmChartInflationGenerator",)
 _PLUGINS = ("generators", "transformers", "validators")
 PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *_PLUGINS)
 """Fields that name files with what is done to objects, and no objects."""
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_URL = regex(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 # As kustomize knows repositories: with a scheme, a user, a host that it knows, or marks of a place inside of one.
-_REPOSITORY = re.compile(
+_REPOSITORY = regex(
     r"^[A-Za-z][A-Za-z0-9+.-]*:{1,2}//|^git::|^[\w.-]+@[\w.-]+[:/]|^(www\.)?(github|gitlab|bitbucket)\.(com|org)[/:]"
     r"|[?&](ref|version|timeout|submodules)=|\.git($|[/?])|.//",
     re.IGNORECASE,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import building as rules
+from olmc.lean import NamedTuple
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in

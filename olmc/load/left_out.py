@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.kube.applied import applied_objects, is_applied
 from olmc.kube.restmapper import BUILTIN
+from olmc.lean import NamedTuple, regex, sha256
 from olmc.load.bundles import CATALOGS_FOLDER, MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, git_ignore_lines, no_folder, read_text, scan_everything, spec_of
 from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
@@ -34,7 +33,7 @@ from olmc.model.workspace import (
     Unused,
 )
 from olmc.yaml import locate, read
-from olmc.yaml.events import documents_in, head_of, plain_keys
+from olmc.yaml.heads import documents_in, head_of, plain_keys
 
 _NAMES = {
     **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), "Chart.yaml": "Helm",
@@ -70,6 +69,8 @@ def _file_digest(path: Path, *, is_link: bool = False) -> str:
     try:
         if is_link:
             return f"link to {path.readlink()}"
+        import hashlib  # for files of any size, and slower to import than a small one is hashed
+
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
@@ -77,7 +78,7 @@ def _file_digest(path: Path, *, is_link: bool = False) -> str:
 
 
 # How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
-_DISGUISED = re.compile(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
+_DISGUISED = regex(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
 
 
 class _LeftOutPlace(NamedTuple):
@@ -222,4 +223,5 @@ def _as_json(obj: KubernetesObject) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest: str = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest

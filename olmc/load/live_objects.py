@@ -4,8 +4,9 @@ the API server write at their own pace, and without what nobody asks for."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
     APIEXTENSIONS,

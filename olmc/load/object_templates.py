@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import policies as rules
 from olmc.kube.applied import is_object
 from olmc.kube.restmapper import BUILTIN
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Report, Source
 from olmc.model.objects import KubernetesObject, as_text, gvk_of, mapping, metadata_of, name_of, spec_of
 from olmc.model.operators import OLM_GROUP
@@ -22,9 +22,9 @@ RAW = "object-templates-raw"
 
 _OBJECTS = "object-templates"
 # What decides whether lines are there at all, and how often.
-_CONTROL = re.compile(r"\{\{(?:hub\b)?[-\s]*(?:if|range|with|else|end|define|block|template|skipObject)\b")
+_CONTROL = regex(r"\{\{(?:hub\b)?[-\s]*(?:if|range|with|else|end|define|block|template|skipObject)\b")
 # Names that are no patterns.
-_PLAIN = re.compile(r"^[^*?\[\]\\{]+$")
+_PLAIN = regex(r"^[^*?\[\]\\{]+$")
 
 
 class ObjectTemplate(NamedTuple):

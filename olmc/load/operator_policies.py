@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.names import is_dns1123_label
+from olmc.lean import NamedTuple
 from olmc.load.policy_templates import TemplateField, templates_in
 from olmc.model.diagnostics import Source
 from olmc.model.objects import CatalogKey, KubernetesObject, as_text, mapping, name_of, spec_of, texts

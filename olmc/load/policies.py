@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import policies as rules
 from olmc.kube.applied import is_object
+from olmc.lean import NamedTuple, regex
 from olmc.load.manifests import manifests_in
 from olmc.load.object_templates import (
     DEFINITION,
@@ -59,7 +60,7 @@ PlaceOf = Callable[[Any, Source], Source]
 _TEMPLATES = "policy-templates"
 _KINDS = ("Policy", "ConfigurationPolicy", "OperatorPolicy")
 _ENFORCE = "enforce"
-_OLM_IN_TEXT = re.compile(rf"\b{re.escape(OLM_GROUP)}/v\d")
+_OLM_IN_TEXT = regex(rf"\b{re.escape(OLM_GROUP)}/v\d")
 _SHOWN = 4
 _ENFORCED_HINT = "With remediationAction: enforce they would be installed; the one of a Policy wins over those inside."
 

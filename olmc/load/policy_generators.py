@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.applied import is_object
+from olmc.lean import NamedTuple
 from olmc.load.files import MAX_FILE_BYTES
 from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, mapping, mappings

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import policies as rules
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Source, join_limited
 from olmc.model.objects import metadata_of, name_of
 from olmc.yaml import locate

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
 from olmc.yaml import locate, read
 
 HELM_RELEASE = "helm.toolkit.fluxcd.io/"
-_URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
-_COMMA = re.compile(r"(?<!\\),")
+_URL = regex(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_COMMA = regex(r"(?<!\\),")
 
 
 class ValueFile(NamedTuple):

@@ -7,12 +7,12 @@ suppressed: what it stops is not compiled at all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import has_file, read_text, spec_of
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 
@@ -20,8 +20,8 @@ COMMENTED = (".yaml", ".yml")
 """The files that can hold comments."""
 
 _MARK = "olmc:"
-_COMMENT = re.compile(r"(?:^|\s)#\s*olmc:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)$")
-_NO_CONTENT = re.compile(r"^\s*(#.*)?$|^---\s*(#.*)?$")
+_COMMENT = regex(r"(?:^|\s)#\s*olmc:\s*ignore\b(?:\[([^\]]*)\])?[ \t]*(.*)$")
+_NO_CONTENT = regex(r"^\s*(#.*)?$|^---\s*(#.*)?$")
 
 
 class Suppression(NamedTuple):

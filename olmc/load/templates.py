@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.lean import regex
 from olmc.model.objects import as_text, name_of
 
-_BEGINS = re.compile(r"^(?:apiVersion|kind|[\"']?(?:apiVersion|kind)[\"']?)\s*:")
+_BEGINS = regex(r"^(?:apiVersion|kind|[\"']?(?:apiVersion|kind)[\"']?)\s*:")
 
 
 def line_of(template: str, obj: Mapping[str, Any]) -> int:

@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.kustomization import relative_path
 
 _MOST_ERRORS = 64 * 1024
 # Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
 _NO_PROXY_THERE = "http://127.0.0.1:9"
-_FRAMES = re.compile(r'^.*?"command failed" err=|^Error: |["\\<>]+')
+_FRAMES = regex(r'^.*?"command failed" err=|^Error: |["\\<>]+')
 
 
 class Output(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import DEFAULT_DOMAIN, split_domain
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.applied import is_object
+from olmc.lean import NamedTuple
 from olmc.load.json_schema import Keys, SchemaProblem, problems
 from olmc.load.manifests import is_sound
 from olmc.model.diagnostics import Report, Source

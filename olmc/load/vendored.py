@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from olmc.catalogs.properties import pull_spec_problem, split_domain
 from olmc.diagnostics.rules import vendor as rules
 from olmc.diagnostics.rules import workspace as load_rules
+from olmc.lean import regex, sha256
 from olmc.load.bundles import read_bundle
 from olmc.load.files import Folder, read_text, scan_below
 from olmc.model.diagnostics import Location, Report
@@ -26,8 +25,8 @@ FOLDERS: Mapping[ImageKind, str] = {"catalog": "catalogs", "bundle": "bundles"}
 
 TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
 
-_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
-_ODD = re.compile(r"[^a-z0-9._-]+")
+_VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)")
+_ODD = regex(r"[^a-z0-9._-]+")
 
 
 def path_of(image: LockedImage) -> str:
@@ -41,10 +40,12 @@ def content_digest(files: Iterable[tuple[str, Path]]) -> str:
     """The digest of files, given by name and place: that of the lines which `sha256sum` prints for them, sorted by
     name. Raises OSError."""
     lines = sorted((name.encode(), _sha256(place).encode()) for name, place in files)
-    return "sha256:" + hashlib.sha256(b"".join(digest + b"  " + name + b"\n" for name, digest in lines)).hexdigest()
+    return "sha256:" + str(sha256(b"".join(digest + b"  " + name + b"\n" for name, digest in lines)).hexdigest())
 
 
 def _sha256(path: Path) -> str:
+    import hashlib  # for files of any size, and slower to import than a small one is hashed
+
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

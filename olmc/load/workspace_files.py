@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.kube.applied import is_whole_object, tool_lists
+from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import CATALOGS_FOLDER, files_of, is_bundle, read_bundle
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import Folder, read_text
@@ -25,7 +26,7 @@ _OF_CATALOG = "olm.package"
 
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
 # `schema` as well, with a mapping below it.
-_CATALOG_TEXT = re.compile(
+_CATALOG_TEXT = regex(
     r"""^\s*[{,]?\s*["']?(?:schema|packageName)["']?\s*:[ \t]*[^\s{\[#]|[{,]\s*["']?schema["']?\s*:\s*["']?olm\.""",
     re.MULTILINE | re.IGNORECASE,
 )

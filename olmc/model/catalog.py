@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Location, Place
 from olmc.model.limits import CONFLICTS, CONFLICTS_PER_SECOND
 from olmc.model.objects import GVK, CatalogKey, KubernetesObject

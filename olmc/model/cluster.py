@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Cause, Source
 from olmc.model.indexed import ByKind, ByNamespace, by_namespace
 from olmc.model.objects import (

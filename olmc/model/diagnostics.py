@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import NamedTuple
+
+from olmc.lean import NamedTuple
 
 # How like two names are (0 to 1) if one was probably meant by the other, so that it may be reported of a name alone.
 LIKELY = 0.7
@@ -199,11 +199,13 @@ class Diagnostic(NamedTuple):
         return (place.path, place.line, place.column, self.code, self.message)
 
 
-@dataclass(slots=True)
 class Report:
     """Collects the diagnostics of one compilation; the only thing that the stages write to."""
 
-    found: list[Diagnostic] = field(default_factory=list)
+    __slots__ = ("found",)
+
+    def __init__(self, found: list[Diagnostic] | None = None) -> None:
+        self.found = found if found is not None else []
 
     def add(self, diagnostic: Diagnostic) -> None:
         self.found.append(diagnostic)

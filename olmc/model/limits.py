@@ -6,7 +6,8 @@ Each limit is raised by a variable of the environment, which no file of a worksp
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+
+from olmc.lean import NamedTuple
 
 
 class Limit(NamedTuple):

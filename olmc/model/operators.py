@@ -8,10 +8,10 @@ a CSV have the names of OLM's Go types for it, cut short where OLM's repeat them
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Place, Source
 from olmc.model.objects import (
     GVK,
@@ -142,17 +142,18 @@ class StrategyPermissions(NamedTuple):
     rules: list[Mapping[str, Any]]
 
 
-# A dataclass, since a NamedTuple has no room for what was decoded once.
-@dataclass(frozen=True)
-class Csv:
+class _CsvFields(NamedTuple):
+    object: KubernetesObject
+    source: Source | None = None
+
+
+# Derived, since a NamedTuple has no room for what was decoded once.
+class Csv(_CsvFields):
     """A ClusterServiceVersion; `object` is not to be changed.
 
     `source` is where its text stands (the bundle's file, or a manifest of the workspace). What it describes is decoded
     once, on demand, in lists with an entry for each one that is written there, so that positions stay what they are.
     """
-
-    object: KubernetesObject
-    source: Source | None = None
 
     @property
     def metadata(self) -> Mapping[str, Any]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from olmc.lean import NamedTuple, regex
 
 if TYPE_CHECKING:
     from olmc.model.state import ClusterState
 
-_VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
+_VERSION = regex(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
 
 
 def full_kube_version(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from olmc.lean import regex
 from olmc.model.objects import KubernetesObject, annotations_of, mapping, metadata_of
 
 REDACTED = "REDACTED"
@@ -149,10 +149,10 @@ def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
                     continue
 
 
-_DOCUMENT = re.compile(r"---(\s|$)")
-_KIND = re.compile(r"""(?P<before>.*?)(?<![\w./-])["']?kind["']?\s*:\s*["']?Secret["']?\s*(?:[,}\]#].*)?$""")
-_ENTRY = re.compile(r"""(?P<key>\s*(?:[-?]\s+)*(?:"[^"]*"|'[^']*'|[^\s"'{\[&*!|>#][^:#]*?)\s*:)(?P<value>\s+\S.*)?$""")
-_HAS_VALUES = re.compile(r"""\s*["']?(data|stringData|annotations|metadata)["']?\s*:""")
+_DOCUMENT = regex(r"---(\s|$)")
+_KIND = regex(r"""(?P<before>.*?)(?<![\w./-])["']?kind["']?\s*:\s*["']?Secret["']?\s*(?:[,}\]#].*)?$""")
+_ENTRY = regex(r"""(?P<key>\s*(?:[-?]\s+)*(?:"[^"]*"|'[^']*'|[^\s"'{\[&*!|>#][^:#]*?)\s*:)(?P<value>\s+\S.*)?$""")
+_HAS_VALUES = regex(r"""\s*["']?(data|stringData|annotations|metadata)["']?\s*:""")
 
 
 def mask_lines(lines: Sequence[str]) -> list[str]:

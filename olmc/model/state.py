@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey
 from olmc.model.workspace import Manifest
 

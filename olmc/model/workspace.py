@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Location, Place, Source
 from olmc.model.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import Path, encode_plain
+from olmc.lean import NamedTuple
 
 _ANY = "*"
 """Every element of a list, in a path of keys."""

@@ -4,9 +4,10 @@ cluster from its next release."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import mapping, mappings
 from olmc.olm.naming import PROPERTIES

@@ -7,20 +7,20 @@ server would refuse as `FieldError`s in its own words. The standard CRDs lack so
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.api_validation.cel_values import with_rules
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.schema_values import value_errors
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import as_text, mapping, mappings, name_of, spec_of, text, texts
 
 METADATA_NAME = "olm.operatorframework.io/metadata.name"
 SELF_CERTIFIED = "SelfCertified"
-_IMAGE = re.compile(r"Installed bundle (\S+) successfully")  # the only place where the image stands
+_IMAGE = regex(r"Installed bundle (\S+) successfully")  # the only place where the image stands
 
 
 class InstalledBundle(NamedTuple):

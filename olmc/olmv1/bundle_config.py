@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Report, Severity
 from olmc.olmv1.registry_bundle import ALL_NAMESPACES, OWN_NAMESPACE, SINGLE_NAMESPACE, BundleError, RegistryBundle
 from olmc.strconv import integral, quoted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.catalog import CatalogBundle
 from olmc.olmv1.api_types import InstalledBundle
 from olmc.semver import Version, VersionError, order_with_release, parse_release, parse_strict

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Deprecation
 from olmc.olmv1.api_types import CatalogFilter, InstalledBundle
 from olmc.olmv1.resolution import ExtensionResolution

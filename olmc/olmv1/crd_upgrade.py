@@ -9,13 +9,13 @@ at, not even what they require, and a version that is no longer served is no err
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping, mappings, name_of, spec_of, text, texts
 from olmc.strconv import quoted
 
@@ -28,7 +28,7 @@ _NOT_COMPARED = frozenset({"properties", "items", "description"})
 _IN_ONE_OF = frozenset({"description", "title", "example", "externalDocs"})
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _MAPS = ("patternProperties", "definitions", "dependencies")
-_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_VERSION = regex(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 _MATURITY = {"alpha": 0, "beta": 1, None: 2}
 
 

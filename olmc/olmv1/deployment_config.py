@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import DecodeError, decode
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappings, metadata_of, spec_of
 from olmc.olmv1.registry_bundle import BundleError
 

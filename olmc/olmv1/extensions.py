@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import extensions as rules
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.rbac_access import access
 from olmc.kube.restmapper import rest_mapper
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Place, Report, join_limited
 from olmc.model.objects import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.options import Certificates
 from olmc.olm.profiles.data import profile_of
 

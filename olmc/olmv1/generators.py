@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_decoded
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     RBAC_V1,
     KubernetesObject,

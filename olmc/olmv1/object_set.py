@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     KubernetesObject,
     annotations_of,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
 from olmc.kube.applied import is_list, items_of
+from olmc.lean import NamedTuple, regex
 from olmc.load.bundles import PACKAGE, annotation_texts
 from olmc.model.diagnostics import Location, Report, Severity, Source
 from olmc.model.objects import CRD_KIND, KubernetesObject, annotations_of, as_text, mappings, spec_of, text
@@ -21,7 +21,7 @@ MANIFESTS = "manifests/"
 ANNOTATIONS = "metadata/annotations.yaml"
 PROPERTIES = "metadata/properties.yaml"
 PROPERTIES_ANNOTATION = "olm.properties"
-_BETWEEN_TOKENS = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
+_BETWEEN_TOKENS = regex(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 ALL_NAMESPACES, OWN_NAMESPACE = "AllNamespaces", "OwnNamespace"
 SINGLE_NAMESPACE, MULTI_NAMESPACE = "SingleNamespace", "MultiNamespace"

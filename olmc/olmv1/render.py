@@ -4,9 +4,10 @@ generators, one after the other (R-V1-PIPE, R-V1-LOAD-6, R-V1-OPT-1)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_plain
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, mapping, metadata_of, spec_of, text
 from olmc.model.options import Certificates
 from olmc.olmv1.deployment_config import NO_CONFIG, DeploymentConfig, read_deployment_config

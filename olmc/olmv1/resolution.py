@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cmp_to_key
-from typing import NamedTuple
 
 from olmc.kube.api_validation.field import aggregated
 from olmc.kube.names import is_label_value, is_qualified_name
 from olmc.kube.selectors import matches, requirements
+from olmc.lean import NamedTuple
 from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package
 from olmc.olmv1.api_types import SELF_CERTIFIED, CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.olmv1.bundle_versions import BundleVersion, bundle_version, installed_bundle, installed_version

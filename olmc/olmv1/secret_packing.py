@@ -6,9 +6,10 @@ import gzip
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_plain
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, labels_of, mappings, name_of, spec_of
 from olmc.olmv1.object_set import PREFIX, SET_KIND, SYSTEM_NAMESPACE, owner_reference
 from olmc.olmv1.registry_bundle import BundleError

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import olmv1 as rules
+from olmc.lean import NamedTuple
 from olmc.load.bundles import MANIFESTS, METADATA, suggested_namespace
 from olmc.load.files import Folder, read_text
 from olmc.model.diagnostics import Diagnostic, Location, Place, Report, Source

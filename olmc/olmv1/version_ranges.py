@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple, regex
 from olmc.semver import Version
 from olmc.strconv import quoted
 
@@ -23,12 +23,12 @@ _VERSION = (
 _PLAIN = re.sub(r"\?P<\w+>", "?:", _VERSION)
 _OPERATOR = r"(?:!=|>=|=>|<=|=<|~>|[=<>~^])?"
 # The library's expressions without what makes them ambiguous: spaces are taken whole, or long texts take for ever.
-_HYPHENATED = re.compile(rf"{_SPACE}*+({_PLAIN}){_SPACE}++-{_SPACE}++({_PLAIN}){_SPACE}*+")
+_HYPHENATED = regex(rf"{_SPACE}*+({_PLAIN}){_SPACE}++-{_SPACE}++({_PLAIN}){_SPACE}*+")
 _CONDITION = rf"{_OPERATOR}{_SPACE}*+{_PLAIN}"
-_CONDITIONS = re.compile(
+_CONDITIONS = regex(
     rf"{_SPACE}*+{_CONDITION}(?:(?:{_SPACE}*+,{_SPACE}*+|{_SPACE}++){_CONDITION})*+{_SPACE}*+", re.ASCII
 )
-_EACH = re.compile(rf"(?P<operator>{_OPERATOR}){_SPACE}*+(?:{_VERSION})")
+_EACH = regex(rf"(?P<operator>{_OPERATOR}){_SPACE}*+(?:{_VERSION})")
 _LONGEST, _MOST_PARTS = 512, 32
 _WILD = ("x", "X", "*")
 _LARGEST = 2**64 - 1

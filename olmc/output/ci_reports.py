@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 from xml.etree import ElementTree as Xml
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Severity
 from olmc.output.messages import SHOWN_FROM, LineOf
 from olmc.output.unicode import clean, json_text
@@ -61,7 +61,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = regex("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_junit(

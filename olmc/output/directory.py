@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Report
 from olmc.model.objects import ObjectKey, Rendered
 from olmc.model.options import Phase
@@ -107,7 +107,7 @@ def sync_folder(path: Path) -> None:
 
 KUSTOMIZATION = "kustomization.yaml"
 
-_ODD = re.compile(r"[^a-z0-9.-]+")
+_ODD = regex(r"[^a-z0-9.-]+")
 _NAME_LIMIT = 120
 _PHASE_MARKS: Mapping[Phase, str] = {1: "# Phase 1 of two.\n", 2: "# Phase 2 of two.\n"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -98,6 +97,8 @@ def _excerpt(place: Location, line: str, paint: Paint) -> Iterator[str]:
 
 def _width(text: str) -> int:
     """How many columns a text takes on a terminal."""
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 
+from olmc.lean import regex
 from olmc.model.diagnostics import Diagnostic, Location
 
 # A command about the workspace whose last argument is its folder; options may have a value in capitals.
-_COMMAND = re.compile(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+_COMMAND = regex(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
 # The place of a step, as the derivation of what can't be resolved has it at the end of a line.
-_PLACE = re.compile(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
+_PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
 
 
 def below(folder: str, path: str) -> str:
@@ -37,5 +37,7 @@ def _moved(folder: str, place: Location) -> Location:
 
 
 def _hint(folder: str, hint: str) -> str:
+    import shlex  # few hints name a command
+
     with_folder = _COMMAND.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", hint)
     return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

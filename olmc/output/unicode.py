@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from olmc.lean import regex
+
 ESCAPED = "olmc.escaped"
 """What streams that show such names have for `errors`; see `register`."""
 
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = regex("[\ud800-\udfff]")
 _FIRST_OCTET, _LAST_OCTET = 0xDC80, 0xDCFF
 
 
@@ -28,10 +30,10 @@ def legible(text: str) -> str:
 _TURNING = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029"
 _UNSEEN = "\xad\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_UNSAFE = re.compile(f"[{_TURNING}{_CONTROL}{_UNSEEN}]")
-_ESCAPED_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
+_UNSAFE = regex(f"[{_TURNING}{_CONTROL}{_UNSEEN}]")
+_ESCAPED_IN_JSON = regex(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
 # GitHub takes such lines for commands, wherever they come from, and whatever blanks they begin with.
-_COMMAND = re.compile(r"\s*(::[A-Za-z][\w-]*(\s[^:]*)?::|##\[)")
+_COMMAND = regex(r"\s*(::[A-Za-z][\w-]*(\s[^:]*)?::|##\[)")
 
 
 def clean(text: str) -> str:

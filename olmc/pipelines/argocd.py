@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.api import compile
 from olmc.explain.left_out import incomplete
@@ -13,6 +13,7 @@ from olmc.gojson import unmarshal
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.kube.builtin_kinds import is_native
+from olmc.lean import NamedTuple
 from olmc.load.config import read_config
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import GroupKind, KubernetesObject, Rendered, gvk_of, object_key

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text, scan
 from olmc.load.manifests import SUFFIXES, manifests_in

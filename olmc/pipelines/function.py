@@ -6,15 +6,15 @@ A function reads a ResourceList, what the orchestrators hand over, and writes on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.api import Compilation, compile, compile_manifests
 from olmc.diagnostics.rules import output as rules
 from olmc.explain.left_out import incomplete
 from olmc.kube.applied import is_for_tools, is_object
 from olmc.kube.restmapper import BUILTIN
+from olmc.lean import NamedTuple
 from olmc.load.manifests import manifests_in
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity, Source
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, mapping, object_key
@@ -265,7 +265,7 @@ def _render(
         compilation = _compile_items(given, settings)
     report.found.extend(compilation.diagnostics)
     if settings.get("flux"):
-        compilation = replace(compilation, objects=tuple(for_flux(compilation.objects)))
+        compilation = compilation._replace(objects=tuple(for_flux(compilation.objects)))
     for name, problem, meant in find_misspelt(settings, compilation):
         report.add(bad_setting(f"functionConfig, {name}", problem, meant))
     if compilation.missing and not compilation.failed and not settings.get("keepGoing"):

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.workspace import SCAFFOLDED
 from olmc.output.directory import put
 from olmc.pipelines.argocd import announcements

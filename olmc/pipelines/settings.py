@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.api import Compilation
 from olmc.diagnostics.rules import output as rules
+from olmc.lean import NamedTuple
 from olmc.load.config import FIELDS, options_from
 from olmc.load.json_schema import problems
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, closest, did_you_mean

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from olmc.diff.deltas import Delta, deltas
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options

@@ -4,9 +4,9 @@ version gets it over."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.catalogs.content import csv_of, inline_objects
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, InstalledEntry
 from olmc.model.cluster import CatalogSource, Subscription
 from olmc.model.diagnostics import Report, join_limited

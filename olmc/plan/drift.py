@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from olmc.diff.deltas import Delta, deltas
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, owner_references, split_api_version, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.secrets import masked, may_hold_secrets

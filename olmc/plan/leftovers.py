@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.diff.compare import Difference
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.objects import (
     CRD_KIND,

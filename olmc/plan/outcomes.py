@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from olmc.diff.operators import DiffOperator, heads
 from olmc.diff.operators import operators as operators_of
@@ -11,6 +10,7 @@ from olmc.diff.versions import dead_end
 from olmc.explain.provenance import APPROVAL
 from olmc.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.explain.status import operators as status_of_operators
+from olmc.lean import NamedTuple
 from olmc.model.cluster import InstallPlan, NamespacedName
 from olmc.model.objects import mapping, name_of, spec_of, text
 from olmc.model.state import ClusterState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diff.change import shown
 from olmc.diff.deltas import Delta, path_text
@@ -11,6 +11,7 @@ from olmc.diff.outputs import LIMIT, code, summary
 from olmc.diff.outputs import as_data as difference_data
 from olmc.diff.outputs import as_markdown as difference_markdown
 from olmc.diff.outputs import as_text as difference_text
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import ObjectKey
 from olmc.output.budget import shares

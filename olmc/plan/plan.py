@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from olmc.diff.compare import Difference
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.state import ClusterState
 from olmc.plan.applied import AppliedChange

@@ -7,9 +7,10 @@ catalogs of the next release have for it is in `catalog_moves`, what is to be do
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from olmc.kube.builtin_kinds import plural_of, removal_of, removed_in
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, namespaced_name
 from olmc.model.diagnostics import Location
 from olmc.model.objects import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
 
 from olmc.explain.status import package_of
+from olmc.lean import NamedTuple
 from olmc.model.catalog import InstalledEntry
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription, namespaced_name
 from olmc.model.objects import CatalogKey

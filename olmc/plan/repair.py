@@ -7,10 +7,11 @@ when it resyncs (U-15).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from olmc.diff.deltas import Delta
 from olmc.diff.operators import is_copy
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
     CRD_KIND,

@@ -3,7 +3,6 @@ they own, defaults, random parts of names, times."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -12,6 +11,7 @@ from typing import Any
 from olmc.diff.change import ABSENT
 from olmc.diff.deltas import Delta
 from olmc.diff.operators import is_copy
+from olmc.lean import regex
 from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
@@ -33,7 +33,7 @@ _UNPREDICTED = frozenset(
     "CatalogSource ControllerRevision Endpoints EndpointSlice Event Job Lease Node OLMConfig Pod ReplicaSet".split()
 )
 _UNPACKING = frozenset("ConfigMap Job Role RoleBinding ServiceAccount".split())
-_UNPACKED = re.compile(r"[0-9a-f]{60,64}")
+_UNPACKED = regex(r"[0-9a-f]{60,64}")
 _OF_CLUSTER = frozenset("default kube-node-lease kube-public kube-system olm operators".split())
 _OWNED = frozenset(
     """uid resourceVersion generation creationTimestamp managedFields selfLink deletionTimestamp
@@ -48,7 +48,7 @@ _ANNOTATIONS = frozenset(
     kubernetes.io/service-account.uid""".split()
 )
 _ADDRESSES = frozenset("clusterIP clusterIPs ipFamilies ipFamilyPolicy internalTrafficPolicy".split())
-_SUFFIX = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
+_SUFFIX = regex(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
 _GROUP_LABEL = "olm.operatorgroup.uid/"
 _DRAWN = "…"
 

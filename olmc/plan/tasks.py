@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.explain.provenance import APPROVAL, plan_of
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import CRD_KIND, crd_key

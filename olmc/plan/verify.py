@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from olmc.diff.operators import is_copy
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.objects import (
     CRD_KIND,

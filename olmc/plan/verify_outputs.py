@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from olmc.diff.change import ABSENT
 from olmc.diff.deltas import Delta
+from olmc.lean import regex
 from olmc.output.unicode import clean
 from olmc.plan.drift import DriftedObject
 from olmc.plan.drift_outputs import WORDS, drift_lines
 from olmc.plan.verify import Verification
 
-_KNOWN_GROUPS = re.compile(r"|apps|batch|policy|[a-z.]*\.k8s\.io|operators\.coreos\.com")
+_KNOWN_GROUPS = regex(r"|apps|batch|policy|[a-z.]*\.k8s\.io|operators\.coreos\.com")
 # Below these anybody may have chosen the keys.
 _FREE = frozenset({"labels", "annotations", "matchLabels", "data", "nodeSelector", "limits", "requests"})
-_FIELD = re.compile(r"[A-Za-z0-9]+")
+_FIELD = regex(r"[A-Za-z0-9]+")
 
 
 def verification_text(found: Verification, *, with_names: bool = True) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Severity, Source
 from olmc.yaml import at
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Report
 from olmc.model.objects import Rendered
 from olmc.model.options import Options

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.rbac import normalize
 from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     RBAC,
     RBAC_V1,

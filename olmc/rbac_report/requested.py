@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.explain.wanted import WantedOperator
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Place
 from olmc.model.objects import (

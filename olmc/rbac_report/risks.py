@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 from olmc.kube.rbac import resource_matches, value_matches
+from olmc.lean import NamedTuple
 from olmc.model.objects import ANY, RBAC, PolicyRule
 from olmc.model.operators import OLM_GROUP
 

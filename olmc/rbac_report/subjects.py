@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.explain.provenance import is_owned, place_of_object
 from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import decode_binding, with_groups
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
 from olmc.model.objects import ACCOUNT, ObjectKey, Origin, PolicyRule, Rendered, Subject, labels_of

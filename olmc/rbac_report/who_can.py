@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.rbac import rule_allows
 from olmc.kube.restmapper import RestMapping, find_kinds, known_kinds
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import ANY, Rendered, Request, Subject
 from olmc.output.messages import not_found
 from olmc.output.text import aligned
@@ -18,7 +18,7 @@ from olmc.rbac_report.text import FORMAT_VERSION, Finder, grant_data, where
 
 _VERBS = "create delete deletecollection get list patch update watch".split()
 _NAMELESS = ("create", "deletecollection")
-_WITH_VERSION = re.compile(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)")
+_WITH_VERSION = regex(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)")
 
 
 class AccessQuestion(NamedTuple):

@@ -3,9 +3,8 @@ R-CAT-726)."""
 
 from __future__ import annotations
 
-import base64
 import json
-from typing import NamedTuple
+from binascii import b2a_base64
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
@@ -15,6 +14,7 @@ from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.builtin_kinds import removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (
@@ -291,7 +291,7 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
     """A Secret as the API server stores it: `stringData` is moved, encoded, into `data`."""
     data = dict(mapping(obj.get("data")))
     for key, value in mapping(obj.get("stringData")).items():
-        data[key] = base64.b64encode(str(value).encode()).decode()
+        data[key] = b2a_base64(str(value).encode(), newline=False).decode()
     others = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
     return {**others, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
 

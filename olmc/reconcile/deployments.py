@@ -4,11 +4,12 @@ and what the API server says to them (R-DEP-1 … R-DEP-8)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import decode
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.api_validation.workloads import creation_errors, update_errors
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, Subscription
 from olmc.model.objects import (
     KubernetesObject,

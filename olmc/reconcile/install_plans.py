@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN, RestMapping
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, InstallPlan, Step, namespaced_name
 from olmc.model.diagnostics import Cause, PlanFault
 from olmc.model.indexed import by_namespace

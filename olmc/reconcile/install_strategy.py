@@ -4,12 +4,13 @@ R-WH-2 … R-WH-9)."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.api_validation.field import invalid_text
 from olmc.kube.rbac import decode_rules
 from olmc.kube.rbac_access import Access, creation_refusal
 from olmc.kube.restmapper import Crd
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, StrategyProgress
 from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (

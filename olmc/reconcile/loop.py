@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Location, Report
 from olmc.model.indexed import by_kind

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import unknown_keys
 from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
 from olmc.kube.restmapper import BUILTIN, RestMapper, closest_kind, find_kinds, known_kinds, rest_mapper
 from olmc.kube.selectors import is_empty
+from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted

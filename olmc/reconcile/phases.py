@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from olmc.kube.rbac_access import Access, access
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.indexed import ByNamespace, by_namespace
 from olmc.model.objects import GVK, ObjectKey, apiservice_key, labels_of, mappings, spec_of

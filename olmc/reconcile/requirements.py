@@ -7,14 +7,14 @@ behind: of what that plan makes, it finds the CRDs that come directly behind the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode
 from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
 from olmc.kube.rbac_access import Access
 from olmc.kube.restmapper import Crd, rest_mapper
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import InstallPlan, NamespacedName, Step, namespaced_name
 from olmc.model.indexed import ByNamespace
 from olmc.model.objects import (
@@ -95,7 +95,7 @@ def _account_before(makers: set[str], rendered: Rendered) -> Rendered | None:
     )
 
 
-_MIN_KUBE_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
+_MIN_KUBE_VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
 
 Status = dict[str, Any]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, mappings, spec_of
 from olmc.model.operators import APIServiceDescription, Csv, StrategyDeployment, WebhookDescription
 from olmc.model.options import Profile

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.lean import NamedTuple
 from olmc.load.bundles import suggested_namespace
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report

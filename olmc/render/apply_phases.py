@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import output as rules
 from olmc.kube.restmapper import Crd
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Report
 from olmc.model.objects import (

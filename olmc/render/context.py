@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.rbac_access import access
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.diagnostics import Place, Source
 from olmc.model.objects import KubernetesObject, Origin, Provenance, Rendered, texts

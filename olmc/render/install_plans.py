@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
+from olmc.lean import sha256
 from olmc.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, Subscription
 from olmc.model.diagnostics import PlanFault
 from olmc.model.objects import KubernetesObject, Rendered, spec_of, status_of

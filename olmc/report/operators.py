@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diff.html import channel_picture
 from olmc.diff.images import images_of
@@ -12,6 +12,7 @@ from olmc.diff.operators import is_copy
 from olmc.diff.versions import subscribed
 from olmc.explain.provenance import location_of
 from olmc.explain.status import OperatorStatus, operators
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.objects import ObjectKey, Rendered, labels_of, mapping, mappings, owner_references, spec_of, text, texts

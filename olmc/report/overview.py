@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.graph.upgrade_graph import upgrade_graph
+from olmc.lean import NamedTuple
 from olmc.model.cluster import CatalogSource
 from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.reconcile.loop import SettledCluster

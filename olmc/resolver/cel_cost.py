@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-_TOKENS = re.compile(
+from olmc.lean import NamedTuple, regex
+
+_TOKENS = regex(
     r'''(?P<text>[rRbB]{0,2}(?:"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))'''
     r"|(?P<skip>\s+|//[^\n]*)|(?P<macro>\.\s*(?:all|exists|exists_one|map|filter)\s*\()"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<plus>\+)|(?P<comma>,)|(?P<word>\w+|.)",

@@ -6,9 +6,9 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
 
 from olmc.gojson import DecodeError, decode
+from olmc.lean import NamedTuple
 from olmc.model.catalog import (
     Candidate,
     InstalledEntry,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.catalogs.properties import properties_text
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.cluster import BundleLookup, Cluster, InstallPlan, NamespacedName, Step, Subscription
 from olmc.model.objects import KubernetesObject

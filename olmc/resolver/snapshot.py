@@ -7,9 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from olmc.gojson import DecodeError, decode
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, InstalledEntry, LeftOutPackage, Property, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location

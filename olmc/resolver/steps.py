@@ -3,12 +3,12 @@ R-SA-1 … R-SA-8)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.catalogs.content import inline_objects, served_properties
 from olmc.gojson import DecodeError, decode, decode_failure, decode_hint
+from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Candidate, CatalogBundle
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
@@ -69,7 +69,7 @@ def inline_content(entry: CatalogBundle) -> Content | None:
     return Content(Manifest(csv, source), named, inline=not entry.image, served=served_properties(entry))
 
 
-_NOT_IN_KEYS = re.compile(r"[^-A-Za-z0-9_.]")
+_NOT_IN_KEYS = regex(r"[^-A-Za-z0-9_.]")
 
 
 class Content(NamedTuple):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import itemgetter
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey

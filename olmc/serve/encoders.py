@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject
 from olmc.proposed.installed.resources import Listed, Resource, as_list
 from olmc.yaml import dump_one

@@ -7,9 +7,9 @@ import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.kube.selectors import FieldTerm, Requirement, SelectorError, parse_field_selector, parse_label_selector
+from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.proposed.installed.installed import TRACKED
 from olmc.proposed.installed.olm_resources import stored_in
@@ -58,7 +58,7 @@ def place_of(token: str) -> ListPosition:
 WATCH_SECONDS = 1800
 """How long a watch lasts unless the client says so, and at most."""
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = regex(r"-?[0-9]{1,18}")
 _TRUE = frozenset({"true", "1", "t", "T", "TRUE", "True"})
 _FALSE = frozenset({"false", "0", "f", "F", "FALSE", "False"})
 _MATCHES = ("", "Exact", "NotOlderThan")

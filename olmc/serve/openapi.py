@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.proposed.installed.resources import GROUP, RESOURCES, Resource
 from olmc.resources import schema
 from olmc.version import __version__

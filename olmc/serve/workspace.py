@@ -7,12 +7,12 @@ import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from watchfiles import awatch
 
 from olmc.api import compile
 from olmc.diagnostics.rules import proposed as rules
+from olmc.lean import NamedTuple
 from olmc.load.files import scan
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.options import Options

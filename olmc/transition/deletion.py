@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import (
     CRD_KIND,
     KubernetesObject,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import ACCOUNT, APIEXTENSIONS, CRD_KIND, RBAC, GroupKind
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 

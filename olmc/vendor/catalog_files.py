@@ -7,9 +7,9 @@ import gzip
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import vendor as rules
+from olmc.lean import NamedTuple
 from olmc.load.files import scan
 from olmc.load.vendored import catalog_image, content_digest
 from olmc.model.catalog import Catalog

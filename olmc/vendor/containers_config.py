@@ -10,10 +10,11 @@ import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping
 from olmc.vendor.sources import Reference, VendorError, parse
 
@@ -21,7 +22,7 @@ HELPER_SECONDS = 30
 # Docker keeps what it knows of Docker Hub under the address of that one's first API.
 _DOCKER_HUB = "https://index.docker.io/v1/"
 # A helper's name becomes part of a program's name, and must not turn it into a path.
-_HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_HELPER = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class Credential(NamedTuple):

@@ -8,10 +8,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from olmc.catalogs.properties import pull_spec_problem
 from olmc.diagnostics.rules import vendor as rules
+from olmc.lean import NamedTuple
 from olmc.load.vendored import content_digest
 from olmc.model.diagnostics import Diagnostic, SourceFault
 from olmc.model.workspace import LockedImage

@@ -10,10 +10,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple
 from olmc.load.bundles import PREFIX as BUNDLE
 from olmc.model.workspace import ImageKind
 from olmc.vendor.sources import VendorError

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple
 from olmc.vendor.sources import (
     CHUNK,
     MAX_MANIFEST_BYTES,

@@ -4,9 +4,9 @@ those that Operators and Installs of v2alpha1 name or pick."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from typing import NamedTuple
 
 from olmc.catalogs.content import has_inline_content
+from olmc.lean import NamedTuple
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.load.vendored import catalog_image
 from olmc.model.catalog import Candidate

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.catalogs.fbc import read_file
 from olmc.diagnostics.rules import vendor as rules
+from olmc.lean import NamedTuple
 from olmc.load.catalog_folders import LEFT_OUT_FILE
 from olmc.load.vendored import VENDOR_FOLDER, content_digest, path_of
 from olmc.model.diagnostics import Diagnostic, Location, Report

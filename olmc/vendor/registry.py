@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
+from olmc.lean import regex
 from olmc.vendor.containers_config import Credential, MirrorLocation, credential_for
 from olmc.vendor.sources import (
     CHUNK,
@@ -45,7 +45,7 @@ T = TypeVar("T")
 MAX_ANSWER_BYTES = 1024 * 1024
 # Docker Hub is named after one host and served by another.
 _API_HOSTS = {"docker.io": "registry-1.docker.io"}
-_TOKEN = re.compile(r"[!-~]+")
+_TOKEN = regex(r"[!-~]+")
 
 
 def registry_source(network: Network, image: str, location: MirrorLocation) -> ImageSource:

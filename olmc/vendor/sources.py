@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import pull_spec_problem, split_domain
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import vendor as rules
 from olmc.gojson import unmarshal
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Cause, Diagnostic
 
 
@@ -123,7 +123,7 @@ MEDIA_TYPES = (OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_LIST)
 MAX_LAYERS = 256
 MAX_ENTRIES = 1000
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+_DIGEST = regex(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 
 
 class Descriptor(NamedTuple):

@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.blobs import PACKAGE, meta_key, schema_of
 from olmc.catalogs.fbc import kept_files, read_file
+from olmc.lean import NamedTuple
 from olmc.load.catalog_folders import LEFT_OUT_FILE, left_out_text
 from olmc.load.files import Folder, read_text
 from olmc.load.vendored import catalog_image, content_digest, intact_folder, path_of
@@ -29,7 +30,7 @@ from olmc.resolver.left_out import PackageKey, package_of_entries, reachable
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties, visible_catalog, wish_of
 from olmc.vendor.store import place
 from olmc.yaml import Document, dump
-from olmc.yaml.events import documents_in
+from olmc.yaml.heads import documents_in
 from olmc.yaml.json_text import JSONSyntaxError, value_starts
 from olmc.yaml.reader import looks_like_json
 

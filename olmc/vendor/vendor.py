@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.diagnostics.rules import workspace as load_rules
+from olmc.lean import NamedTuple
 from olmc.load.bundles import read_bundle
 from olmc.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.load.files import no_folder

@@ -2,8 +2,7 @@
 
 from olmc.yaml.document import Document
 from olmc.yaml.emitter import dump, dump_one, plain_is_safe
-from olmc.yaml.events import c_reader_active
 from olmc.yaml.locate import at, locate, located
-from olmc.yaml.reader import read
+from olmc.yaml.reader import c_reader_active, read
 
 __all__ = ["Document", "at", "c_reader_active", "dump", "dump_one", "locate", "located", "plain_is_safe", "read"]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Report, Source
 from olmc.yaml.emitter import one_line
 from olmc.yaml.locate import locate
 from olmc.yaml.reader import looks_like_json, read
 
-_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
-_PLAIN = re.compile(r"(?:[^ \t\r\n#]|(?<![ \t])#|[ \t]+(?![# \t\r\n]))*")
-_PLAIN_IN_BRACKETS = re.compile(r"[^,{}\[\]\r\n]*[^,{}\[\]\s]")
-_OPENING = re.compile(r"\{(\s*)")
+_QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+_PLAIN = regex(r"(?:[^ \t\r\n#]|(?<![ \t])#|[ \t]+(?![# \t\r\n]))*")
+_PLAIN_IN_BRACKETS = regex(r"[^,{}\[\]\r\n]*[^,{}\[\]\s]")
+_OPENING = regex(r"\{(\s*)")
 
-_NULL = re.compile(r"[ \t]*(?:~|null|Null|NULL)(?=[ \t\r\n,}]|$)|[ \t]+(?=[\r\n]|$)")
+_NULL = regex(r"[ \t]*(?:~|null|Null|NULL)(?=[ \t\r\n,}]|$)|[ \t]+(?=[\r\n]|$)")
 
 
 class EditError(ValueError):
@@ -146,9 +146,9 @@ def _quote(source: Source, value: str) -> str:
     return json.dumps(value, ensure_ascii=False) if looks_like_json(source.path, source.text) else one_line(value)
 
 
-_MARK = re.compile(r"---(?:[ \t\r\n]|$)")
-_COMMENT = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
-_HEAD = re.compile(r"[ \t]*(?:#.*|%.*)?(?:\r?\n)?\Z")
+_MARK = regex(r"---(?:[ \t\r\n]|$)")
+_COMMENT = regex(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
+_HEAD = regex(r"[ \t]*(?:#.*|%.*)?(?:\r?\n)?\Z")
 
 
 class Block(NamedTuple):

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.yaml.scalars import replace_surrogates, resolve
 
 # The common case: begins with a letter, holds no colon or hash that could be syntax, does not end in a space.
-_HARMLESS = re.compile(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
+_HARMLESS = regex(r'[A-Za-z/$(][ -"$-9;-~]*(?::[!"$-9;-~][ -"$-9;-~]*)*(?<! )')
 _WORD_STARTS = frozenset("yYnNtTfFoO")
 
-# What may stand unescaped beyond ASCII: not what turns the direction of text, by which a reader sees another one.
-_WIDE = (
-    r"\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
+# What stands nowhere unescaped although it is no control character: other ends of lines, the byte order mark, what is
+# no character, and what turns the direction of text, by which a reader sees another one.
+_REFUSED = frozenset(
+    "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff"
 )
-_ASCII_LINE = re.compile(r"[ -~]*")
-_ASCII_LINES = re.compile(r"[\t\n -~]*")
-_SYNTAX = re.compile(
+_SYNTAX = regex(
     r"""
       [ ,\[\]{}\#&*!|>'"%@`]    # begins with a space or an indicator
     | [-?:](?:\ |\Z)            # begins as an item, a key or a value
@@ -32,7 +31,7 @@ _SYNTAX = re.compile(
     """,
     re.VERBOSE,
 )
-_DIFFERS_ELSEWHERE = re.compile(
+_DIFFERS_ELSEWHERE = regex(
     r"""
       =|<<                                                          # the tags !!value and !!merge of YAML 1.1
     | [0-9]{4}-[0-9][0-9]?-[0-9][0-9]?                              # dates and times
@@ -49,20 +48,18 @@ _DIFFERING_STARTS = frozenset("0123456789+-.=<")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """Patterns over all of Unicode take a millisecond each to compile, and few runs need them."""
-    return re.compile(pattern)
+def _may_stand(char: str) -> bool:
+    """Whether a character may stand unescaped in a line."""
+    return char.isprintable() or (char >= "\xa0" and char not in _REFUSED and not "\ud800" <= char <= "\udfff")
 
 
 def _is_one_line(text: str) -> bool:
-    pattern = _ASCII_LINE if text.isascii() else _pattern(f"[ -~{_WIDE}]*")
-    return pattern.fullmatch(text) is not None
+    # What is printable may stand; patterns over all of Unicode take milliseconds to compile.
+    return text.isprintable() or all(map(_may_stand, set(text)))
 
 
 def _is_lines(text: str) -> bool:
-    pattern = _ASCII_LINES if text.isascii() else _pattern(f"[\\t\\n -~{_WIDE}]*")
-    return pattern.fullmatch(text) is not None
+    return _is_one_line(text.replace("\n", "").replace("\t", ""))
 
 
 def plain_is_safe(text: str) -> bool:
@@ -88,13 +85,14 @@ def one_line(text: str) -> str:
         return text
     if _is_one_line(text):
         return "'" + text.replace("'", "''") + "'"
-    return '"' + _pattern(rf'["\\]|[^ -~{_WIDE}]').sub(_escape, replace_surrogates(text)) + '"'
+    return f'"{"".join(map(_escaped, replace_surrogates(text)))}"'
 
 
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
+def _escaped(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
+    if _may_stand(char):
+        return char
     code = ord(char)
     if code <= 0xFF:
         return f"\\x{code:02X}"

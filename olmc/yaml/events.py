@@ -1,20 +1,14 @@
-"""The parser: YAML text to events, by ruamel.yaml's C reader where it is installed; and what documents begin with."""
+"""The parser: YAML text to events, by ruamel.yaml's C reader where it is installed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.scanner import Scanner
-
-BYTE_ORDER_MARK = "\ufeff"
-
-LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What the parser counts as the end of a line."""
 
 PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
 """What iterating events raises for a text that is not YAML (the second: it holds a lone surrogate)."""
@@ -48,11 +42,6 @@ def _events(text: str, pure: bool) -> Iterator[Any]:
         yaml.version = (1, 1)
         yaml.Scanner = _Scanner
     return iter(yaml.parse(text))
-
-
-def c_reader_active() -> bool:
-    """Whether the C reader is installed; without it, reading is 20 to 50 times slower."""
-    return YAML(typ="safe", pure=False).Parser is not Parser
 
 
 class _Scanner(Scanner):
@@ -96,68 +85,3 @@ def _join_folded(*folded: list[str] | None) -> list[str] | None:
             return None
         breaks += 1 if run == [" "] else len(run) + 1
     return [" "] if breaks == 1 else ["\n"] * (breaks - 1)
-
-
-_BETWEEN_DOCUMENTS = re.compile(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
-_AT_MARGIN = re.compile(r"\n([^ \n].*)")
-_NO_KEYS = ("#", "- ", "-\n")
-_START = re.compile(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
-_ODD_BREAK = re.compile("[\x85\u2028\u2029\ufeff]")
-_NAME = r"[^\s\"'&*!|>{\[]\S*"
-_HEAD = re.compile(
-    r"\s*(?:#.*\n\s*)*apiVersion: (?P<api_version>[\w./-]+)\nkind: (?P<kind>\w+)\nmetadata:\n"
-    rf"(?P<metadata>)  name: (?P<name>{_NAME})\n(?:  namespace: (?P<namespace>{_NAME})\n)?",
-    re.ASCII,
-)
-_AFTER_METADATA = re.compile(r"\n(?=[^ \n#])")
-_IN_METADATA = re.compile(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
-
-
-class Head(NamedTuple):
-    """How a document of an object begins; `namespace` is None where its metadata have none."""
-
-    api_version: str
-    kind: str
-    name: str
-    namespace: str | None
-
-
-def documents_in(text: str) -> list[str]:
-    """The documents of a YAML stream, without those that are empty."""
-    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
-    parts = [f"{part}\n" for part in (first[1:], *others)]
-    parts[-1] = parts[-1][:-1]
-    return [part for part in parts if part and not part.isspace()]
-
-
-def head_of(document: str) -> Head | None:
-    """How a document begins that is written as olmc writes objects, None for any other.
-
-    No key at its top or in its metadata stands there twice, so that what comes later says nothing else.
-    """
-    match = _HEAD.match(document)
-    if match is None or plain_keys(document) is None:
-        return None
-    end = _AFTER_METADATA.search(document, match.end())
-    keys = _IN_METADATA.findall(document, match.start("metadata"), end.start() + 1 if end else len(document))
-    expected = {"name", "namespace"} if match["namespace"] else {"name"}
-    if len(set(keys)) < len(keys) or not expected.issuperset({"name", "namespace"}.intersection(keys)):
-        return None
-    return Head(match["api_version"], match["kind"], match["name"], match["namespace"])
-
-
-def plain_keys(document: str) -> tuple[str, ...] | None:
-    """The keys at the top of a document, None unless all of them stand plainly at the margin, each of them once.
-
-    Whatever stands at the margin has to be such a key, a comment or an item of a list: so no quoted or merged key, no
-    flow and no second document can say anything else. Of a value that goes on at the margin, against all custom, a line
-    may be taken for a key as well; none is missing.
-    """
-    is_odd = "\r" in document or (not document.isascii() and _ODD_BREAK.search(document))
-    if is_odd or _START.match(document) is None:
-        return None
-    lines = _AT_MARGIN.findall(f"\n{document}")
-    matches = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
-    keys = tuple(match[1] for match in matches if match is not None)
-    return keys if keys and len(keys) == len(matches) == len(set(keys)) else None

@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from olmc.diagnostics.rules import yaml as rules
+from olmc.lean import regex
 from olmc.model.diagnostics import DecodeFailure, Location, Report, Source
 from olmc.yaml.construct import Node, NodeKind
 from olmc.yaml.document import MAX_DEPTH, Document
 from olmc.yaml.scalars import replace_surrogates
 
-_TOKEN = re.compile(r'([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)', re.DOTALL)
+_TOKEN = regex(r'([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)', re.DOTALL)
 
 
 def tokens(text: str, start: int) -> Iterator[tuple[str, int]]:
@@ -69,8 +70,8 @@ def _line_starts(text: str) -> tuple[int, ...]:
     return (0, *(match.end() for match in re.finditer("\n", text)))
 
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_HALF_OF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+_SPACE = regex(r"[ \t\n\r]*")
+_HALF_OF_A_PAIR = regex(r"\\u[dD][89a-fA-F]")
 _MAX_UINT64 = (1 << 64) - 1
 _MIN_INT64 = -(1 << 63)
 _LONGEST_INTEGER = 20

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from olmc.diagnostics.rules.workspace import too_large
+from olmc.lean import regex
 from olmc.model.diagnostics import Report
 from olmc.model.limits import DOCUMENTS, KEYS
 
-_NEXT_VALUE = re.compile(r"[}\]]\s*[{\[]")
+_NEXT_VALUE = regex(r"[}\]]\s*[{\[]")
 
 
 def exceeds_limits(path: str, text: str, report: Report, *, is_json: bool) -> bool:

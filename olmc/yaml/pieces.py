@@ -13,14 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Location, Report, Source
-from olmc.yaml.document import MAX_DEPTH, Document
-from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.document import BYTE_ORDER_MARK, MAX_DEPTH, Document
+from olmc.yaml.folding import UnusualError
+from olmc.yaml.lines import read_lines
 from olmc.yaml.locate import locate
-from olmc.yaml.places import document_chunk
-from olmc.yaml.reader import _construct_plainly, _UnusualError, looks_like_json, read
+from olmc.yaml.reader import looks_like_json, read
 
 Known: TypeAlias = dict[str, Any]
 """The value of each piece that was read, which is a mapping with one key or a list with one item, by its text."""
@@ -33,8 +34,8 @@ _SHORT = 160  # characters of a piece that is not worth cutting
 _INDENT = 16  # columns that a piece is indented by at most
 _DEEP = MAX_DEPTH - _INDENT  # lists and mappings in each other that make a piece too deep to be put into others
 _NO_KEY = frozenset(["", *"-# \t\n{}[],?:|>&*!%@`"])  # how a key does not begin, or only one out of the ordinary
-_FIRST_LINE = re.compile(r" *[A-Za-z][\w.-]*:(?=\n)")
-_INDENTED = re.compile(r"( *)(-? ?)(?=[^\s#])")
+_FIRST_LINE = regex(r" *[A-Za-z][\w.-]*:(?=\n)")
+_INDENTED = regex(r"( *)(-? ?)(?=[^\s#])")
 
 
 class _Mapping(NamedTuple):
@@ -71,7 +72,7 @@ def read_pieces(path: str, text: str, report: Report, known: Known) -> list[Docu
     """
     try:
         values = _values(path, text, known)
-    except (_GiveUp, _UnusualError, *PARSE_ERRORS):
+    except (_GiveUp, UnusualError):
         return read(path, text, report)
     return [Document(value, Source(path, text, number)) for number, value in enumerate(values)]
 
@@ -94,13 +95,27 @@ def _values(path: str, text: str, known: Known) -> list[Any]:
 
 
 def _read_new(pieces: Sequence[str], known: Known) -> None:
-    values = parse(f"---\n{_MARKER.join(pieces)}\n", _construct_plainly) if pieces else []
+    values = _read_plainly(f"---\n{_MARKER.join(pieces)}\n") if pieces else []
     if len(values) != len(pieces):
         raise _GiveUp
     for piece, value in zip(pieces, values, strict=True):
         if len(value if type(value) is dict or type(value) is list else ()) != 1 or _is_deep(piece, value):
             raise _GiveUp
         known[piece] = value
+
+
+def _read_plainly(text: str) -> list[Any]:
+    try:
+        return read_lines(text)
+    except UnusualError:
+        pass
+    from olmc.yaml.event_values import construct_plainly  # with the parser, which hardly any stream needs
+    from olmc.yaml.events import PARSE_ERRORS, parse
+
+    try:
+        return parse(text, construct_plainly)
+    except PARSE_ERRORS:
+        raise _GiveUp from None
 
 
 def _is_deep(piece: str, value: Any) -> bool:
@@ -192,6 +207,8 @@ def _value_of_mapping(node: _Mapping, known: Known) -> dict[str, Any]:
 
 def locate_in_pieces(source: Source, keys: Sequence[str | int], known: Known) -> Location:
     """As `locate`, without reading more of a document than the piece that is meant, if it was read in pieces."""
+    from olmc.yaml.places import document_chunk  # with the parser
+
     chunk, number, lines = document_chunk(source.text, source.document)
     document = chunk.removeprefix("---\n").removesuffix("\n")
     if not source.prefix and keys and number == 0 and len(chunk) - len(document) == len("---\n") + 1:

@@ -11,18 +11,20 @@ from typing import Any
 
 from ruamel.yaml.events import DocumentStartEvent
 
+from olmc.lean import regex
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.yaml.construct import Node, NodeKind, compose, is_merge
-from olmc.yaml.events import BYTE_ORDER_MARK, PARSE_ERRORS, parse
+from olmc.yaml.document import BYTE_ORDER_MARK
+from olmc.yaml.events import PARSE_ERRORS, parse
 from olmc.yaml.json_text import JSONSyntaxError, compose_json, place, value_starts
 from olmc.yaml.reader import looks_like_json
 from olmc.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged
 
 # A line that begins so starts a document wherever it stands: no scalar can hold it.
-_MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_MARKER = regex(r"^---(?=\s|$)", re.MULTILINE)
 # What may end a document, or a line, in other ways than the usual one.
 _HARD_TO_SPLIT = ("\n...", "\n%", "\r", "\x85", "\u2028", "\u2029")
-_CONTENT = re.compile(r"^[ \t]*[^\s#]", re.MULTILINE)
+_CONTENT = regex(r"^[ \t]*[^\s#]", re.MULTILINE)
 
 
 def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> Location:

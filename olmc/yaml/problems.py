@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 
 from olmc.diagnostics.rules.yaml import YAML_SYNTAX
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location
-from olmc.yaml.events import LINE_BREAK, PARSE_ERRORS, parse
+from olmc.yaml.document import LINE_BREAK
+from olmc.yaml.events import PARSE_ERRORS, parse
 
-_BRACKET = re.compile(r"(?:[&!]\S*\s+)*([\[{])")
+_BRACKET = regex(r"(?:[&!]\S*\s+)*([\[{])")
 _CLOSING = {"[": "]", "{": "}"}
 
 
@@ -73,13 +74,13 @@ def _quoted(last_scalar: list[Any]) -> Quoted | None:
     return Quoted((begin.line, begin.column), (end.line, end.column))
 
 
-_REFUSED = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TAB_INDENT = re.compile(r" *\t")
-_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
-_NO_SPACE = re.compile(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
-_END_OF_DOCUMENT = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
-_EXPECTED_IN_BRACKETS = re.compile(r"expected ',' or '([\]}])'")
-_QUOTED_VALUE = re.compile(r"""[^"'#]*[:-] +["']""")
+_REFUSED = regex(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAB_INDENT = regex(r" *\t")
+_CONFLICT = regex(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
+_NO_SPACE = regex(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
+_END_OF_DOCUMENT = regex(r"(?:---|\.\.\.)(?:\s|$)")
+_EXPECTED_IN_BRACKETS = regex(r"expected ',' or '([\]}])'")
+_QUOTED_VALUE = regex(r"""[^"'#]*[:-] +["']""")
 _LONGEST_KEY = 1024
 _QUOTE_HINT = "Put the whole value in single quotes, and write each single quote inside of it twice."
 _INDENT_HINT = "Give the lines that belong together the same indentation, and what belongs below them a deeper one."

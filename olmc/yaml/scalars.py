@@ -6,12 +6,12 @@ an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import math
-import re
 import struct
 from typing import Any
+
+from olmc.lean import regex
 
 _WORDS: dict[str, Any] = {
     "": None,
@@ -27,22 +27,22 @@ _WORDS: dict[str, Any] = {
 _WORD_STARTS = frozenset("yYnNtTfFoO~")
 _NUMBER_STARTS = frozenset("0123456789+-")
 
-_INTEGER = re.compile(
+_INTEGER = regex(
     r"([-+]?)(?:0[bB](?P<binary>[01]+)|0[oO](?P<octal>[0-7]+)|0[xX](?P<hex>[0-9a-fA-F]+)"
     r"|0(?P<old_octal>[0-7]*)|(?P<decimal>[1-9][0-9]*))"
 )
 _BASES = {"binary": 2, "octal": 8, "hex": 16, "old_octal": 8, "decimal": 10}
-_SIGN_INSIDE = re.compile(r"0b([-+][01]+)")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_DOTTED_FLOAT = re.compile(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?")
-_TIMESTAMP = re.compile(
+_SIGN_INSIDE = regex(r"0b([-+][01]+)")
+_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_DOTTED_FLOAT = regex(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?")
+_TIMESTAMP = regex(
     r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
     r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?"
 )
 _LONGEST_DECIMAL = 20
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 _MIN_INT64 = -(1 << 63)
 _MAX_INT64 = (1 << 63) - 1
@@ -121,6 +121,8 @@ def resolve_tagged(tag: str, text: str) -> Any:
 
 def _binary(text: str) -> str:
     """Go decodes to bytes and its JSON encoder replaces each byte that isn't UTF-8."""
+    import base64  # hardly any file has such a tag, and imports take their time
+
     try:
         data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
     except binascii.Error as error:

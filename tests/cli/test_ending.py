@@ -26,7 +26,7 @@ class Stop:
             signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Stop())
 module = sys.argv[2]
-sys.argv = [sys.argv[1], "version"]
+sys.argv = [sys.argv[1], *sys.argv[3:]]
 from olmc.__main__ import run
 run()
 """
@@ -58,17 +58,23 @@ def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int,
 
 
 @pytest.mark.parametrize("argument", ["olmc", "-m", "/usr/local/bin/olmc"])
-@pytest.mark.parametrize("module", ["olmc.reconcile.loop", "olmc.cli.main", "click", "olmc.cli.reference"])
-def test_ctrl_c_while_modules_are_imported(module: str, argument: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.api", "render x"),
+        ("click", "render --nope"), ("olmc.cli.main", "--help"), ("olmc.reconcile.loop", "check own-namespace"),
+    ],
+)  # fmt: skip
+def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: str) -> None:
     """Most of a short run: it ends by the signal, with nothing to read; 1 would mean findings."""
-    code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module])
+    code, told = stopped([sys.executable, "-c", STOPPED_AT, argument, module, *command.split()])
     assert (code, told.strip()) == (-signal.SIGINT, "")
 
 
 def test_ctrl_c_while_a_program_imports_olmc() -> None:
     """That is for the program to handle."""
-    program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc")
-    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.reconcile.loop"])
+    program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc\nolmc.compile")
+    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.api"])
     assert code == -signal.SIGINT
     assert told.endswith("KeyboardInterrupt\n")
 

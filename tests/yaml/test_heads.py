@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from olmc.model.diagnostics import Report
 from olmc.yaml import read
-from olmc.yaml.events import Head, documents_in, head_of, plain_keys
+from olmc.yaml.heads import Head, documents_in, head_of, plain_keys
 
 PLAIN = """\
 apiVersion: v1

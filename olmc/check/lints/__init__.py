@@ -6,8 +6,9 @@ A lint takes a `LintSubject` and yields diagnostics; `olmc.check.check.LINTS` ha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.options import Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.reconcile.loop import SettledCluster

@@ -9,7 +9,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.check.lints import LintSubject, of_kind
 from olmc.check.validators.manifests import SUPPORTED
@@ -17,6 +17,7 @@ from olmc.diagnostics.rules import lints as rules
 from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
 from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.operators import CSV_KIND, Csv
@@ -26,12 +27,12 @@ from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.reconcile.operator_groups import account_exists
 from olmc.yaml import at, locate
-from olmc.yaml.events import LINE_BREAK
+from olmc.yaml.document import LINE_BREAK
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
-_VARIABLE = re.compile(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
+_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
 _WAVE = "argocd.argoproj.io/sync-wave"
-_INTEGER = re.compile("[+-]?[0-9]+")
+_INTEGER = regex("[+-]?[0-9]+")
 
 Keys = tuple[str | int, ...]
 

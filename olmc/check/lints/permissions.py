@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.check.lints import LintSubject, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.kube.rbac import decode_rules, normalize
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import (
     RBAC,

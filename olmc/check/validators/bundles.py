@@ -15,6 +15,7 @@ from olmc.check.validators.folders import MAX_SIZE, BundleFolder, FolderFile, an
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
 from olmc.kube.restmapper import Crd
+from olmc.lean import regex
 from olmc.model.diagnostics import Cause, Location, Place, Report, Severity, Source
 from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, GVK, mapping, mappings, metadata_of, text
 from olmc.model.operators import Csv
@@ -150,9 +151,9 @@ def readable(size: int) -> str:
     return f"{value:.1f} {'kMGTPE'[exponent]}B"
 
 
-_MARK = re.compile(r"""\b(?:packageName|currentCSV)["']?\s*:""", re.IGNORECASE)
+_MARK = regex(r"""\b(?:packageName|currentCSV)["']?\s*:""", re.IGNORECASE)
 # A file-based catalog has its own checks.
-_FILE_BASED = re.compile(r"""["']?schema["']?\s*:\s*["']?olm\.""", re.IGNORECASE)
+_FILE_BASED = regex(r"""["']?schema["']?\s*:\s*["']?olm\.""", re.IGNORECASE)
 _FIELDS = frozenset({"packageName", "channels", "defaultChannel"})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from olmc.check.validators.findings import (
     Finding,
@@ -20,6 +19,7 @@ from olmc.check.validators.objects import PROPERTIES
 from olmc.diagnostics.rules import validation as rules
 from olmc.gojson import decode, unmarshal
 from olmc.kube.builtin_kinds import removed_in
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import CRD_KIND, GVK, gvk_of, mappings, metadata_of, split_api_version, text
 from olmc.model.workspace import Bundle
 from olmc.semver import Version, VersionError, parse_tolerant, tolerant_or_none
@@ -135,7 +135,7 @@ MAX_VERSION = "olm.maxOpenShiftVersion"
 _LIMIT = Version(4, 9)
 _REMOVED = f"using APIs which were deprecated and removed in v1.22. More info: {GUIDE}#v1-22"
 _SAMPLE = """'[{"type": "key name", "value": "key value"}]'"""
-_VALUE = re.compile(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
+_VALUE = regex(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
 
 
 class _Verdict(NamedTuple):

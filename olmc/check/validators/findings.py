@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rule import Rule
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Cause, Location, Place, Report
 from olmc.model.objects import mappings, text, texts
 from olmc.model.operators import Csv

@@ -8,10 +8,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.check.validators.findings import Finding
 from olmc.diagnostics.rules import validation as rules
+from olmc.lean import NamedTuple
 from olmc.load.bundles import (
     ANNOTATIONS_FILE,
     CHANNELS,

@@ -21,6 +21,7 @@ from olmc.check.validators.findings import (
 )
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import validation as rules
+from olmc.lean import regex
 from olmc.model.diagnostics import Place
 from olmc.model.objects import KubernetesObject, mapping, mappings, spec_of, text, texts
 from olmc.model.operators import Csv
@@ -32,7 +33,7 @@ _CONVENTIONAL = ("candidate", "stable", "fast")
 _ALL = ("*", "[*]")
 _RESOURCES = {"customresourcedefinitions", *_ALL}
 _VERBS = {"create", "patch", *_ALL}
-_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+)?\Z", re.ASCII)
+_VERSION = regex(r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+)?\Z", re.ASCII)
 _NO_REQUESTS = (
     "It is recommended to ensure the resource request for CPU and Memory. Be aware that for some clusters "
     "configurations it is required to specify requests or limits for those values. Otherwise, the system or quota may "

@@ -9,7 +9,6 @@ validators find they report themselves. In a Helm chart nothing is checked (R-CA
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.catalogs.csv_graphs import SUBSTITUTES_FOR
 from olmc.check.validators.findings import Finding
@@ -19,6 +18,7 @@ from olmc.gojson import DecodeError, decode_error, decode_failure, decode_hint
 from olmc.kube.api_validation.field import aggregated
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.restmapper import Crd
+from olmc.lean import NamedTuple
 from olmc.load.bundles import is_almost_csv
 from olmc.model.diagnostics import Location, Missing, Place, Source, did_you_mean
 from olmc.model.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject, metadata_of, text

@@ -8,7 +8,7 @@ the platforms of an image is not checked; whether there is one is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.check.validators.findings import (
     Container,
@@ -21,6 +21,7 @@ from olmc.check.validators.findings import (
     result_text,
 )
 from olmc.diagnostics.rules import validation as rules
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, mappings, text, texts
 from olmc.model.operators import Csv
 from olmc.model.workspace import Bundle

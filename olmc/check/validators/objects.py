@@ -12,7 +12,7 @@ approval annotation of Kubernetes' own groups, and per-version fields that are a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.check.validators.examples import example_findings
 from olmc.check.validators.findings import (
@@ -31,6 +31,7 @@ from olmc.kube.api_validation.field import FieldError, Path
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.webhooks import conversion_errors
 from olmc.kube.names import is_label_value
+from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Place
 from olmc.model.objects import (
     CRD_V1,

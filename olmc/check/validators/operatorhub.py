@@ -5,7 +5,6 @@ Mail addresses and links are read as Go reads them, with what it says about thos
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from olmc.check.validators.findings import Finding, ValidatorSettings, about, cs
 from olmc.check.validators.objects import min_kube_version_findings
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import validation as rules
+from olmc.lean import regex
 from olmc.model.objects import mapping, mappings, text
 from olmc.model.workspace import Bundle
 from olmc.semver import tolerant_or_none
@@ -25,12 +25,12 @@ _QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
 _SPEC = rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|\[[^\[\]\\]*\])"
 _WORD = rf"(?:{_ATOM}(?:\.+{_ATOM})*\.?|{_QUOTED})"
 _COMMENT = r"\([^()]*\)"
-_ADDRESS = re.compile(rf"\s*(?:{_SPEC}|(?:{_WORD}\s*)*<{_SPEC}>)\s*(?:{_COMMENT}\s*)*")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_PORT = re.compile(r"(?::[0-9]*)?")
-_NOT_IN_HOSTS = re.compile(r"""[^A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]""")
+_ADDRESS = regex(rf"\s*(?:{_SPEC}|(?:{_WORD}\s*)*<{_SPEC}>)\s*(?:{_COMMENT}\s*)*")
+_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_CONTROL = regex(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE = regex(r"%(?![0-9A-Fa-f]{2})")
+_PORT = regex(r"(?::[0-9]*)?")
+_NOT_IN_HOSTS = regex(r"""[^A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]""")
 CAPABILITIES = frozenset({"Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"})
 CATEGORIES = frozenset(
     {

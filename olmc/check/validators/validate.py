@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 from olmc.check.validators.bundles import bundle_findings, dependency_findings, package_findings, size_findings
 from olmc.check.validators.community import community_findings, removed_api_findings
@@ -29,6 +28,7 @@ from olmc.check.validators.operatorhub import (
     operatorhub_v2_findings,
 )
 from olmc.gojson import decode_error
+from olmc.lean import NamedTuple
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.files import Folder, read_text, scan
 from olmc.load.project import compiled_part

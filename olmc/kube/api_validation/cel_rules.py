@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]
 
-_LITERAL = re.compile(
+_LITERAL = regex(
     r"""
     (?<!\w) (?: [bB]?[rR] | [rR][bB] ) (?: "{3}.*?"{3} | '{3}.*?'{3} | "[^"\n]*" | '[^'\n]*' )  # as it stands
     | "{3} (?:\\.|[^\\])*? "{3} | '{3} (?:\\.|[^\\])*? '{3} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
@@ -28,7 +29,7 @@ _LITERAL = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_FIELDS = re.compile(
+_FIELDS = regex(
     r"""
     (?P<has> (?<![\w.]) has (?P<bracket>\() \s* )?
     (?<![\w.`]) (?:self|oldSelf)
@@ -41,7 +42,7 @@ _KEYWORDS = frozenset(
     "true false null in as break const continue else for function if import let loop package namespace return".split()
 )
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_ESCAPED = re.compile("__|[./-]")
+_ESCAPED = regex("__|[./-]")
 _PLAIN_TYPES = ("BOOL", "STRING", "INT", "UINT", "DOUBLE", "BYTES", "LIST", "MAP", "NULL")
 _WRONG_TYPE = "type"  # a problem that is no text of CEL's
 

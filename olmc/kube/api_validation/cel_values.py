@@ -6,7 +6,6 @@ for want of a function that only the API server has, says nothing, and neither d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from olmc.kube.api_validation.field import FieldError, Path
 from olmc.kube.formats import search_text
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain
+from olmc.lean import regex
 from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]
 
-_BEFORE = re.compile(r"\boldSelf\b")
+_BEFORE = regex(r"\boldSelf\b")
 _FORMATS = {"dns1123Label": is_dns1123_label, "dns1123Subdomain": is_dns1123_subdomain}
 _BLOCKING = ("Required value", "Unsupported value", "Too long", "Too many")
 _NOT_CHECKED = (

@@ -6,7 +6,6 @@ Environment variables are in `projections`, resources in `scheduling`, security 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.kube.api_validation.field import FieldError, Path, Struct, typed
 from olmc.kube.api_validation.metadata import (
@@ -22,6 +21,7 @@ from olmc.kube.api_validation.scheduling import container_resource_errors
 from olmc.kube.api_validation.security import container_security_errors
 from olmc.kube.api_validation.volumes import PULL_POLICIES
 from olmc.kube.names import is_dns1123_label
+from olmc.lean import NamedTuple
 
 DEFAULT_GRACE = 30
 

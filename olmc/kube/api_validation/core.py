@@ -8,7 +8,6 @@ of addresses, which depend on the cluster.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping
@@ -103,7 +102,7 @@ def _secret_type_errors(secret: Struct, data: Mapping[str, Any], path: Path) -> 
 def _json_problem(encoded: str) -> str:
     """Whether an encoded value is no JSON object, in the first words that Go has for that."""
     try:
-        value = json.loads(base64.b64decode(encoded, validate=True))
+        value = json.loads(binascii.a2b_base64(encoded, strict_mode=True))
     except (ValueError, RecursionError):
         return "unexpected end of JSON input" if not encoded else "invalid character looking for beginning of value"
     return "" if value is None or isinstance(value, dict) else mismatch_text(value, "map[string]interface {}")
@@ -131,13 +130,17 @@ def _with_plain_data(obj: Mapping[str, Any]) -> Struct:
     """A Secret with all that it holds in `data`, encoded: the server moves `stringData` there."""
     secret = Struct(obj, Path())
     plain = secret.map("stringData")
-    encoded = {key: base64.b64encode(text(value).encode("utf-8", "replace")).decode() for key, value in plain.items()}
+    encoded = {key: _encoded(text(value)) for key, value in plain.items()}
     return secret._replace(fields={**obj, "data": {**secret.map("data"), **encoded}})
+
+
+def _encoded(value: str) -> str:
+    return binascii.b2a_base64(value.encode("utf-8", "replace"), newline=False).decode()
 
 
 def _decoded_size(value: Any) -> int:
     try:
-        return len(base64.b64decode(text(value)))
+        return len(binascii.a2b_base64(text(value)))
     except (binascii.Error, ValueError):
         return 0
 

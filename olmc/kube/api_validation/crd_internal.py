@@ -9,10 +9,11 @@ Go's zero value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_plain
 from olmc.kube.api_validation.field import JsonText
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, mappings, metadata_of, spec_of, status_of, text, texts
 
 _MOVED = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")

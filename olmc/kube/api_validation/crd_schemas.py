@@ -7,7 +7,7 @@ goes. Whether defaults hold by such rules is not judgement.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.api_validation.crd_internal import SCHEMA_FIELDS, printed_items, printed_schema
 from olmc.kube.api_validation.field import FieldError, JsonText, Path
@@ -21,6 +21,7 @@ from olmc.kube.api_validation.structural_schema import (
     is_plain,
     structural_errors,
 )
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, mappings, text, texts
 from olmc.strconv import SPACES
 

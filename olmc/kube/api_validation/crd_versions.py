@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.api_validation.crd_internal import CrdPart, InternalCrd, any_schema, whole_schemas
 from olmc.kube.api_validation.crd_schemas import TYPES, SchemaRules, map_key_errors, mergeable_set_item, schema_errors
 from olmc.kube.api_validation.field import FieldError, Path, Struct
 from olmc.kube.api_validation.structural_schema import FieldPath, conversion_error, follow, structural_errors
 from olmc.kube.api_validation.webhooks import REVIEW_VERSIONS, has_no_certificate
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, text, texts
 
 Schema = Mapping[str, Any]

@@ -8,9 +8,10 @@ against untrusted input, and makes the errors that many fields have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_decoded
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, mappings, text, texts
 from olmc.strconv import quoted
 

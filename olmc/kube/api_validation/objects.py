@@ -6,11 +6,12 @@ The kinds are those that a bundle may hold; CRDs have a module of their own, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.names import is_dns1123_subdomain
+from olmc.lean import NamedTuple
 from olmc.model.objects import RBAC, metadata_of
 
 Obj = Mapping[str, Any]

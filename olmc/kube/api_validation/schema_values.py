@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.gojson import encode_plain
 from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping
 from olmc.strconv import number_text, quoted
 

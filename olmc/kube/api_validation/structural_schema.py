@@ -10,12 +10,12 @@ at the root, which releases of the API server see differently.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, Path
+from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping, mappings, text
 
 Schema = Mapping[str, Any]
@@ -36,7 +36,7 @@ _HARMLESS = frozenset(
 _NOT_A_FIELD = "does not refer to a valid field"
 _END = "unexpected end of JSON path"
 # The signs `.`, `[` and `]`, quoted texts, and what stands between them.
-_TOKENS = re.compile(r"'(?:[^']|(?<=\\)')*'?|[.\[\]]|[^.\[\]]+")
+_TOKENS = regex(r"'(?:[^']|(?<=\\)')*'?|[.\[\]]|[^.\[\]]+")
 
 _UNSUPPORTED = ("id", "schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 _UNTYPED = {

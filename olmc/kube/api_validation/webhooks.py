@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import binascii
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import port_number_problems, selector_errors
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
+from olmc.lean import regex
 from olmc.model.objects import text
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
@@ -31,7 +31,7 @@ _LONGEST = 30
 
 _STRATEGIES = ("None", "Webhook")
 _FORM = "; desired format: https://host[/path]"
-_URL = re.compile(
+_URL = regex(
     r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<rest>[^?#]*)(?:\?(?P<query>[^#]*))?(?:#(?P<fragment>.*))?", re.DOTALL
 )
 _PEM = b"-----BEGIN "
@@ -223,7 +223,7 @@ def _port_errors(service: Struct) -> Iterator[FieldError]:
 def has_no_certificate(bundle: str) -> bool:
     """Whether there is something in a `caBundle` that surely can't be read as certificates."""
     try:
-        octets = b64decode(bundle)
+        octets = binascii.a2b_base64(bundle)
     except (binascii.Error, ValueError):
         return False
     return bool(octets) and _PEM not in octets

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olmc.lean import regex
 from olmc.model.diagnostics import closest, did_you_mean
 from olmc.model.options import Profile
 
@@ -39,8 +40,8 @@ def is_openshift(version: str) -> bool:
     return version.startswith(OPENSHIFT_PREFIX)
 
 
-_OPENSHIFT = re.compile(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
-_NUMBERS = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
+_OPENSHIFT = regex(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_NUMBERS = regex(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
 
 def _closest(version: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from olmc.lean import NamedTuple
 from olmc.olm.profiles.openshift import openshift
 
 

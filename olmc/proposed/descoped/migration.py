@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.operators import OperatorGroup

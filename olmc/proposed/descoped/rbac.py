@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import decode_rules, rules_allow
 from olmc.kube.rbac_access import access
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, namespaced_name
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import (

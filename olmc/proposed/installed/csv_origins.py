@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import CatalogKey

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.model.operators import OLM_GROUP

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.content import csv_of
 from olmc.catalogs.model_checks import heads as head_names
 from olmc.diagnostics.rules import proposed as rules
 from olmc.gojson import DecodeError, decode
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Channel, Package
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Report

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Profile

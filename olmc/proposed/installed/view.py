@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import proposed as rules
+from olmc.lean import NamedTuple
 from olmc.load.config import options_from, read_config
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Report, close_matches

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from olmc.kube.rbac import decode_rules, requests_of, rules_allow
 from olmc.kube.rbac_access import Access, access, decode_binding, subject_of, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.model.objects import (
     ACCOUNT,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import properties_text
 from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.lean import NamedTuple
 from olmc.load.bundles import SUGGESTED
 from olmc.model.cluster import Step
 from olmc.model.diagnostics import Report

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as rules
 from olmc.diagnostics.rules import reconcile as resolver_rules
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, ResolveRequest
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity

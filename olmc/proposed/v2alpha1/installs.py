@@ -6,10 +6,11 @@ The former are applied before the cluster settles, so that what they bring is re
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmc.catalogs.properties import properties_text
 from olmc.kube.restmapper import RestMapper, rest_mapper
+from olmc.lean import NamedTuple
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.model.catalog import Selection
 from olmc.model.cluster import Cluster, NamespacedName, Step

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple, regex
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
@@ -32,8 +32,8 @@ _FIELDS = {
     "source": ("ref", "name"),
     "sourceNamespace": ("ref", "namespace"),
 }
-_KEY = re.compile(r"^\s+([A-Za-z]+):")
-_COMMENT = re.compile(r"(?:^|\s)(#.*?)\s*$")
+_KEY = regex(r"^\s+([A-Za-z]+):")
+_COMMENT = regex(r"(?:^|\s)(#.*?)\s*$")
 
 
 class OperatorMove(NamedTuple):

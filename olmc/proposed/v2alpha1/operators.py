@@ -6,12 +6,12 @@ R-OPERATOR-8 … R-OPERATOR-13, R-INSTALL-11.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import proposed as migrate
 from olmc.diagnostics.rules import proposed as rules
 from olmc.kube.rbac import rules_allow
 from olmc.kube.rbac_access import access, subject_of, with_groups
+from olmc.lean import NamedTuple
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription

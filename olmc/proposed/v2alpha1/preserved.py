@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
 from olmc.model.operators import CSV_KIND, OLM_GROUP

@@ -1,0 +1,217 @@
+"""A command line is read, run and ended. One that is right is read without click, by the declaration of its command.
+
+Importing click takes as long as two empty runs of Python. Whatever needs it, help, completion, color, variables of the
+environment, what is not declared or not right, is left to it from the beginning: nothing has been said or done by then.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf, Whole
+from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
+from olmc.lean import NamedTuple
+
+MODULES = {"explain": "reference", "render": "render", "version": "reference"}
+"""The modules of the commands that are declared."""
+
+
+class ValueSource(Enum):
+    """Where a value comes from, by click's names."""
+
+    DEFAULT = 0
+    COMMANDLINE = 1
+
+
+class Call(NamedTuple):
+    """What a command is called with, as far as commands ask click's context for it."""
+
+    command: Declared
+    params: Mapping[str, Any]
+    typed: frozenset[str]
+    resources: ExitStack
+    meta: Mapping[str, Any]
+
+    def get_parameter_source(self, name: str) -> ValueSource:
+        return ValueSource.COMMANDLINE if name in self.typed else ValueSource.DEFAULT
+
+    def with_resource(self, resource: Any) -> Any:
+        """What a context manager gives, until the command ends."""
+        return self.resources.enter_context(resource)
+
+
+class _UnclearError(Exception):
+    """The command line is click's to read."""
+
+
+def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProxyType(os.environ)) -> Call | None:
+    """What a command line calls, None where click has to read it."""
+    name = args[0] if args else ""
+    if name not in MODULES or any(_is_for_click(variable, name) for variable in environment):
+        return None
+    declared: Declared = getattr(import_module(f"olmc.cli.{MODULES[name]}"), name)
+    try:
+        given = _given(declared.params, args[1:])
+        typed = frozenset(given)
+        values = {param.name: _converted(param, given) for param in declared.params}
+        call = Call(declared, values, typed, ExitStack(), {"olmc.arguments": tuple(args[1:])})
+        for param in declared.params:
+            if param.callback is not None:
+                values[param.name] = param.callback(call, param, values[param.name])
+    except _UnclearError:
+        return None
+    except Exception as error:
+        click = sys.modules.get("click")
+        if click is not None and isinstance(error, click.ClickException):
+            return None
+        raise
+    return call
+
+
+def _is_for_click(variable: str, command: str) -> bool:
+    return variable.startswith((f"OLMC_{command.upper()}_", "OLMC_COLOR", "OLMC_VERSION", "_OLMC_COMPLETE"))
+
+
+def _given(params: Sequence[DeclaredOption], args: Sequence[str]) -> dict[str, list[Any]]:
+    """The values that a command line gives, by the names of parameters."""
+    options = {spelling: (param, True) for param in params for spelling in param.opts}
+    options |= {param.denied: (param, False) for param in params if param.denied}
+    given: dict[str, list[Any]] = {}
+    words: list[str] = []
+    rest = iter(args)
+    for word in rest:
+        if word[:1] != "-" or word == "-":
+            words.append(word)
+            continue
+        spelling, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        if spelling not in options or (equals and options[spelling][0].is_flag_like):
+            raise _UnclearError
+        param, meant = options[spelling]
+        if param.is_flag_like:
+            given.setdefault(param.name, []).append(meant)
+            continue
+        following = value if equals else next(rest, None)
+        if following is None:
+            raise _UnclearError
+        given.setdefault(param.name, []).append(following)
+    for param in params:
+        if param.is_argument and words:
+            given[param.name] = words if param.multiple else [words.pop(0)]
+            words = [] if param.multiple else words
+    if words:
+        raise _UnclearError
+    return given
+
+
+def _converted(param: DeclaredOption, given: Mapping[str, list[Any]]) -> Any:
+    if param.name not in given:
+        if param.is_argument and param.default is None and not param.multiple:
+            raise _UnclearError  # click says what is missing
+        return param.get_default(None)
+    values = [_value(param.type, value) for value in given[param.name]]
+    return tuple(values) if param.multiple else values[-1]
+
+
+def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
+    if isinstance(kind, Choice) and value not in kind.words:
+        raise _UnclearError
+    if isinstance(kind, Whole):
+        if not (value.isascii() and value.isdigit() and kind.low <= int(value) <= kind.high):
+            raise _UnclearError
+        return int(value)
+    if not isinstance(kind, PathOf):
+        return value
+    # What click has to say about a path it says by itself.
+    if not value or kind.exists:
+        raise _UnclearError
+    path = Path(value)
+    is_okay = kind.dir_okay if path.is_dir() else kind.file_okay
+    if path.exists() and not (is_okay and os.access(value, os.R_OK)):
+        raise _UnclearError
+    return path
+
+
+def _run(call: Call) -> int:
+    """Run a command; the exit code of one that does not end itself. Wrong usage is shown as click does."""
+    try:
+        with call.resources:
+            call.command.function(call, **call.params)
+    except Exception as error:
+        click = sys.modules.get("click")
+        if click is not None and isinstance(error, click.exceptions.Exit):
+            return int(error.exit_code)
+        if click is None or not isinstance(error, click.UsageError):
+            raise
+        from olmc.cli.main import clicked
+
+        return clicked(error)
+    return 0
+
+
+def exit_code() -> int:
+    """Run the command line, and write out all that it prints.
+
+    That the output can't be written, or a file that no command expected to be unreadable can't be read, is said in a
+    line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
+    """
+    try:
+        call = quick_call(sys.argv[1:])
+        if call is not None:
+            code = _ended(lambda: _run(call))
+        else:
+            from olmc.cli.main import clicked
+
+            code = _ended(clicked)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _unread()
+    except OSError as error:
+        if os.environ.get("OLMC_DEBUG"):
+            raise
+        return _refused(error)
+    except Exception as error:
+        click = sys.modules.get("click")
+        if click is None or not isinstance(error, click.ClickException):
+            raise
+        try:
+            error.show()
+        except OSError:
+            give_up(sys.stderr)
+        code = error.exit_code
+    return code
+
+
+def _ended(command: Callable[[], int]) -> int:
+    """The exit code of a command, whether it gives one or ends by it."""
+    try:
+        return command()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else DONE
+
+
+def _unread() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        give_up(stream)
+    return UNREAD
+
+
+def _refused(error: OSError) -> int:
+    """Say what the system refuses; what has no name is a stream."""
+    cause = "stdout is closed" if error.errno == errno.EBADF else error.strerror or str(error)
+    what = f"{os.fsdecode(error.filename)}: {cause}" if error.filename else f"the output can't be written: {cause}"
+    if not error.filename:
+        give_up(sys.stdout)
+    try:
+        print(f"Error: {what}", file=sys.stderr, flush=True)
+    except OSError:
+        give_up(sys.stderr)
+    return BAD_INPUT

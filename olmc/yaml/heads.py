@@ -1,0 +1,71 @@
+"""How documents begin, told from their text without reading them."""
+
+from __future__ import annotations
+
+import re
+
+from olmc.lean import NamedTuple, regex
+
+_BETWEEN_DOCUMENTS = regex(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
+_AT_MARGIN = regex(r"\n([^ \n].*)")
+_NO_KEYS = ("#", "- ", "-\n")
+_START = regex(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
+_KEY = regex(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
+_ODD_BREAK = regex("[\x85\u2028\u2029\ufeff]")
+_NAME = r"[^\s\"'&*!|>{\[]\S*"
+_HEAD = regex(
+    r"\s*(?:#.*\n\s*)*apiVersion: (?P<api_version>[\w./-]+)\nkind: (?P<kind>\w+)\nmetadata:\n"
+    rf"(?P<metadata>)  name: (?P<name>{_NAME})\n(?:  namespace: (?P<namespace>{_NAME})\n)?",
+    re.ASCII,
+)
+_AFTER_METADATA = regex(r"\n(?=[^ \n#])")
+_IN_METADATA = regex(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
+
+
+class Head(NamedTuple):
+    """How a document of an object begins; `namespace` is None where its metadata have none."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str | None
+
+
+def documents_in(text: str) -> list[str]:
+    """The documents of a YAML stream, without those that are empty."""
+    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
+    parts = [f"{part}\n" for part in (first[1:], *others)]
+    parts[-1] = parts[-1][:-1]
+    return [part for part in parts if part and not part.isspace()]
+
+
+def head_of(document: str) -> Head | None:
+    """How a document begins that is written as olmc writes objects, None for any other.
+
+    No key at its top or in its metadata stands there twice, so that what comes later says nothing else.
+    """
+    match = _HEAD.match(document)
+    if match is None or plain_keys(document) is None:
+        return None
+    end = _AFTER_METADATA.search(document, match.end())
+    keys = _IN_METADATA.findall(document, match.start("metadata"), end.start() + 1 if end else len(document))
+    expected = {"name", "namespace"} if match["namespace"] else {"name"}
+    if len(set(keys)) < len(keys) or not expected.issuperset({"name", "namespace"}.intersection(keys)):
+        return None
+    return Head(match["api_version"], match["kind"], match["name"], match["namespace"])
+
+
+def plain_keys(document: str) -> tuple[str, ...] | None:
+    """The keys at the top of a document, None unless all of them stand plainly at the margin, each of them once.
+
+    Whatever stands at the margin has to be such a key, a comment or an item of a list: so no quoted or merged key, no
+    flow and no second document can say anything else. Of a value that goes on at the margin, against all custom, a line
+    may be taken for a key as well; none is missing.
+    """
+    is_odd = "\r" in document or (not document.isascii() and _ODD_BREAK.search(document))
+    if is_odd or _START.match(document) is None:
+        return None
+    lines = _AT_MARGIN.findall(f"\n{document}")
+    matches = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
+    keys = tuple(match[1] for match in matches if match is not None)
+    return keys if keys and len(keys) == len(matches) == len(set(keys)) else None

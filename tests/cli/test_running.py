@@ -1,0 +1,129 @@
+"""Without click, a command line says what it says with it, and a start imports what it needs alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmc.cli.main import main
+from olmc.cli.running import quick_call
+
+# Whatever is slow to import, and what a bundle and its rendering have nothing to do with.
+HEAVY = set(
+    """click ruamel.yaml _ruamel_yaml dataclasses inspect ast hashlib _hashlib uuid platform datetime locale gettext
+    tempfile threading subprocess importlib.metadata jsonschema random""".split()
+)
+COMPILER = {"olmc.api", "olmc.load", "olmc.reconcile", "olmc.render", "olmc.resolver", "olmc.kube", "olmc.gojson"}
+
+IMPORTED = """\
+import atexit, sys
+sys.argv = ["olmc", *sys.argv[1:]]
+atexit.register(lambda: print("\\n".join(sys.modules), file=sys.stderr))
+from olmc.__main__ import run
+run()
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The modules that a run of olmc has imported at its end."""
+    command = [sys.executable, "-c", IMPORTED, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return set(done.stderr.split("\n"))
+
+
+@pytest.mark.parametrize("command", ["version", "explain OLMC301", "explain profile", "completion bash"])
+def test_what_olmc_knows_takes_no_compiler(command: str) -> None:
+    assert COMPILER.isdisjoint(imported(*command.split()))
+
+
+def test_the_version_takes_hardly_anything() -> None:
+    assert HEAVY.isdisjoint(imported("version"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "-n tools",
+        "-n tools --watch a,b",
+        "--for apply",
+        "-o json",
+        "--include Deployment",
+        "--exclude=Deployment -o name",
+    ],
+)
+def test_a_bundle_takes_no_more_than_the_compiler(project: Path, options: str) -> None:
+    bundle = project / "fixtures" / "own-namespace" / "bundles" / "beacon-1.0.0"
+    assert HEAVY.isdisjoint(imported("render", str(bundle), *options.split()))
+
+
+@pytest.mark.parametrize("module", ["olmc.load", "olmc.load.files", "olmc.load.workspace"])
+def test_load_is_the_function(module: str) -> None:
+    """Whatever was imported before: a package of olmc has the same name."""
+    program = f"import {module}, olmc; from olmc import load; print(callable(olmc.load), load is olmc.load)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+WORDS = st.sampled_from(
+    """. olmc - no/such -n --namespace tools --watch a,b --watch= --all-namespaces -o json -ojson --output=name
+    --for apply --for=review --include Deployment --exclude=Role --no-copied-csvs --copied-csvs --prune --no-prune
+    --phase 1 -v -vv --verbose --check --output-dir --approve all --kube-version 1.30 v1.x --olm-version 0.25 docs --api
+    a/b/C --delete a/b --as me --descoped --entry --help -h -- --color never --nope --keep-going=yes --certs""".split()
+) | st.just("")
+
+
+@given(st.lists(WORDS, max_size=6))
+def test_it_reads_what_click_reads(words: list[str]) -> None:
+    call = quick_call(["render", *words], {})
+    if call is None:
+        return
+    command = main.get_command(click.Context(main), "render")
+    assert command is not None
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("OLMC_")]:
+            patch.delenv(name)
+        ctx = command.make_context("render", words, parent=click.Context(main, info_name="olmc"))
+    assert dict(call.params) == {name: value for name, value in ctx.params.items() if name != "color"}
+    for name in call.params:
+        source = ctx.get_parameter_source(name)
+        assert source is not None
+        assert source.name == call.get_parameter_source(name).name
+
+
+@pytest.mark.parametrize(
+    "command",
+    """
+    version;version --nope;version x;--version;;explain R-DEP-1;explain nothing;explain OLMC301 x;explain profile 9.9
+    completion;completion tcsh;completion zsh;render --help;render -h;render -o nope;render own-namespace -o name
+    render own-namespace --include Nope;render own-namespace --check;render own-namespace --watch a --all-namespaces
+    render own-namespace -n A;render own-namespace --olm-version 9;render nowhere;render '';rendr
+    render own-namespace -o
+    render own-namespace --kube-version x;render own-namespace --certs cert-manager;render own-namespace --phase 1
+    render own-namespace --approve x;render own-namespace own-namespace/cluster.yaml;render own-namespace --entry x
+    render own-namespace/cluster.yaml -o name --allow-empty;render own-namespace --from x
+    render own-namespace --from own-namespace -o name;render - --for apply < /dev/null;render own-namespace --flux
+    render own-namespace --output-dir own-namespace/bundles/beacon-1.0.0/manifests
+    """.strip().replace("\n", ";").split(";"),
+)  # fmt: skip
+def test_with_and_without_click_it_says_the_same(project: Path, tmp_path: Path, command: str) -> None:
+    """A variable with the default of --color has it read by click."""
+    shutil.copytree(project / "fixtures" / "own-namespace", tmp_path / "own-namespace")
+    quick, clicked = (
+        subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m olmc {command}"], capture_output=True, check=False,
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(project), **variables},
+        )
+        for variables in ({}, {"OLMC_COLOR": "auto"})
+    )  # fmt: skip
+    assert (quick.returncode, quick.stdout, quick.stderr) == (clicked.returncode, clicked.stdout, clicked.stderr)
+    assert b"internal error" not in quick.stderr
