@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,7 @@ from olmc.cli.options import (
 from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
 from olmc.cli.walking import drift_in, print_hops, walk_hops
+from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
 from olmc.model.options import Narrowing, Options
@@ -131,6 +132,18 @@ def plan(
     grave = any(change.severity >= _LEAST[fail_on] for change in planned.difference.changes)
     some = fail_on == "any" and not (planned.is_empty and not planned.drift)
     ctx.exit(FINDINGS if grave or some else DONE)
+
+
+def plan_page(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> str:
+    """What happens to the cluster that --from names, as a page of HTML; `name` is what PATH is called."""
+    from olmc.plan.html import as_html
+
+    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
+    given |= {"approve"} if options.approve else frozenset()
+    options, begun = with_begun(options._replace(show_secrets=True), proposed)
+    path = _PlannedPath(one, name, given, begun.state.ignored)
+    done, narrowing = _compiled(path, options)
+    return as_html(_planned(path, options, begun, done, narrowing, "html"))
 
 
 class _PlannedPath(NamedTuple):

@@ -22,6 +22,7 @@ from olmc.cli.options import (
 from olmc.cli.process import BAD_INPUT, DONE
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
+from olmc.model.options import Options
 
 
 @click.command()
@@ -60,6 +61,7 @@ def report(
     """
     from olmc.check.check import CheckInput, check_directory
     from olmc.check.validators.findings import ValidatorSettings
+    from olmc.cli.plan import plan_page
     from olmc.explain.left_out import left_out_of
     from olmc.report.folder import ForeignFileError, write_site
     from olmc.report.operators import operator_pages
@@ -80,10 +82,14 @@ def report(
         given = given_version(ctx) | given_fields(ctx, proposed)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
+        name = paths[0].as_posix() if paths else Path.cwd().name
+        plan = ""
+        if proposed.get("from_"):
+            doing("planning")
+            plan = plan_page(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
         doing("writing")
         operators = operator_pages(settled, done.objects, findings, done.operators)
-        name = paths[0].as_posix() if paths else Path.cwd().name
-        made = pages(overview(name, operators, findings, settled))
+        made = pages(overview(name, operators, findings, settled), plan)
         try:
             write_site(folder, made)
         except ForeignFileError as error:

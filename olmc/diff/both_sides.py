@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from operator import not_
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
@@ -25,6 +24,7 @@ from olmc.diff.sources import SideSource, diagnostics_of, narrowing_at, source_o
 from olmc.explain.left_out import SettledCompilation
 from olmc.explain.provenance import APPROVAL
 from olmc.kube.restmapper import chosen_kinds
+from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out
 from olmc.model.diagnostics import Report, Severity

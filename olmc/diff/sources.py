@@ -7,12 +7,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from olmc.diagnostics.rules import output as rules
 from olmc.diff.git import STREAM, GitError, Revision, as_revision, with_path, write_tree
 from olmc.diff.premises import bundle_at
 from olmc.diff.renderings import read_rendering
+from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.files import MAX_FILE_BYTES, git_ignore_lines, ignore_lines
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity

@@ -72,6 +72,17 @@ def test_the_page_of_an_operator(site: Path) -> None:
     assert re.search(r"ClusterServiceVersion lantern\.v1\.2\.0 \d+ namespaces", text)
 
 
+def test_with_a_state_to_begin_with_there_is_a_plan(project: Path, tmp_path: Path) -> None:
+    """What happens to the cluster, on a page that every other one leads to."""
+    upgrade = project / "fixtures" / "review-upgrade"
+    assert written(upgrade / "after", tmp_path, "--from", str(upgrade / "before")).exit_code == 0
+    assert 'href="../plan.html"' in (tmp_path / "operators" / "tower_lantern.html").read_text(encoding="utf-8")
+    plan = text_of(tmp_path / "plan.html")
+    assert "InstallPlan tower/install-lgm74: lantern.v1.1.0 → lantern.v1.2.0" in plan
+    assert "v1 spec.brightness maximum: 100 → 80 breaking" in plan
+    assert "tower lantern 1.0.0 1.2.0 Succeeded upgraded" in plan
+
+
 def test_a_failing_operator_says_why(project: Path, tmp_path: Path) -> None:
     done = written(project / "fixtures" / "unresolvable", tmp_path)
     assert (done.exit_code, done.stdout) == (0, f"{tmp_path.as_posix()}/index.html: 1 operator, 5 pages\n")
