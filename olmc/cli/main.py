@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
@@ -35,6 +36,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.modules)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by what somebody wants to do."""
+        limit = formatter.width - 6 - max(map(len, self.modules))
+        for heading, names in SECTIONS.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(heading):
+                formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in commands if each])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.modules:
@@ -96,9 +105,26 @@ def _fit_out(command: click.Command, name: str) -> None:
         command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
+    if not isinstance(command, click.Group):
+        vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
     for word, below in nested.items():
         _fit_out(below, f"{name}_{word}")
+
+
+def _format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """As click does, but the options of the proposed APIs stand behind all others, in a section of their own."""
+    from olmc.cli.options import PROPOSED_OPTIONS
+
+    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Options of the proposed APIs": []}
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx)
+        if record is not None:
+            sections[list(sections)[param.name in PROPOSED_OPTIONS]].append(record)
+    for heading, records in sections.items():
+        if records:
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def examples_first(text: str) -> str:
@@ -113,6 +139,15 @@ def examples_first(text: str) -> str:
 
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
+
+# What `olmc --help` shows: the commands by task, those first that somebody new begins with.
+SECTIONS = {
+    "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
+    "Review a change": ("plan", "diff", "check", "rbac", "report"),
+    "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
+    "Serve others": ("argocd", "fn", "serve", "verify"),
+    "About olmc": ("explain", "completion", "version"),
+}
 
 # The module of `olmc.cli` that each command is a function of.
 MODULES = {
@@ -165,6 +200,7 @@ def main() -> None:
       olmc render my-bundle/ -n tools    one bundle, installed in namespace tools
       olmc render . --for apply          what to apply on a cluster without OLM
       olmc check .                       what is wrong with it
+      olmc plan --from git:main          what a branch does to the cluster that main has made
     """
 
 

@@ -273,6 +273,8 @@ _STATE = (
 )  # fmt: skip
 
 
+PROPOSED_OPTIONS = frozenset(each.name for each in _PROPOSED_APIS)
+"""The names of what is about the proposed APIs."""
 kube_version_option = as_option(*_CLUSTER)
 proposed_options = as_option(*_PROPOSED_APIS)
 state_options = as_option(*_STATE)

@@ -191,7 +191,7 @@ def _of_recompiling(statement: RenderStatement, output: Path) -> Iterator[Diagno
         with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(StringIO()):
             # What a statement says is not trusted: the last of an option counts, and these say where all of it goes.
             arguments = ["render", *statement.arguments, *place, "--provenance", str(folder / "statement")]
-            with suppress(click.ClickException, click.exceptions.Exit):
+            with suppress(click.ClickException, click.exceptions.Exit, SystemExit):
                 main.main(arguments, prog_name="olmc", standalone_mode=False)
         again = read_statement(folder / "statement", Report())
     if again is None:

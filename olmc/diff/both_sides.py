@@ -151,8 +151,10 @@ def _after(before: _MadeSide, source: SideSource, shared: _Shared) -> _MadeSide:
         with tempfile.TemporaryDirectory(prefix="olmc-empty-") as empty:
             return _made(source._replace(path=Path(empty)), onward)
     after = _made(attempt, onward)
-    versions = {made.options.olm_version for made in (before.compilation, after.compilation) if made is not None}
-    if len(versions) > 1:  # what another OLM wrote, this one may write anew, of which nothing is known
+    made = [each.settled for each in (before.compilation, after.compilation) if each is not None and each.settled]
+    if any(
+        each.cluster.profile != made[0].cluster.profile for each in made
+    ):  # what another OLM wrote, this one may write anew, of which nothing is known
         return _made(source, shared)
     source.report.found.extend(attempt.report.found)
     return after._replace(state=state)

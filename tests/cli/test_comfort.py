@@ -18,7 +18,7 @@ from commands import olmc
 from scenarios import write
 
 from olmc.cli.console import progress
-from olmc.cli.main import MODULES, examples_first, main, variable
+from olmc.cli.main import MODULES, SECTIONS, examples_first, main, variable
 
 NAMES = sorted(MODULES)
 
@@ -286,10 +286,12 @@ def test_color_behind_several_words() -> None:
 
 
 def test_the_list_of_commands_fits() -> None:
-    """None of the short descriptions is cut at 80 columns."""
+    """Each stands below what it is good for, and none of the short descriptions is cut at 80 columns."""
     text = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
-    listed = text[text.index("Commands:") :].splitlines()[1:]
-    assert [line.split()[0] for line in listed] == NAMES
+    sections = text[text.index(f"{next(iter(SECTIONS))}:") :].splitlines()
+    assert [line[:-1] for line in sections if line and not line.startswith(" ")] == list(SECTIONS)
+    listed = [line for line in sections if line.startswith("  ")]
+    assert sorted(line.split()[0] for line in listed) == NAMES
     assert [line for line in listed if "..." in line or not line.endswith(".")] == []
 
 
@@ -361,7 +363,7 @@ def test_every_option_is_an_environment_variable(name: str) -> None:
     options = [each for each in command(name).params if isinstance(each, click.Option) and each.name != "color"]
     assert all(each.envvar == variable(name, each) for each in options)
     if options:
-        assert f"{options[0].envvar} is --" in olmc(name, "--help").stdout
+        assert f"{options[0].envvar} is --" in " ".join(olmc(name, "--help").stdout.split())
 
 
 def test_environment_variables_work() -> None:
