@@ -97,8 +97,10 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
     return placed
 
 
-def remove_blobs(root: Path, results: Iterable[ProofResult]) -> None:
-    """Remove the blobs that prove none of the images."""
+def remove_blobs(root: Path, results: Sequence[ProofResult]) -> None:
+    """Remove the blobs that prove none of the images; none at all while what proves one of them can not be told."""
+    if any(result.proof is Proof.FALSE for result in results):
+        return
     for path in surplus_blobs(root, results):
         (root / path).unlink()
     for folder in (*(root / BLOBS).glob("*"), root / BLOBS):
