@@ -44,8 +44,8 @@ class Usage(NamedTuple):
 
 def default_folder() -> Path:
     """`$XDG_CACHE_HOME/olmc`, as the XDG base directory specification has it: a relative path counts as unset."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(base if os.path.isabs(base) else Path.home() / ".cache") / "olmc"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "olmc"
 
 
 def open_cache(folder: Path) -> Cache:
