@@ -10,6 +10,7 @@ import click
 
 from olmc.api import Compilation
 from olmc.cli.as_click import GivenPath
+from olmc.cli.completing import targets
 from olmc.cli.console import folder_from_here
 from olmc.cli.options import (
     allow_empty_option,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", shell_complete=targets)
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json)."))
 @scope_options

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.cli.as_click import GivenPath
+from olmc.cli.completing import namespaces, resources
 from olmc.cli.console import tell, writing
 from olmc.cli.options import (
     approve_option,
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("resource")
+@click.argument("resource", shell_complete=resources)
 @click.argument("name", default="")
 @click.option(
-    "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NS",
+    shell_complete=namespaces,
+    help="The namespace to look into.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
 @as_option(

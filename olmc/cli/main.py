@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 import click
 
-from olmc.cli.as_click import color_option, command_of
+from olmc.cli.as_click import GivenPath, color_option, command_of
 from olmc.cli.declared import Declared
 from olmc.cli.process import DONE
 from olmc.lean import regex
@@ -190,7 +192,20 @@ _VERSION = click.Option(
 )  # fmt: skip
 
 
-@click.group(cls=Commands, modules=MODULES, params=[color_option(), _VERSION], context_settings=CONTEXT)
+def _go_there(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
+    if value is not None:
+        if not ctx.resilient_parsing:  # what is completed is so after the context was closed
+            ctx.call_on_close(partial(os.chdir, Path.cwd()))
+        os.chdir(value)
+
+
+_DIRECTORY = click.Option(
+    ["-C", "directory"], metavar="DIR", type=GivenPath(exists=True, file_okay=False, path_type=Path), is_eager=True,
+    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if it was started in DIR.",
+)  # fmt: skip
+
+
+@click.group(cls=Commands, modules=MODULES, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
 

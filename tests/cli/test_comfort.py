@@ -376,6 +376,18 @@ def test_environment_variables_work() -> None:
     assert olmc("render", "own-namespace", env={"OLMC_RENDER_OUTPUT": "name"}).stdout.startswith("Namespace/")
 
 
+def test_another_directory(project: Path) -> None:
+    """As make and git have it: -C comes first, and paths are seen from there."""
+    before = Path.cwd()
+    there = olmc("-C", project / "fixtures", "status", "port")
+    assert Path.cwd() == before
+    assert (there.exit_code, there.stdout) == (1, olmc("status", project / "fixtures" / "port").stdout)
+    assert olmc("-C", project / "fixtures" / "port", "status").stdout == there.stdout
+    nowhere = olmc("-C", "nowhere", "status")
+    assert (nowhere.exit_code, nowhere.stdout) == (2, "")
+    assert "Directory 'nowhere' does not exist" in nowhere.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     result = olmc("completion", shell)
@@ -390,7 +402,8 @@ def completed(words: str, project: Path) -> list[str]:
         [sys.executable, "-c", "import sys; sys.argv = ['olmc']; from olmc.__main__ import run; run()"],
         cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return [line.partition(",")[2] for line in result.stdout.splitlines()]
+    assert result.stderr == ""
+    return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
 @pytest.mark.parametrize(
@@ -402,6 +415,14 @@ def completed(words: str, project: Path) -> list[str]:
         ("olmc render --include CatalogS", ["CatalogSource"]),
         ("olmc check --optional oper", ["operatorhub", "operatorhubv2", "operatorframework"]),
         ("olmc check -o sa", ["sarif"]),
+        ("olmc get inst", ["installed", "installplans", "installs"]),
+        ("olmc -C fixtures/port graph t", ["tide"]),
+        ("olmc -C fixtures/port why be", ["beacon", "beacon.v1.0.0", "beacon.v1.1.0"]),
+        ("olmc -C fixtures/port why Namespace/b", ["Namespace/beacons"]),
+        ("olmc -C fixtures/port get installed -n b", ["beacons"]),
+        ("olmc get installed -C fixtures/port -n b", ["beacons"]),
+        ("olmc -C fixtures graph nothing", []),
+        ("olmc -C nowhere graph t", []),
     ],
 )
 def test_what_is_completed(words: str, expected: list[str], project: Path) -> None:
