@@ -10,7 +10,7 @@ import click
 
 from olmc.cli.as_click import GivenPath
 from olmc.cli.completing import namespaces, resources
-from olmc.cli.console import tell, writing
+from olmc.cli.console import say_table, tell, writing
 from olmc.cli.options import (
     approve_option,
     as_option,
@@ -116,7 +116,7 @@ def get(
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings, workspace)
-    click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
+    say_table(as_text(asked, got, list_version(view, found), output), wide=output != "table")
     if found is INSTALLED:
         tell(waiting_plans(settled.cluster, asked), workspace, least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""

@@ -58,13 +58,13 @@ def test_color_by_the_environment() -> None:
     assert not colored("check", "two-groups", "--color", "auto", env={"TERM": "dumb"})
 
 
-def on_a_terminal(*arguments: str, cwd: Path) -> str:
-    """What a process prints on a terminal of its own."""
+def on_a_terminal(*arguments: str, cwd: Path, columns: int = 80) -> str:
+    """What a process prints on a terminal of its own, so many columns wide."""
     mine, its = pty.openpty()
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
         [sys.executable, "-m", "olmc", *arguments],
-        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env={**environment, "TERM": "xterm"},
+        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env={**environment, "TERM": "xterm", "COLUMNS": str(columns)},
     )  # fmt: skip
     os.close(its)
     told = b""
@@ -84,6 +84,20 @@ def on_a_terminal(*arguments: str, cwd: Path) -> str:
 def test_color_on_a_terminal(project: Path) -> None:
     told = on_a_terminal("check", "two-groups", cwd=project / "fixtures")
     assert "\x1b[31mfailure\x1b[0m: namespace harbour has more than one OperatorGroup" in told
+
+
+@pytest.mark.parametrize("command", [("status", "port"), ("resolve", "upgrade"), ("get", "csv", "-A", "-C", "port")])
+def test_tables_end_where_the_terminal_does(command: tuple[str, ...], project: Path) -> None:
+    """A row is a line, however wide the terminal; -o wide, and what no terminal reads, has all of it."""
+    whole = olmc(*command, "-o", "wide").stdout
+    shown = on_a_terminal(*command, cwd=project / "fixtures", columns=48).replace("\r\n", "\n").splitlines()
+    end = shown.index("olmc: cut to the width of the terminal; -o wide has all of it")
+    table = shown[end - whole.count("\n") if command[0] != "status" else 0 : end]
+    assert table[0].startswith("NAMESPACE")
+    assert any(line.endswith("…") for line in table)
+    assert max(map(len, table)) == 48
+    assert whole.count("\n") <= on_a_terminal(*command, "-o", "wide", cwd=project / "fixtures", columns=48).count("\n")
+    assert "…" not in olmc(*command).stdout
 
 
 class Terminal(io.StringIO):
