@@ -64,7 +64,8 @@ def on_a_terminal(*arguments: str, cwd: Path, columns: int = 80) -> str:
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
         [sys.executable, "-m", "olmc", *arguments],
-        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env={**environment, "TERM": "xterm", "COLUMNS": str(columns)},
+        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL,
+        env={**environment, "TERM": "xterm", "COLUMNS": str(columns)},
     )  # fmt: skip
     os.close(its)
     told = b""
