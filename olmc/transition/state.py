@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import is_
 from typing import Any
 
 from olmc.kube.selectors import matches
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Source
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
@@ -44,21 +46,42 @@ def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey,
 
 def in_known_order(objects: Iterable[Rendered], state: ClusterState) -> tuple[Rendered, ...]:
     """The objects, each that is as it was with the keys in the order that they had: what has not changed is written
-    with the same bytes."""
-    ordered = []
+    with the same bytes, and is the very value that the state has."""
+    ordered, compared = [], _Compared({})
     for entry in objects:
         known = state.objects.get(entry.identity)
-        ordered.append(entry._replace(object=_in_order(known.object, entry.object)) if known is not None else entry)
+        kept = compared.in_order(known.object, entry.object) if known is not None else entry.object
+        ordered.append(entry._replace(object=kept))
     return tuple(ordered)
 
 
-def _in_order(known: Any, value: Any) -> Any:
-    if isinstance(value, dict) and isinstance(known, dict):
-        keys = dict.fromkeys((*(key for key in known if key in value), *value))
-        return {key: _in_order(known.get(key), value[key]) for key in keys}
-    if isinstance(value, list) and isinstance(known, list) and len(value) == len(known):
-        return [_in_order(old, new) for old, new in zip(known, value, strict=True)]
-    return value
+class _Compared(NamedTuple):
+    """The values that were put in order, by the ids of what was known and of what is there: copies share much."""
+
+    pairs: dict[tuple[int, int], tuple[Any, Any, Any]]
+
+    def in_order(self, known: Any, value: Any) -> Any:
+        """A value in the order of what was known of it; that itself if they are the same."""
+        if known is value:
+            return value
+        kind = next((kind for kind in (dict, list) if isinstance(value, kind)), None)
+        if kind is None or not isinstance(known, kind):  # to Python 1.0 is 1, and 1 is true
+            return known if type(known) is type(value) in (str, int, bool) and known == value else value
+        pair = id(known), id(value)
+        if pair not in self.pairs:  # with the values themselves, so that no others get their ids
+            self.pairs[pair] = known, value, self._of_parts(known, value)
+        return self.pairs[pair][2]
+
+    def _of_parts(self, known: Any, value: Any) -> Any:
+        if isinstance(value, list):
+            if len(value) != len(known):
+                return value
+            items = [*map(self.in_order, known, value)]
+            return known if all(map(is_, items, known)) else items
+        ordered = {key: self.in_order(was, value[key]) for key, was in known.items() if key in value}
+        if len(ordered) == len(value) == len(known) and all(map(is_, ordered.values(), known.values())):
+            return known
+        return {**ordered, **{key: value[key] for key in value if key not in known}}
 
 
 def _selected(
