@@ -12,14 +12,14 @@ from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Source
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
 from olmc.model.state import ClusterState
-from olmc.model.workspace import Manifest
+from olmc.model.workspace import Manifest, Workspace
 
 # What a rendering does not show of a Secret.
 _VALUES = ("data", "stringData")
 
 
-def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Manifest]) -> ClusterState:
-    """The state that a compilation ends in: its objects, with Secrets as they are stored, and its manifests."""
+def state_of(objects: Iterable[Rendered], cluster: Cluster, workspace: Workspace) -> ClusterState:
+    """The state that a compilation ends in: its objects, with Secrets as they are stored, and its workspace."""
     known: dict[ObjectKey, Manifest] = {}
     for entry in objects:
         key = entry.identity
@@ -27,18 +27,23 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, applied: Iterable[Ma
         place = entry.provenance.place
         values = {name: stored.object[name] for name in _VALUES if name in stored.object} if stored is not None else {}
         known[key] = Manifest({**entry.object, **values}, place.source if place is not None else Source("", ""))
-    by_key = {object_key(manifest.object): manifest.object for manifest in applied}
-    return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key))
+    by_key = {object_key(manifest.object): manifest.object for manifest in workspace.manifests}
+    return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents)
 
 
 def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:
     """The objects with the rules that the controller of Kubernetes fills into ClusterRoles which select others."""
     roles = {key: m.object for key, m in sorted(objects.items()) if (key.group, key.kind) == (RBAC, "ClusterRole")}
+    by_label: dict[tuple[str, Any], dict[ObjectKey, KubernetesObject]] = {}
+    for key, role in roles.items():
+        for name, value in labels_of(role).items():
+            if isinstance(value, str):
+                by_label.setdefault((name, value), {})[key] = role
     for key, role in roles.items():
         selectors = mappings(mapping(role.get("aggregationRule")).get("clusterRoleSelectors"))
         if selectors and not role.get("rules"):
             rules: list[Mapping[str, Any]] = []
-            for selected in _selected(selectors, key, roles):
+            for selected in _selected(selectors, key, roles, by_label):
                 rules += (rule for rule in mappings(selected.get("rules")) if rule not in rules)
             objects[key] = objects[key]._replace(object={**role, "rules": rules})
     return objects
@@ -85,7 +90,10 @@ class _Compared(NamedTuple):
 
 
 def _selected(
-    selectors: Iterable[Mapping[str, Any]], own: ObjectKey, roles: Mapping[ObjectKey, KubernetesObject]
-) -> Iterator[KubernetesObject]:
+    selectors: Iterable[Mapping[str, Any]], own: ObjectKey, roles: Mapping[ObjectKey, KubernetesObject],
+    by_label: Mapping[tuple[str, Any], Mapping[ObjectKey, KubernetesObject]],
+) -> Iterator[KubernetesObject]:  # fmt: skip
     for selector in selectors:
-        yield from (role for key, role in roles.items() if key != own and matches(selector, labels_of(role)))
+        label = next((item for item in mapping(selector.get("matchLabels")).items() if isinstance(item[1], str)), None)
+        among = roles if label is None else by_label.get(label, {})
+        yield from (role for key, role in among.items() if key != own and matches(selector, labels_of(role)))
