@@ -93,7 +93,7 @@ def _read_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
         resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
-        release=release,
+        release=release, known=options.state.documents if options.state is not None else {},
     )  # fmt: skip
     if release is not None and release.namespace:
         from olmc.load.scopes import in_default_namespace
