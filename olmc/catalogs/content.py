@@ -9,12 +9,14 @@ from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
+from olmc.catalogs.entries import index_of, rows_of
 from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property
 from olmc.model.diagnostics import Place, Report, Severity
 from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.served import ServedEntries
 from olmc.strconv import quoted
 from olmc.yaml import read
 
@@ -132,39 +134,39 @@ def served_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     return tuple([prop for prop in bundle.properties if prop.type not in props.CONTENT])
 
 
-def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...]:
+def served_candidates(key: CatalogKey, catalog: Catalog) -> ServedEntries:
     """The entries of a catalog by package, channel name and place in the channel (R-CAT-303).
 
     An entry whose bundle the catalog doesn't have is not served (R-CAT-143). The location is that of the document
     that holds the entry.
     """
-    candidates: list[Candidate] = []
-    for _, package in sorted(catalog.packages.items()):
-        properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
-        for _, channel in sorted(package.channels.items()):
-            is_default = channel.name == package.default_channel
-            for entry in channel.entries:
-                bundle = package.bundles.get(entry.name)
-                if bundle is None:
-                    continue
-                candidates.append(
-                    Candidate(
-                        entry.name,
-                        package.name,
-                        channel.name,
-                        key,
-                        bundle.version,
-                        properties[entry.name],
-                        is_default,
-                        entry.replaces,
-                        entry.skips,
-                        entry.skip_range,
-                        bundle.image,
-                        _document(entry.location or bundle.location),
-                        bundle=bundle.location,
-                    )
+    packages = catalog.packages
+    index = catalog.entry_index if catalog.entry_index is not None else index_of(rows_of(packages))
+    return ServedEntries(index, lambda name: tuple(_candidates(key, packages[name])))
+
+
+def _candidates(key: CatalogKey, package: Package) -> Iterator[Candidate]:
+    properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
+    for _, channel in sorted(package.channels.items()):
+        is_default = channel.name == package.default_channel
+        for entry in channel.entries:
+            bundle = package.bundles.get(entry.name)
+            if bundle is not None:
+                yield Candidate(
+                    entry.name,
+                    package.name,
+                    channel.name,
+                    key,
+                    bundle.version,
+                    properties[entry.name],
+                    is_default,
+                    entry.replaces,
+                    entry.skips,
+                    entry.skip_range,
+                    bundle.image,
+                    _document(entry.location or bundle.location),
+                    bundle=bundle.location,
                 )
-    return tuple(candidates)
 
 
 def _document(place: Place | None) -> Place | None:
