@@ -9,6 +9,7 @@ read it.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,6 +21,9 @@ from olmc.lean import NamedTuple
 from olmc.model.limits import CACHE_BYTES
 from olmc.resources import program_state
 from olmc.version import __version__
+
+NO_CACHE = "OLMC_NO_CACHE"
+"""The variable of the environment that turns the cache off."""
 
 _DIGEST = 32
 _PARTIAL = "partial-"
@@ -48,6 +52,29 @@ def default_folder() -> Path:
     return (base if base.is_absolute() else Path.home() / ".cache") / "olmc"
 
 
+def user_cache() -> Cache | None:
+    """The cache of whoever runs olmc; None where OLMC_NO_CACHE says so, or where others could have written into it."""
+    if os.environ.get(NO_CACHE, "") not in ("", "0"):
+        return None
+    try:
+        folder = default_folder()
+    except RuntimeError:  # no home
+        return None
+    return open_cache(folder) if is_own(folder) else None
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder belongs to the user and nobody else may write into it, or is not there yet."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    user = getattr(os, "geteuid", lambda: status.st_uid)()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def open_cache(folder: Path) -> Cache:
     """The cache in a folder, which need not exist, for the olmc that runs."""
     return Cache(folder, sha256(f"{__version__}\n{program_state()}".encode()).digest())
@@ -62,7 +89,7 @@ def key(cache: Cache, kind: str, *parts: bytes) -> str:
     return state.hexdigest()
 
 
-def read(cache: Cache, name: str) -> bytes | None:
+def read(cache: Cache, name: str) -> memoryview | None:
     """The content under a key, or None where there is none that is whole."""
     path = _path(cache, name)
     try:
@@ -74,7 +101,7 @@ def read(cache: Cache, name: str) -> bytes | None:
         return None
     with suppress(OSError):
         os.utime(path)  # the oldest are the first to go
-    return bytes(content)
+    return content
 
 
 def write(cache: Cache, name: str, content: bytes) -> bool:

@@ -4,10 +4,12 @@ R-CAT-129, R-CAT-303)."""
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from olmc.catalogs import properties as props
+from olmc.catalogs.blobs import Blobs, add_document
 from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
 from olmc.catalogs.entries import index_of, rows_of
 from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
@@ -18,7 +20,8 @@ from olmc.model.diagnostics import Place, Report, Severity
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.served import ServedEntries
 from olmc.strconv import quoted
-from olmc.yaml import read
+from olmc.yaml import Document, read
+from olmc.yaml.pieces import read_pieces
 
 # The fields of olm.csv.metadata and where they stand in a CSV's spec.
 _METADATA_FIELDS = {
@@ -43,6 +46,22 @@ def has_inline_content(bundle: CatalogBundle) -> bool:
     return bool(bundle.objects) or any(prop.type == BUNDLE_OBJECT for prop in bundle.properties)
 
 
+def content_value(prop: Property) -> Any:
+    """The value of a property that carries content: of a stored catalog that of the document where it stands."""
+    if not isinstance(prop.value, Place):
+        return prop.value
+    source, keys = prop.value
+    blobs = Blobs()
+    add_document(_documents(source.path, source.text)[source.document].value, source, blobs, is_yaml=False)
+    return blobs.bundles[0].properties[int(keys[1])][1]
+
+
+# Whoever looks into one bundle of a file looks into the others as well.
+@lru_cache(maxsize=2)
+def _documents(path: str, text: str) -> Sequence[Document]:
+    return read_pieces(path, text, Report(), {})
+
+
 def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObject, ...]:
     """The objects inside of a bundle, () when it has none; those that can't be decoded are reported and left out."""
     if bundle.objects:
@@ -65,7 +84,8 @@ def check_content(catalog: Catalog, report: Report) -> None:
 
 
 def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
-    return ((index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == BUNDLE_OBJECT)
+    values = ((index, prop) for index, prop in enumerate(bundle.properties) if prop.type == BUNDLE_OBJECT)
+    return ((index, content_value(prop)) for index, prop in values)
 
 
 def _decode(value: Any, index: int) -> KubernetesObject:
@@ -99,12 +119,14 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
     for obj in inline_objects(bundle, report):
         if obj.get("kind") == "ClusterServiceVersion":
             return obj
-    metadata = [(index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == CSV_METADATA]
+    metadata = [(index, prop) for index, prop in enumerate(bundle.properties) if prop.type == CSV_METADATA]
     if len(metadata) > 1:
         place = below(bundle.location, "properties", metadata[1][0])
         report_errors([CatalogError(rules.SEVERAL_METADATA, place, {"count": len(metadata)})], report)
         return None
-    return _synthesize_csv(package, bundle, match_keys(metadata[0][1] or {}, _METADATA_NAMES)) if metadata else None
+    if not metadata:
+        return None
+    return _synthesize_csv(package, bundle, match_keys(content_value(metadata[0][1]) or {}, _METADATA_NAMES))
 
 
 def _synthesize_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:

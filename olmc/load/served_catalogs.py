@@ -30,10 +30,10 @@ def bundles_by_reference(
 def load_catalogs(
     reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
 ) -> dict[str, Catalog]:
-    from olmc.catalogs.loading import load_catalog
+    from olmc.load.cached_catalogs import read_catalog
 
     catalogs, roots = reading.catalogs, reading.roots
-    return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
+    return {name: read_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
 def implied_catalogs(

@@ -109,7 +109,8 @@ class Catalog(NamedTuple):
 
     `images` are the bundles that its templates name and that are no folders of the workspace. `files` are those that
     were read, `unused` the objects in them that count for nothing in a catalog. `left_out` are the packages that it has
-    besides, of which no more is known. `entry_index` is what is known of its entries without making them.
+    besides, of which no more is known. `entry_index` is what is known of its entries without making them;
+    `self_contained`: its files alone say all of it, so that they need not be read again.
     """
 
     packages: Mapping[str, Package]
@@ -120,6 +121,7 @@ class Catalog(NamedTuple):
     unused: tuple[Manifest, ...] = ()
     left_out: tuple[LeftOutPackage, ...] = ()
     entry_index: CatalogIndex | None = None
+    self_contained: bool = False
 
 
 class Candidate(NamedTuple):
