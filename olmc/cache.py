@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256  # OpenSSL's: this hashes megabytes
 from pathlib import Path
-from secrets import token_hex
 
 from olmc.lean import NamedTuple
 from olmc.model.limits import CACHE_BYTES
@@ -54,13 +53,18 @@ def default_folder() -> Path:
 
 def user_cache() -> Cache | None:
     """The cache of whoever runs olmc; None where OLMC_NO_CACHE says so, or where others could have written into it."""
-    if os.environ.get(NO_CACHE, "") not in ("", "0"):
+    if is_off():
         return None
     try:
         folder = default_folder()
     except RuntimeError:  # no home
         return None
     return open_cache(folder) if is_own(folder) else None
+
+
+def is_off() -> bool:
+    """Whether the environment says that there is to be no cache."""
+    return os.environ.get(NO_CACHE, "") not in ("", "0")
 
 
 def is_own(folder: Path) -> bool:
@@ -107,7 +111,7 @@ def read(cache: Cache, name: str) -> memoryview | None:
 def write(cache: Cache, name: str, content: bytes) -> bool:
     """Keep a content under a key, all of it or nothing; False where the folder does not take it."""
     path = _path(cache, name)
-    partial = path.with_name(f"{_PARTIAL}{token_hex(8)}")
+    partial = path.with_name(f"{_PARTIAL}{os.urandom(8).hex()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)

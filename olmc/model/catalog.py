@@ -3,7 +3,7 @@ R-CAT-572)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,17 @@ class Catalog(NamedTuple):
     left_out: tuple[LeftOutPackage, ...] = ()
     entry_index: CatalogIndex | None = None
     self_contained: bool = False
+
+
+def names_of_bundles(catalogs: Iterable[Catalog]) -> set[str]:
+    """The names of all bundles of catalogs."""
+    return {name for catalog in catalogs for name in _names_of_bundles(catalog)}
+
+
+def _names_of_bundles(catalog: Catalog) -> Iterable[str]:
+    if catalog.entry_index is not None:  # of a sound catalog, in which each is an entry of a channel
+        return catalog.entry_index.names
+    return (name for package in catalog.packages.values() for name in package.bundles)
 
 
 class Candidate(NamedTuple):
