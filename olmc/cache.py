@@ -70,13 +70,14 @@ def is_off() -> bool:
 def is_own(folder: Path) -> bool:
     """Whether a folder belongs to the user and nobody else may write into it, or is not there yet."""
     try:
-        status = folder.stat()
+        name, status = folder.lstat(), folder.stat()
     except FileNotFoundError:
-        return True
+        return not folder.is_symlink()
     except OSError:
         return False
     user = getattr(os, "geteuid", lambda: status.st_uid)()
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == user and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_open = not stat.S_ISDIR(status.st_mode) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not is_open and {name.st_uid, status.st_uid} == {user}
 
 
 def open_cache(folder: Path) -> Cache:
@@ -113,7 +114,8 @@ def write(cache: Cache, name: str, content: bytes) -> bool:
     path = _path(cache, name)
     partial = path.with_name(f"{_PARTIAL}{os.urandom(8).hex()}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (cache.folder, path.parent):  # each of them: above the last one the umask alone would count
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             with os.fdopen(handle, "wb") as stream:
