@@ -283,8 +283,8 @@ def fn(ctx: click.Context, root: Path) -> None:
     The ResourceList is valid in any case and says what was found in its results. For apply it has the items as they
     came after 1 and 3.
     """
-    from olmc.model.diagnostics import Severity
     from olmc.cache import NO_CACHE
+    from olmc.model.diagnostics import Severity
     from olmc.pipelines.function import run
 
     # A function runs in a container that is thrown away, and is to leave nothing where it runs, unless it is told to.
