@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import click
 
-from olmc.cli.as_click import GivenPath, color_option, command_of
+from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
 from olmc.cli.declared import Declared
 from olmc.cli.process import DONE
 from olmc.lean import regex
@@ -107,6 +107,8 @@ def _fit_out(command: click.Command, name: str) -> None:
         command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
+    if name.partition("_")[0] in READING_CATALOGS and not isinstance(command, click.Group):
+        command.params.append(cache_option())
     if not isinstance(command, click.Group):
         vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
@@ -148,12 +150,13 @@ SECTIONS = {
     "Review a change": ("plan", "diff", "check", "rbac", "report"),
     "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
     "Serve others": ("argocd", "fn", "serve", "verify"),
-    "About olmc": ("explain", "completion", "version"),
+    "About olmc": ("explain", "cache", "completion", "version"),
 }
 
 # The module of `olmc.cli` that each command is a function of.
 MODULES = {
     "argocd": "pipelines",
+    "cache": "cache",
     "check": "check",
     "completion": "reference",
     "diff": "diff",
@@ -176,6 +179,11 @@ MODULES = {
     "version": "reference",
     "why": "inspect",
 }
+
+# The commands that read catalogs, and may keep what they have read of them.
+READING_CATALOGS = frozenset(
+    "check diff get graph migrate plan rbac render report resolve serve status vendor verify why".split()
+)
 
 
 def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
