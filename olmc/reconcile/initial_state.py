@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refusal
 from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
@@ -85,6 +84,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
+    from olmc.load.manifests import refusal
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
