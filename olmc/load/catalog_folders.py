@@ -18,6 +18,7 @@ from olmc.yaml import read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
+    from olmc.load.served_catalogs import CatalogLoader
 
 INDEX_IGNORE = ".indexignore"
 LEFT_OUT_FILE = "olmc-left-out.json"
@@ -39,10 +40,12 @@ def catalog_texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
 def image_catalogs(
     root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
     served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
+    loader: CatalogLoader | None = None,
 ) -> dict[str, Catalog]:  # fmt: skip
     """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
-    from olmc.catalogs.loading import load_catalog
+    from olmc.catalogs.loading import load_catalog as from_texts
 
+    load_catalog = loader or from_texts
     locked = {image.image: image for image in images if image.kind == "catalog"}
     loaded: dict[str, Catalog | None] = {}
     catalogs: dict[str, Catalog] = {}

@@ -25,6 +25,7 @@ from olmc.model.workspace import Bundle, Inputs, Manifest, Reason, Unused, Works
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.load.served_catalogs import CatalogLoader
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockFile
 
@@ -35,6 +36,7 @@ def load(
     v2alpha1: bool = False,
     beside: Path | None = None,
     resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
+    loader: CatalogLoader | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -45,7 +47,8 @@ def load(
     workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
-    If the folder is a Helm chart with objects of OLM, `release` says how it is installed.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed. `loader` loads
+    catalogs, for whoever has some of them already.
     """
     problem = no_folder(root)
     if problem:
@@ -83,7 +86,7 @@ def load(
     _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
-    served = load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
+    served = load_catalogs(reading, by_reference, indexing, report, loader) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
     of_bundles = (*reading.bundles.values(), *vendored.values())
     placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
@@ -94,7 +97,9 @@ def load(
     if images:
         from olmc.load.catalog_folders import image_catalogs  # many workspaces have none
 
-        served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
+        served |= image_catalogs(
+            root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
+        )
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
