@@ -145,7 +145,7 @@ SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "diff", "check", "rbac", "report"),
     "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
-    "Serve others": ("argocd", "fn", "serve", "verify"),
+    "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
     "About olmc": ("explain", "completion", "version"),
 }
 
@@ -162,6 +162,7 @@ MODULES = {
     "graph": "diff",
     "import": "import_",
     "init": "pipelines",
+    "lsp": "editor",
     "migrate": "installed",
     "rbac": "inspect",
     "render": "render",

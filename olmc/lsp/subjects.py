@@ -63,7 +63,7 @@ class Subject(NamedTuple):
         return name_of(self.object)
 
 
-_SUBSCRIPTION = {
+_SUBSCRIPTION: Mapping[tuple[str, ...], Asked] = {
     ("spec", "name"): Asked.PACKAGE,
     ("spec", "channel"): Asked.CHANNEL,
     ("spec", "startingCSV"): Asked.VERSION,
@@ -72,12 +72,16 @@ _SUBSCRIPTION = {
     ("spec", "installPlanApproval"): Asked.APPROVAL,
 }
 _FILTER = ("spec", "source", "catalog")
-_EXTENSION = {
+_EXTENSION: Mapping[tuple[str, ...], Asked] = {
     (*_FILTER, "packageName"): Asked.PACKAGE,
     (*_FILTER, "channels"): Asked.CHANNEL,
     (*_FILTER, "version"): Asked.VERSION,
 }
-_OF_ALL = {("kind",): Asked.OBJECT, ("metadata", "name"): Asked.OBJECT, ("metadata", "namespace"): Asked.NAMESPACE}
+_OF_ALL: Mapping[tuple[str, ...], Asked] = {
+    ("kind",): Asked.OBJECT,
+    ("metadata", "name"): Asked.OBJECT,
+    ("metadata", "namespace"): Asked.NAMESPACE,
+}
 _KINDS = ("CatalogSource", "ClusterServiceVersion", "OperatorGroup", "Subscription")
 
 
@@ -109,8 +113,11 @@ def _subject(there: Cursor, compilation: Compilation, workspace: Workspace) -> S
     if not is_extension and not (api.partition("/")[0] == OLM_GROUP and kind in _KINDS):
         return None
     names = keys[:-1] if keys and isinstance(keys[-1], int) else keys
-    fields = _EXTENSION if is_extension else _SUBSCRIPTION if kind == "Subscription" else {}
-    asked = {**_OF_ALL, **fields}.get(tuple(map(str, names)))
+    fields: Mapping[tuple[str, ...], Asked] = {}
+    if is_extension or kind == "Subscription":
+        fields = _EXTENSION if is_extension else _SUBSCRIPTION
+    path = tuple(map(str, names))
+    asked = fields.get(path) or _OF_ALL.get(path)
     if asked is None:
         return None
     catalogs: Mapping[str, Catalog] = {}
@@ -122,7 +129,9 @@ def _subject(there: Cursor, compilation: Compilation, workspace: Workspace) -> S
     elif kind == "Subscription" and compilation.settled is not None:
         spec = spec_of(obj)
         package, channels = as_text(spec.get("name")), list(filter(None, [as_text(spec.get("channel"))]))
-        sources = visible(compilation.settled.cluster, as_text(spec.get("sourceNamespace")), as_text(spec.get("source")))
+        sources = visible(
+            compilation.settled.cluster, as_text(spec.get("sourceNamespace")), as_text(spec.get("source"))
+        )
         catalogs = {f"{each.key.name} in {each.key.namespace}": each.catalog for each in sources if each.catalog}
     text = as_text(there.at(*keys))
     return Subject(asked, kind, obj, text, catalogs, package, tuple(channels))
