@@ -196,7 +196,8 @@ def _publish(server: LanguageServer, session: EditorSession, versions: dict[str,
     """Show what is wrong, file by file, and take back what is not wrong any more."""
     by_path = {path_of(uri): uri for uri in versions}
     done, encoding = session.compiled, _encoding(server)
-    for path in sorted(done.findings.keys() | session.shown):
+    open_paths = {path for path in by_path if path is not None and done.of(path) is not None}
+    for path in sorted(done.findings.keys() | session.shown | open_paths):
         uri = by_path.get(path) or uris.from_fs_path(str(path)) or ""
         listed = [_diagnostic(each, done, encoding) for each in done.findings.get(path, ())]
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, listed, versions.get(uri)))

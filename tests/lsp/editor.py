@@ -14,7 +14,7 @@ from lsprotocol import types
 from pygls.protocol import default_converter
 from pytest_lsp import LanguageClient
 
-SECONDS = int(__import__("os").environ.get("SECS", "60"))
+SECONDS = 60
 """How long to wait for what has to come."""
 
 _T = TypeVar("_T")
