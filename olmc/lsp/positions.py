@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
+from re import Pattern
 
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Location
 
-# What ends a line for an editor, for YAML and for JSON.
+# What ends a line for an editor and for YAML; for JSON only the line feed does.
 _EDITOR_BREAK = regex("\r\n|\n|\r")
 _YAML_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
-_JSON_BREAK = regex("\n")
 # A text in quotes, else what stands up to the end of a key, a comment, an item or the line.
 _TOKEN = regex(r"""\"(?:[^"\\\n]|\\.)*\"|'(?:[^'\n]|'')*'|[^\r\n]*?(?=\s*(?:$|[\r\n]|:(?:\s|$)|\s\#|[,\]}]))""")
 _WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
@@ -43,13 +44,19 @@ class TextLines(NamedTuple):
 
 def editor_lines(text: str) -> TextLines:
     """A text by the lines of an editor."""
-    return TextLines(text, (0, *(match.end() for match in _EDITOR_BREAK.finditer(text))))
+    return _by_lines(text, _EDITOR_BREAK, "\r")
 
 
 def olmc_lines(path: str, text: str) -> TextLines:
     """A text by the lines that places of olmc have."""
-    breaks = _JSON_BREAK if path.endswith(".json") else _YAML_BREAK
-    return TextLines(text, (0, *(match.end() for match in breaks.finditer(text))))
+    return _by_lines(text, _YAML_BREAK, "" if path.endswith(".json") else "\r\x85\u2028\u2029")
+
+
+def _by_lines(text: str, breaks: Pattern[str], unusual: str) -> TextLines:
+    if any(each in text for each in unusual):
+        return TextLines(text, (0, *(match.end() for match in breaks.finditer(text))))
+    *lines, _ = text.split("\n")  # catalogs have tens of megabytes
+    return TextLines(text, (0, *accumulate(len(line) + 1 for line in lines)))
 
 
 def position_at(lines: TextLines, offset: int, encoding: str) -> EditorPosition:
