@@ -216,7 +216,7 @@ def serve(
     try:
         from olmc.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
-        tell([NO_SERVER.finding(None, cause=error)])
+        tell([NO_SERVER.finding(None, command="serve", cause=error)])
         ctx.exit(BAD_INPUT)
     place = ServeAddress(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)

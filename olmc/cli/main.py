@@ -149,7 +149,7 @@ SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "diff", "check", "rbac", "report"),
     "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
-    "Serve others": ("argocd", "fn", "serve", "verify"),
+    "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
     "About olmc": ("explain", "cache", "completion", "version"),
 }
 
@@ -167,6 +167,7 @@ MODULES = {
     "graph": "diff",
     "import": "import_",
     "init": "pipelines",
+    "lsp": "editor",
     "migrate": "installed",
     "rbac": "inspect",
     "render": "render",

@@ -27,6 +27,7 @@ from olmc.yaml import Document, reader_of
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.load.served_catalogs import CatalogLoader
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockFile
     from olmc.yaml.reader import Documents
@@ -39,6 +40,7 @@ def load(
     beside: Path | None = None,
     resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
     known: Documents = MappingProxyType({}),
+    loader: CatalogLoader | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -50,7 +52,7 @@ def load(
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
     If the folder is a Helm chart with objects of OLM, `release` says how it is installed. What `known` files hold, by
-    path and text, is taken from there.
+    path and text, is taken from there. `loader` loads catalogs, for whoever has some of them already.
     """
     problem = no_folder(root)
     if problem:
@@ -90,7 +92,7 @@ def load(
     _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
-    served = load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
+    served = load_catalogs(reading, by_reference, indexing, report, loader) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
     of_bundles = (*reading.bundles.values(), *vendored.values())
     placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
@@ -101,7 +103,9 @@ def load(
     if images:
         from olmc.load.catalog_folders import image_catalogs  # many workspaces have none
 
-        served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
+        served |= image_catalogs(
+            root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
+        )
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
