@@ -243,7 +243,7 @@ def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
 
     Exit codes: 0 done, 1 something is left to people, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.migrate import migrate as migrated
+    from olmc.migrate.proposed import migrate as migrated
     from olmc.model.diagnostics import Severity
     from olmc.proposed.migration import as_patch
 

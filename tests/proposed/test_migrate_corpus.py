@@ -20,7 +20,7 @@ from olmc.diff.permission_kinds import permission_gained, permission_lost, role_
 from olmc.diff.permissions import SideAccess, access, permission_changes
 from olmc.load.bundles import read_bundle
 from olmc.load.files import scan
-from olmc.migrate import migrate
+from olmc.migrate.proposed import migrate
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Report
 from olmc.model.operators import Csv

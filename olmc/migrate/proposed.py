@@ -26,8 +26,9 @@ from olmc.model.diagnostics import Diagnostic, Report, Severity, Source
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.proposed.descoped.migration import migrate_to_descoped
+from olmc.proposed.document_edits import with_settings
 from olmc.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
-from olmc.proposed.v2alpha1.migration import OperatorMove, plan_moves, with_settings
+from olmc.proposed.v2alpha1.migration import OperatorMove, plan_moves, settings_for
 from olmc.proposed.v2alpha1.preserved import RunningState, losses
 from olmc.yaml import read
 from olmc.yaml.edit import EditError
@@ -148,7 +149,9 @@ def _enabled(root: Path, migration: Migration, after: Compilation, approved: Seq
     """The migration with what olmc.yaml has to say for it; without that nothing would be installed any more."""
     text = read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else ""
     try:
-        change = FileChange(CONFIG_FILE, text or "", with_settings(text or "", approved))
+        change = FileChange(
+            CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
+        )
     except EditError as error:
         why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
         remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
