@@ -300,7 +300,7 @@ def _installed(
             report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
     _report_account(result, setting, report)
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = read_registry_bundle(bundle_files(content))._replace(csv_source=content.csv.source)
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
@@ -351,14 +351,14 @@ def _kept_objects(result: ExtensionResult, setting: _Setting) -> tuple[Rendered,
     if content is None:
         return ()
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = read_registry_bundle(bundle_files(content))._replace(csv_source=content.csv.source)
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
     except BundleError:
         return ()  # it was installed with another configuration, of which nothing is known
     return _objects(result, registry, rendered, installed, setting, Report())
 
 
-def _files(bundle: Bundle) -> dict[str, str]:
+def bundle_files(bundle: Bundle) -> dict[str, str]:
     """The files of a bundle as its image has them."""
     files = {f"{MANIFESTS}{file.name}": file.manifest.source.text for file in bundle.files}
     files[ANNOTATIONS] = json.dumps({"annotations": dict(bundle.annotations)})

@@ -19,11 +19,11 @@ _KEY = regex(r"^\s+([A-Za-z]+):")
 _COMMENT = regex(r"(?:^|\s)(#.*?)\s*$")
 
 
-def in_place_of_subscription(
+def in_place(
     objects: Sequence[KubernetesObject], kind: str, fields: Mapping[str, FieldPath]
 ) -> Callable[[Source], str]:
-    """An edit that puts objects in the place of a Subscription: the first gets its labels, annotations and the comments
-    that stand in its document, if it is of `kind`; `fields` are where those of the Subscription's spec go in it."""
+    """An edit that puts objects in the place of another one: the first gets its labels, annotations and the comments
+    that stand in its document, if it is of `kind`; `fields` are where those of its spec go."""
 
     def edit(source: Source) -> str:
         given = value_of(source)["metadata"]

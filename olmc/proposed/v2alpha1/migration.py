@@ -14,7 +14,7 @@ from olmc.model.objects import KubernetesObject
 from olmc.model.operators import Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
-from olmc.proposed.document_edits import in_place_of_subscription
+from olmc.proposed.document_edits import in_place
 from olmc.proposed.migration import Edit, left_alone
 from olmc.proposed.v2alpha1.content import DEFAULT, suggested_namespace
 from olmc.proposed.v2alpha1.installs import component_key
@@ -56,7 +56,7 @@ class OperatorMove(NamedTuple):
     def edit(self) -> Edit:
         """The change to the Subscription's document."""
         assert self.subscription.source is not None
-        change = in_place_of_subscription(self.objects, "Operator", _FIELDS) if self.objects else without_document
+        change = in_place(self.objects, "Operator", _FIELDS) if self.objects else without_document
         return Edit(self.subscription.source, change)
 
 
