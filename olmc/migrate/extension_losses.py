@@ -42,13 +42,14 @@ from olmc.olmv1.server_errors import CONFIGURATIONS
 _SHOWN = 3
 # Labels and annotations by which the two generations of OLM, and the tools for certificates, keep their books.
 _BOOKS = (
-    "olm.", COMPONENT_PREFIX, PREFIX, "operatorframework.io/installed-alongside-", "operatorframework.io/properties",
-    "cert-manager.io/inject-ca-from", "service.beta.openshift.io/",
+    "olm.", "olmcahash", COMPONENT_PREFIX, PREFIX, "operatorframework.io/installed-alongside-",
+    "operatorframework.io/properties", "cert-manager.io/inject-ca-from", "service.beta.openshift.io/",
 )  # fmt: skip
 _OWN_GROUPS = frozenset({OLM_GROUP, PREFIX.rstrip("/"), "packages.operators.coreos.com"})
 _CONDITIONS = "operatorconditions"
 _TARGETS = "olm.targetNamespaces"
 _ISSUED = frozenset({"Issuer", "Certificate"})
+_SERVING = "service.beta.openshift.io/serving-cert-secret-name"
 
 
 class Sides(NamedTuple):
@@ -74,8 +75,9 @@ _Objects = dict[ObjectKey, KubernetesObject]
 
 def _owned(sides: Sides, move: ExtensionMove) -> tuple[_Objects, _Objects]:
     """What of the two sides belongs to an operator, its bookkeeping and its permissions apart."""
-    was = {r.identity: r.object for r in sides.before if belongs(r.object, move)}
     now = {r.identity: r.object for r in sides.after if labels_of(r.object).get(f"{PREFIX}owner-name") == move.name}
+    # What a bundle ships under a name that its CSV has as well may belong to nobody.
+    was = {r.identity: r.object for r in sides.before if r.identity in now or belongs(r.object, move)}
     return tuple({k: obj for k, obj in of.items() if k.group not in (*_OWN_GROUPS, RBAC)} for of in (was, now))  # type: ignore[return-value]
 
 
@@ -144,7 +146,9 @@ def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[
         why = "cert-manager issues the certificates that OLM v0 issued"
         hint = "Have cert-manager in the cluster before the operator moves."
         yield Reason("certificates", "R-V1-CERT-2", why, hint, place)
-    elif any("service.beta.openshift.io/serving-cert-secret-name" in annotations_of(obj) for obj in now.values()):
+    elif any(
+        _SERVING in annotations_of(obj) and _SERVING not in annotations_of(was.get(key, {})) for key, obj in now.items()
+    ):
         why = "service-ca issues the certificates that OLM v0 issued"
         yield Reason("certificates", "R-V1-CERT-3", why, "OpenShift has service-ca by itself.", place)
 
@@ -186,21 +190,28 @@ def _of_permissions(sides: Sides, moves: tuple[ExtensionMove, ...]) -> Iterator[
     """The permissions that accounts, users and admin, edit and view get or lose (R-V1-GEN-4, R-V1-GEN-5)."""
     installers = {f"{ACCOUNT}/{move.namespace}/{move.name}-installer" for move in moves}
     before, after = (access(objects, operators_of(objects)) for objects in ([r.object for r in side] for side in sides))
+    changes: dict[ObjectKey, list[str]] = {}
     for change in permission_changes(before, after):
         who, what = change.identity, plain(change.message)
-        if str(who) in installers or _CONDITIONS in what or (who.kind == "ClusterRole" and who.name not in _USERS):
-            continue
+        is_role = who.kind == "ClusterRole" and who.name not in _USERS
+        if not (is_role or str(who) in installers or _CONDITIONS in what):
+            changes.setdefault(who, []).append(what)
+    for who, lines in changes.items():
+        # What belongs to no namespace counts for the first that moves.
         for move in [move for move in moves if who.namespace in ("", move.namespace)][:1]:
             hint = "Grant it beside the ClusterExtension if it is needed; olmc rbac shows all that there is."
             rule = "R-V1-GEN-4" if move.config else "R-V1-GEN-5"
-            yield move, Reason("permissions", rule, f"{who} {what}", hint, move.place())
+            yield move, Reason("permissions", rule, f"{who} {join_limited(lines, _SHOWN)}", hint, move.place())
 
 
 _USERS = ("admin", "edit", "view", "cluster-admin")
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
-    """Where two values differ, each place with what is there before and after."""
+    """Where two values differ, each place with what is there before and after; lists of named things by name."""
+    named = [_by_name(value) for value in (old, new)]
+    if all(named):
+        old, new = named
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
             if old.get(key) != new.get(key):
@@ -213,6 +224,15 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
         yield f"{path} is {_short(new)} instead of {_short(old)}"
 
 
+def _by_name(value: Any) -> dict[str, Any]:
+    """The items of a list by what they are called, {} where they have no names of their own."""
+    for key in ("mountPath", "name"):
+        names = [text(item.get(key)) for item in mappings(value)]
+        if names and all(names) and len(set(names)) == len(names):
+            return dict(zip(names, value, strict=True))
+    return {}
+
+
 def _short(value: Any) -> str:
     shown = "absent" if value is None else json.dumps(value, sort_keys=True)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
@@ -222,11 +242,18 @@ def _comparable(obj: KubernetesObject) -> KubernetesObject:
     """An object without what OLM keeps its books by, and without what the API server or a controller fills in."""
     metadata = {key: obj["metadata"].get(key) for key in ("name", "namespace")}
     metadata |= {"labels": _kept(labels_of(obj)), "annotations": _kept(annotations_of(obj))}
+    spec = spec_of(obj)
     compared = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     if obj["kind"] == "Deployment":
-        compared["spec"] = _workload(spec_of(obj))
+        compared["spec"] = _workload(spec)
+    if obj["kind"] == "Service":
+        ports = _ports(spec.get("ports"))
+        led = [{**port, "targetPort": port.get("targetPort") or port.get("port")} for port in ports]
+        compared["spec"] = {**spec, "ports": led}
+    if obj["kind"] == "Secret":
+        compared["type"] = compared.get("type", "Opaque")
     if obj["kind"] == CRD_KIND:
-        compared["spec"] = _without_bundle(spec_of(obj))
+        compared["spec"] = _without_bundle(spec)
     return {"metadata": metadata, **compared}
 
 
@@ -240,15 +267,21 @@ def _workload(spec: Mapping[str, Any]) -> dict[str, Any]:
     metadata = dict(mapping(template.get("metadata")))
     for key in ("labels", "annotations"):
         metadata[key] = _kept(mapping(metadata.get(key)))
-    pod = dict(mapping(template.get("spec")))
+    pod = {"serviceAccountName": "default", **mapping(template.get("spec"))}
     pod["containers"] = [_without_condition(container) for container in mappings(pod.get("containers"))]
+    pod["volumes"] = sorted(mappings(pod.get("volumes")), key=lambda volume: text(volume.get("name")))
     return {**spec, "template": {**template, "metadata": metadata, "spec": pod}}
 
 
 def _without_condition(container: Mapping[str, Any]) -> dict[str, Any]:
     env = [entry for entry in mappings(container.get("env")) if entry.get("name") != CONDITION_NAME]
-    rest = {key: value for key, value in container.items() if key != "env"}
-    return {**rest, "env": env} if env else rest
+    mounts = sorted(mappings(container.get("volumeMounts")), key=lambda mount: text(mount.get("mountPath")))
+    return {**container, "env": env, "volumeMounts": mounts, "ports": _ports(container.get("ports"))}
+
+
+def _ports(ports: Any) -> list[dict[str, Any]]:
+    """Ports with what the API server fills in."""
+    return [{"protocol": "TCP", **port} for port in mappings(ports)]
 
 
 def _without_bundle(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -171,15 +171,15 @@ def _hindrances(
     same = [str(each.name) for each in others if each.package == package and each is not subscription]
     if same:
         why = f"{', '.join(same)} asks for the same package, and each object belongs to one ClusterExtension"
-        yield Reason("installed twice", "R-V1-LIM-2", why, "Keep one of them, and let it watch all namespaces.", place)
+        yield Reason("other instances", "R-V1-LIM-2", why, "Keep one of them, and let it watch all namespaces.", place)
     taken = any(text(mapping(m.object.get("metadata")).get("name")) == package for m in workspace.extensions)
     if taken:
         why = f"there is a ClusterExtension {package} already"
-        yield Reason("installed twice", "R-V1-LIM-2", why, "Remove one of the two.", place)
+        yield Reason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
     if subscription.failure or not subscription.installed:
         why = "nothing is installed by it" + (f": {subscription.failure[1]}" if subscription.failure else "")
         hint = "Have OLM v0 install it first; a ClusterExtension would install something at once."
-        yield Reason("not installed", "R-V1-MIG-3", why, hint, place)
+        yield Reason("state", "R-V1-MIG-3", why, hint, place)
         return
     source = cluster.catalogs.get(subscription.catalog)
     _, problem = catalog_for(subscription.catalog, cluster)
@@ -194,7 +194,7 @@ def _hindrances(
     if member is None or not member.succeeded:
         phase = f"{member.phase}, {member.reason}" if member is not None else "not there"
         why = f"{subscription.installed} does not run ({phase}), so that there is nothing to compare with"
-        yield Reason("not running", "R-V1-MIG-3", why, "Mend it first; olmc status says what it lacks.", place)
+        yield Reason("state", "R-V1-MIG-3", why, "Mend it first; olmc status says what it lacks.", place)
     if member is not None and member.group is not None:
         yield from _modes(member, gates)
 

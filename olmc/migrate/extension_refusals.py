@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.lean import NamedTuple, regex
 from olmc.migrate.extension_moves import ExtensionMove, Reason
-from olmc.model.cluster import NamespacedName
+from olmc.model.catalog import Candidate
+from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Report, Severity
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
@@ -78,16 +78,23 @@ def reason_of(problem: str, place: Location | None, hint: str = "") -> Reason:
     return Reason(known.kind, known.rule, text, hint or known.hint, place)
 
 
+def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> Iterator[Reason]:
+    """What a bundle needs besides itself, by the properties that its catalog has of it, and what was installed for
+    that in the same cluster."""
+    needed = [each for each in entry.properties if each.type in DEPENDENCIES]
+    if not needed:
+        return
+    names = ", ".join(dict.fromkeys(_needed(each.type, each.value) for each in needed))
+    generated = sorted({each.package for each in cluster.subscriptions.values() if each.source is None})
+    beside = f"; OLM v0 subscribes to {', '.join(generated)} by itself" if generated else ""
+    yield reason_of(f"{entry.name} has a dependency declared via property {needed[0].type}: {names}{beside}", place)
+
+
 def refusals(
     bundle: Bundle, name: NamespacedName, options: Options, move: ExtensionMove | None = None
 ) -> Iterator[Reason]:
-    """What stands against a bundle by itself: dependencies, what operator-controller refuses of it, and what it renders
-    and the API server refuses."""
+    """What operator-controller refuses of a bundle, and what it renders and the API server refuses."""
     place = at(bundle.csv.source)
-    dependencies = [each for each in bundle_properties(uncatalogued(bundle, ""), Report()) if each.type in DEPENDENCIES]
-    if dependencies:
-        needs = ", ".join(dict.fromkeys(_needed(each.type, each.value) for each in dependencies))
-        yield reason_of(f"it has dependencies declared via property {dependencies[0].type}: {needs}", place)
     gates = gates_of(options.olm_version)
     config: Mapping[str, Any] | None = (move.config or None) if move is not None else None
     report = Report()

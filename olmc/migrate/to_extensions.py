@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from olmc.api import Compilation, compile, compile_workspace
 from olmc.diagnostics.rules import migration as rules
@@ -15,7 +16,7 @@ from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE, read_config
 from olmc.load.files import has_file, read_text
 from olmc.migrate.cutover import cutover
-from olmc.migrate.extension_losses import Sides, copied_csvs, losses
+from olmc.migrate.extension_losses import Sides, losses
 from olmc.migrate.extension_moves import (
     ExtensionMove,
     Reason,
@@ -25,7 +26,7 @@ from olmc.migrate.extension_moves import (
     cluster_catalog_object,
     plan_extensions,
 )
-from olmc.migrate.extension_refusals import reason_of, refusals
+from olmc.migrate.extension_refusals import dependencies, reason_of, refusals
 from olmc.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report, Severity, Source
@@ -137,10 +138,20 @@ def _of_bundle(
     """What stands against the bundle of a Subscription that stays for another reason."""
     assert before.settled is not None
     subscription = before.settled.cluster.subscriptions[name]
-    content = workspace.bundles.get(subscription.installed or subscription.current)
-    kinds = {reason.kind for reason in known}
+    source = before.settled.cluster.catalogs.get(subscription.catalog)
+    listed = [entry for entry in (source.entries if source else ()) if entry.package == subscription.package]
+    replaced = {entry.replaces for entry in listed}
+    heads = [entry.name for entry in listed if entry.name not in replaced]
+    csv = subscription.installed or subscription.current or subscription.starting_csv or next(iter(heads), "")
+    entry = next((entry for entry in listed if entry.name == csv), None)
+    content = workspace.bundles.get(csv)
+    reasons: list[Reason] = []
+    if entry is not None:
+        reasons += dependencies(entry, before.settled.cluster, at(subscription.source, "spec"))
     if content is not None:
-        yield from (r for r in refusals(content, name, options) if r.kind not in kinds)
+        reasons += refusals(content, name, options)
+    kinds = {reason.kind for reason in known}
+    yield from (reason for reason in reasons if reason.kind not in kinds)
 
 
 def _judged(
@@ -150,16 +161,21 @@ def _judged(
     results = {result.extension.name: result for result in after.extensions}
     corrected: list[ExtensionMove] = []
     refused: dict[NamespacedName, tuple[Reason, ...]] = {}
+    assert before.settled is not None
     rest = _rest_changed(tuple(moves), before, after)
-    workspace = after.workspace
+    workspace, cluster = after.workspace, before.settled.cluster
     for move in moves:
         result = results.get(move.name)
-        reasons: list[Reason] = list(rest.get(move.namespace, ()))
+        reasons: list[Reason] = []
         place = move.place()
         if result is None or workspace is None:
             reasons.append(Reason("bundles", "R-V1-CE-1", "its ClusterExtension is refused", "Rename it.", place))
         elif result.problem:
             reasons += (reason_of(line, place) for line in result.problem.split("\n"))
+            if any(reason.kind == "dependencies" for reason in reasons):
+                entries = cluster.catalogs[move.subscription.catalog].entries
+                entry = next(entry for entry in entries if entry.name == move.csv)
+                reasons = list(dependencies(entry, cluster, at(move.subscription.source, "spec")))
         elif result.installed is not None and result.installed.name != move.csv:
             if move.pinned:
                 why = f"OLM v1 would install {result.installed.name} in place of {move.csv}"
@@ -171,6 +187,7 @@ def _judged(
             kinds = {reason.kind for reason in reasons}
             more = refusals(content, move.subscription.name, options, move)
             reasons += (reason for reason in more if reason.kind not in kinds)
+        reasons = reasons or list(rest.get(move.namespace, ()))
         if reasons:
             refused[move.subscription.name] = tuple(reasons)
         required = result.required if result is not None else ()
@@ -198,10 +215,9 @@ def _rest_changed(
     for name in sorted(was.keys() | after.phases.keys()):
         now = after.phases.get(name)
         if was.get(name) != now:
-            became = f"be {now[0]}" if now is not None else "be gone"
-            what = "installed by OLM v0 again" if name in moving else became
-            why = f"{name} would {what}, since what stays needs it"
-            hint = "Move what depends on it first, or leave both."
+            became = "be gone" if now is None else "be installed by OLM v0 again" if name in moving else f"be {now[0]}"
+            why = f"{name} is installed beside it, and would {became}"
+            hint = "Subscribe to both by name, and let what depends on the other move with it."
             reasons.setdefault(name.namespace, (Reason("dependencies", "R-V1-RES-13", why, hint),))
     return reasons
 
@@ -315,15 +331,22 @@ def _findings(verdict: Verdict) -> Iterator[Diagnostic]:
 def _goes_with_v0(before: Compilation, moves: Iterable[ExtensionMove]) -> Iterator[Diagnostic]:
     """What every operator leaves behind: OLM's own objects, with the copies of CSVs."""
     moves = list(moves)
-    for csv, count in copied_csvs(before.objects, moves).items():
-        text = f"{count} copies of {csv} go, by which users of other namespaces saw that it is there (R-V1-LIM-1)"
+    copies = [f"{csv} ({count})" for csv, count in copied_csvs(before.objects, moves).items()]
+    if copies:
+        text = f"by copied CSVs users of other namespaces see operators; these go: {', '.join(copies)} (R-V1-LIM-1)"
         yield rules.GOES_WITH_V0.finding(None, text=text)
     text = (
-        f"of {len(moves)} operators the CSV, InstallPlan, Operator and OperatorCondition go, the variable "
-        "OPERATOR_CONDITION_NAME and the annotations of OperatorGroups, and the ClusterRoles called olm.og.* "
+        f"of {', '.join(move.csv for move in moves)} the CSV, InstallPlan, Operator and OperatorCondition go, the "
+        "variable OPERATOR_CONDITION_NAME and the annotations of OperatorGroups, and the ClusterRoles olm.og.* "
         "(R-V1-MIG-1)"
     )
     yield rules.GOES_WITH_V0.finding(None, text=text)
+
+
+def _plans(moves: Iterable[ExtensionMove], cluster: Cluster) -> set[str]:
+    """The InstallPlans of what moves, as olmc.yaml approves them."""
+    listed = ((move, entry) for move in moves for entry in cluster.catalogs[move.subscription.catalog].entries)
+    return {f"{move.namespace}/{entry.name}" for move, entry in listed if entry.package == move.name}
 
 
 def _config_change(
@@ -337,12 +360,16 @@ def _config_change(
             hint = f"Rename catalogs/{key.name} to catalogs/{name}."
             text = f"the content of ClusterCatalog {name} is looked for in catalogs/{name}"
             told.append(rules.BY_HAND.finding(None, text=text, hint=hint))
-    given = mapping(read_config(root, Report())).get("olmVersion")
-    if not asked or given == asked:
+    config = read_config(root, Report())
+    gone = _plans(moves, cluster)
+    approved = [entry for entry in texts(config.get("approve")) if entry not in gone]
+    settings: dict[str, Any] = {"olmVersion": asked} if asked not in ("", config.get("olmVersion")) else {}
+    settings |= {"approve": approved} if approved != texts(config.get("approve")) else {}
+    if not settings:
         return (), told
     text = (read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else "") or ""
     try:
-        said = with_settings(text, lambda _: {"olmVersion": asked})
+        said = with_settings(text, lambda _: settings)
         return ((FileChange(CONFIG_FILE, text, said),) if said != text else ()), told
     except EditError as error:
         return (), [*told, left_alone("olmc.yaml", Source(CONFIG_FILE, text), str(error))]

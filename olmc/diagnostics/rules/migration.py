@@ -19,7 +19,7 @@ LOSES = Rule(
     "OLMC741",
     Severity.WARNING,
     "What an operator loses on its way to OLM v1",
-    "Subscription {name} moves without all that it has, {kind}: {text} ({rule})",
+    "Subscription {name} moves and loses {kind}: {text} ({rule})",
     "{hint}",
     "OLM v1 does less for an operator than OLM v0, and some of it an operator or its users may rely on. The id in the "
     "message is the rule by which OLM v1 differs; `olmc explain` has its text.",
@@ -29,7 +29,7 @@ STAYS = Rule(
     "OLMC742",
     Severity.WARNING,
     "An operator that can't move to OLM v1",
-    "Subscription {name} stays with OLM v0, {kind}: {text} ({rule})",
+    "Subscription {name} stays with OLM v0 for its {kind}: {text} ({rule})",
     "{hint}",
     "A workspace may use both generations of OLM, so that what OLM v1 does not install goes on as it is. The id in the "
     "message is the rule that stands against it; `olmc explain` has its text (R-V1-MIG-3).",
