@@ -229,9 +229,7 @@ def serve(
 @click.option(
     "--steps", is_flag=True, help="With olm-v1: print what to do in a cluster, as a script, and write nothing."
 )
-@click.option(
-    "--olm-version", default="", metavar="VERSION", help="With olm-v1: the profile whose feature gates count."
-)
+@as_option(olm_version_option)
 @click.pass_context
 def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bool, olm_version: str) -> None:
     """Change a workspace so that it fits the proposed APIs, or OLM v1.
@@ -260,11 +258,11 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
     if to == "olm-v1":
         from olmc.migrate.to_extensions import migrate_to_extensions
 
-        done, script = migrate_to_extensions(path, olm_version)[::2]
+        done, _, script = migrate_to_extensions(path, olm_version if given_version(ctx) else "")
     else:
         from olmc.migrate.proposed import migrate as migrated
 
-        if steps or olm_version:
+        if steps or given_version(ctx):
             raise click.UsageError("--steps and --olm-version are for --to olm-v1.")
         done = migrated(path, "descoped" if to == "descoped" else "v2alpha1")
     # What changes by a migration is said once it is written, or shown: where that fails, nothing changes.

@@ -19,7 +19,7 @@ from olmc.model.operators import CONVERSION, CSV_KIND, OLM_GROUP
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COMPONENT_PREFIX
 from olmc.olmv1.feature_gates import FeatureGates
-from olmc.olmv1.object_set import PREFIX
+from olmc.olmv1.object_set import PREFIX, SET_KIND
 from olmc.transition.deletion import delete
 from olmc.yaml import dump_one
 
@@ -129,11 +129,10 @@ def _conversion_warning(move: ExtensionMove) -> Iterator[str]:
 def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGates) -> Iterator[str]:
     """How what exists comes to belong to the ClusterExtension (R-V1-HELM-4, R-V1-COS-7)."""
     if gates.boxcutter_runtime:
-        yield "# 4. Its ClusterObjectSet takes over what exists and nobody controls; the controller's own would not."
-        what = f"olmc render --include ClusterObjectSet -o yaml | grep -q {move.name}-1"
-        yield f"{what}  # the migrated files have to be here"
-        change = "s/collisionProtection: Prevent/collisionProtection: IfNoController/"
-        yield f"olmc render --include ClusterObjectSet -o yaml | sed '{change}' | kubectl apply -f -"
+        yield "# 4. Its first ClusterObjectSet takes over what nobody controls; one of the controller's own would not."
+        wanted = f'.items[] | select(.kind == "{SET_KIND}" and .metadata.name == "{move.name}-1")'
+        change = '.spec.collisionProtection = "IfNoController" | del(.metadata.ownerReferences, .status)'
+        yield f"olmc render --include {SET_KIND} -o json | jq '{wanted} | {change}' | kubectl apply -f -"
         return
     yield "# 4. Helm takes over what exists only where it looks like its own."
     release = f"meta.helm.sh/release-name={move.name} meta.helm.sh/release-namespace={move.namespace}"
