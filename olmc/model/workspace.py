@@ -264,6 +264,16 @@ class Workspace(NamedTuple):
         """The ClusterCatalogs of OLM v1, by name."""
         return self._of_v1("ClusterCatalog")
 
+    @property
+    def extension_catalog_names(self) -> frozenset[str]:
+        """The catalogs that ClusterCatalogs serve: those that are called after one, and, where there are
+        ClusterExtensions, the folders that no CatalogSource is called after (R-V1-CC-1)."""
+        declared = frozenset(name_of(manifest.object) for manifest in self.extension_catalogs)
+        if not self.extensions:
+            return declared
+        sources = {name_of(m.object) for m in self.manifests if m.object["kind"] == "CatalogSource"}
+        return declared | {name for name in self.catalogs.keys() - sources if "/" not in name}
+
     def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
         listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)
         own = (manifest for manifest in listed if manifest.object["apiVersion"] == EXTENSIONS_V1)

@@ -18,6 +18,7 @@ from olmc.kube.restmapper import rest_mapper
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.diagnostics import Place, Report, join_limited
+from olmc.model.indexed import by_kind
 from olmc.model.objects import (
     CRD_KIND,
     KubernetesObject,
@@ -52,6 +53,7 @@ from olmc.olmv1.conditions import (
 )
 from olmc.olmv1.crd_upgrade import upgrade_errors
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
+from olmc.olmv1.held import applied_over, held_objects, is_same_revision, latest_revision
 from olmc.olmv1.object_set import EXTENSION_KIND, PREFIX, Owner, RevisionBundle, object_set
 from olmc.olmv1.permissions import ScopedRule, installer, missing_rules, preflight_error, required_rules
 from olmc.olmv1.registry_bundle import (
@@ -85,7 +87,8 @@ class ExtensionResult(NamedTuple):
 
     `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
     `installed` is the bundle that is there in the end. `missing` and `required` are the rights that its account lacks
-    and needs; `further` is the bundle that comes next, "" for none.
+    and needs; `further` is the bundle that comes next, "" for none. `stored` is what the cluster has of the
+    ClusterExtension where the API server refuses to change it.
     """
 
     extension: ClusterExtension
@@ -98,6 +101,7 @@ class ExtensionResult(NamedTuple):
     missing: tuple[ScopedRule, ...] = ()
     required: tuple[ScopedRule, ...] = ()
     further: str = ""
+    stored: KubernetesObject | None = None
 
     @property
     def derivation(self) -> tuple[str, ...]:
@@ -106,9 +110,16 @@ class ExtensionResult(NamedTuple):
 
 
 class ExtensionStage(NamedTuple):
-    """What all ClusterExtensions of a workspace come to, and how that is written."""
+    """What all ClusterExtensions of a workspace come to, and how that is written; `held` is what they had before."""
 
     results: tuple[ExtensionResult, ...] = ()
+    held: frozenset[ObjectKey] = frozenset()
+
+    def without_held(self, cluster: Cluster) -> Cluster:
+        """The cluster without what the ClusterExtensions had in it, which `written` gives as it is then."""
+        if not self.held:
+            return cluster
+        return cluster._replace(objects=by_kind({k: v for k, v in cluster.objects.items() if k not in self.held}))
 
     def written(self, _: RenderContext) -> Iterator[Rendered]:
         """What they install, as a pass gives it."""
@@ -117,22 +128,24 @@ class ExtensionStage(NamedTuple):
 
     def rewriting(self, before: Rewrite | None) -> Rewrite:
         """A change of the objects that gives each ClusterExtension its status, after another one."""
-        status = {result.extension.name: _status(result) for result in self.results}
+        results = {result.extension.name: result for result in self.results}
 
         def rewrite(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
             changed = objects if before is None else before(context, objects)
-            return [_with_status(rendered, status) for rendered in changed]
+            return [_with_status(rendered, results) for rendered in changed]
 
         return rewrite
 
 
-def _with_status(rendered: Rendered, status: Mapping[str, KubernetesObject]) -> Rendered:
+def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
     """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
     obj = rendered.object
     if obj["apiVersion"] != EXTENSIONS_V1:
         return rendered
-    if obj["kind"] == EXTENSION_KIND and status.get(name_of(obj)):
-        return rendered._replace(object={**obj, "status": status[name_of(obj)]})
+    result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
+    if result is not None:
+        status = _status(result)
+        return rendered._replace(object=result.stored or {**obj, **({"status": status} if status else {})})
     if obj["kind"] == CATALOG_KIND:
         labels = dict(cluster_catalog(obj).labels)
         return rendered._replace(object={**obj, "metadata": {**obj["metadata"], "labels": labels}})
@@ -161,20 +174,25 @@ class _Setting(NamedTuple):
     catalogs: tuple[ServedCatalog, ...]
     lacking: Mapping[str, str]
     """The catalogs whose content is not here, each with its image."""
+    held: Mapping[str, tuple[Rendered, ...]]
+    """By ClusterExtension what it has in the cluster, where that goes on from a state."""
 
 
 def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
     """What the ClusterExtensions of a workspace come to in a settled cluster; what is wrong goes to `report`."""
     gates = gates_of(options.olm_version)
     catalogs, lacking = _catalogs(workspace, report)
-    setting = _Setting(workspace, cluster, options, gates, catalogs, lacking)
+    held = held_objects(cluster.objects.values()) if workspace.is_live else {}
+    setting = _Setting(workspace, cluster, options, gates, catalogs, lacking, held)
     results: list[ExtensionResult] = []
     taken: dict[ObjectKey, str] = {}
     for manifest in workspace.extensions:
         result = _result(manifest, setting, taken, report)
         taken.update((rendered.identity, result.extension.name) for rendered in result.objects)
         results.append(result)
-    return ExtensionStage(tuple(results))
+    names = {result.extension.name for result in results}
+    taken_over = (rendered for name, some in held.items() if name in names for rendered in some)
+    return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over))
 
 
 def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
@@ -183,13 +201,12 @@ def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog
     A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already.
     """
     declared: dict[str, ClusterCatalog] = {}
-    sources = {name_of(m.object) for m in workspace.manifests if m.object["kind"] == "CatalogSource"}
     for manifest in workspace.extension_catalogs:
         if not _refused(manifest, report):
             catalog = cluster_catalog(manifest.object)
             declared[catalog.name] = catalog
-    for name in workspace.catalogs.keys() - sources - declared.keys():
-        if "/" not in name:
+    for name in workspace.extension_catalog_names - declared.keys():
+        if name in workspace.catalogs:
             priority = {"spec": {"priority": _PRIORITIES.get(name, 0)}}
             declared[name] = cluster_catalog({"metadata": {"name": name}, **priority})
     served, lacking = [], {}
@@ -205,10 +222,10 @@ def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog
     return tuple(served), lacking
 
 
-def _refused(manifest: Manifest, report: Report) -> list[FieldError]:
-    """What the API server finds wrong with an object, which is reported."""
+def _refused(manifest: Manifest, report: Report, old: KubernetesObject | None = None) -> list[FieldError]:
+    """What the API server finds wrong with an object, or with changing `old` to it, which is reported."""
     obj = manifest.object
-    errors = api_errors(obj)
+    errors = api_errors(obj, old)
     for error in errors:
         if error.field != "<nil>":
             place = locate(manifest.source, _keys(error.field))
@@ -218,7 +235,9 @@ def _refused(manifest: Manifest, report: Report) -> list[FieldError]:
                 "problem": str(error),
                 "field": error.field,
             }
-            report.add(rules.REFUSED.finding(place, **values))
+            finding = rules.REFUSED.finding(place, **values)
+            stays = f"Correct {error.field}; until then what is there stays as it is."
+            report.add(finding if old is None else finding._replace(hint=stays))
     return errors
 
 
@@ -230,10 +249,17 @@ def _keys(field: str) -> list[str | int]:
 
 def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str], report: Report) -> ExtensionResult:
     experimental = _has_experimental_crds(setting.gates)
-    errors = _refused(manifest, report)
-    extension = cluster_extension(manifest.object, experimental=experimental)
+    state = setting.options.state
+    live = state.objects.get(object_key(manifest.object)) if state is not None else None
+    errors = _refused(manifest, report, live.object if live is not None else None)
+    kept = manifest if live is None or not errors else manifest._replace(object=live.object)
+    extension = cluster_extension(kept.object, experimental=experimental)
+    held = setting.held.get(extension.name, ())
     if errors:
-        return ExtensionResult(extension, manifest, str(errors[0]))
+        stored = live.object if live is not None else None
+        return ExtensionResult(
+            extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored
+        )
     for field in () if experimental else ignored_fields(manifest.object):
         place = locate(manifest.source, ("spec", field), of_key=True)
         report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
@@ -241,7 +267,7 @@ def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str
     resolution = resolve(
         extension.source, extension.installed, setting.catalogs, releases=setting.gates.bundle_release_support
     )
-    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed)
+    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed, objects=held)
     unknown = _unknown_catalog(resolution, setting)
     if unknown:
         place = locate(manifest.source, ("spec", "source", "catalog"))
@@ -253,8 +279,8 @@ def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}."
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
-        kept = _kept_objects(result, setting)
-        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=kept)
+        objects = _kept_objects(result, setting)
+        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=objects)
     return _installed(result, resolution, setting, taken, report)
 
 
@@ -345,8 +371,8 @@ def _kept_objects(result: ExtensionResult, setting: _Setting) -> tuple[Rendered,
     """What is there of the bundle that is installed and stays, as far as its content is here."""
     extension, workspace = result.extension, setting.workspace
     installed = extension.installed
-    if installed is None:
-        return ()
+    if installed is None or workspace.is_live:
+        return result.objects
     content = workspace.vendored.get(installed.image) or workspace.bundles.get(installed.name)
     if content is None:
         return ()
@@ -425,13 +451,21 @@ def _objects(
 ) -> tuple[Rendered, ...]:  # fmt: skip
     """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
     extension, gates, options = result.extension, setting.gates, setting.options
+    held = setting.held.get(extension.name, ())
     resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
-    objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
     if not gates.boxcutter_runtime or options.purpose == "apply":
-        return objects
+        objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
+        return applied_over(held, objects)
     owner = Owner(extension.name, extension.namespace, extension.service_account, extension.progress_deadline)
     place = Provenance(Place(result.manifest.source), "olmv1", "R-V1-COS-4", Origin.EXTENSION)
-    return (Rendered(object_set(bundle, rendered, owner, resolved), place), *objects)
+    latest = latest_revision(held)
+    if latest is not None:
+        again = object_set(bundle, rendered, owner, resolved, latest.number)
+        # What a revision has is never changed; another one is made for other objects (R-V1-COS-1, R-V1-COS-4).
+        resolved = resolved._replace(revision=latest.number + (not is_same_revision(latest.written.object, again)))
+    revision = Rendered(object_set(bundle, rendered, owner, resolved, resolved.revision), place)
+    objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
+    return applied_over(held, (revision, *objects))
 
 
 def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
