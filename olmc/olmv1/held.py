@@ -26,7 +26,7 @@ _ARCHIVED = 5
 _SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 
 
-class Revision(NamedTuple):
+class HeldRevision(NamedTuple):
     """A ClusterObjectSet that is there: its number, and the object as it is written."""
 
     number: int
@@ -43,16 +43,16 @@ def held_objects(objects: Iterable[Rendered]) -> Mapping[str, tuple[Rendered, ..
     return {name: tuple(some) for name, some in held.items()}
 
 
-def latest_revision(held: Iterable[Rendered]) -> Revision | None:
+def latest_revision(held: Iterable[Rendered]) -> HeldRevision | None:
     """The ClusterObjectSet with the highest number, None without any."""
     return max(_revisions(held), key=lambda revision: revision.number, default=None)
 
 
-def _revisions(held: Iterable[Rendered]) -> Iterator[Revision]:
+def _revisions(held: Iterable[Rendered]) -> Iterator[HeldRevision]:
     for rendered in held:
         number = spec_of(rendered.object).get("revision")
         if rendered.identity.kind == SET_KIND and isinstance(number, int):
-            yield Revision(number, rendered)
+            yield HeldRevision(number, rendered)
 
 
 def is_same_revision(there: KubernetesObject, wanted: KubernetesObject) -> bool:
