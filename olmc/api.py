@@ -251,12 +251,13 @@ def _compilation(
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     extensions: tuple[ExtensionResult, ...] = ()
-    if live is not None and (live.extensions or live.extension_catalogs):
+    if live is not None and live.has_extensions:
         from olmc.olmv1.extensions import install_extensions  # most workspaces have none
 
         extended = install_extensions(live, settled.cluster, options, report)
         extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
         settled = settled._replace(cluster=extended.without_held(settled.cluster))
+        lock = (lock or Lock({}))._replace(extensions=extended.locked) if extended.locked else lock
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
         from olmc.render.components import refused_objects
@@ -313,9 +314,9 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
         for namespace, text in find_deviations(workspace.lock, present):
-            report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
+            report.add(rules.NOT_LOCKED.finding(place, where=f"namespace {namespace}", text=text))
         for namespace, name in find_changed(workspace.lock, present):
-            report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
+            report.add(rules.MOVED.finding(place, where=f"in namespace {namespace}", name=name))
     return present
 
 

@@ -40,7 +40,8 @@ def image_catalogs(
     root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
     served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
+    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; those of ClusterCatalogs by
+    `/name`. catalogs/NAME/ goes first."""
     from olmc.catalogs.loading import load_catalog
 
     locked = {image.image: image for image in images if image.kind == "catalog"}
@@ -48,7 +49,7 @@ def image_catalogs(
     catalogs: dict[str, Catalog] = {}
     for manifest in manifests:
         metadata = manifest.object["metadata"]
-        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
+        if manifest.object["kind"] not in ("CatalogSource", "ClusterCatalog") or metadata["name"] in served:
             continue
         image = locked.get(catalog_image(manifest.object, kube_version))
         if image is None:
