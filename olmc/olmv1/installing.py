@@ -95,7 +95,7 @@ def installed(
             report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
     _report_account(result, setting, report)
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = _registry_bundle(content)
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
@@ -146,11 +146,19 @@ def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Re
     if content is None:
         return ()
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = _registry_bundle(content)
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
     except BundleError:
         return ()  # it was installed with another configuration, of which nothing is known
     return _objects(result, registry, rendered, installed, setting, Report())
+
+
+def _registry_bundle(content: Bundle) -> RegistryBundle:
+    """A bundle as the controller reads it, with its files where they are in the workspace."""
+    read = read_registry_bundle(_files(content))
+    places = {f"{MANIFESTS}{file.name}": file.manifest.source.path for file in content.files}
+    sources = tuple(source._replace(path=places.get(source.path, source.path)) for source in read.sources)
+    return read._replace(csv_source=content.csv.source, sources=sources)
 
 
 def _files(bundle: Bundle) -> dict[str, str]:
