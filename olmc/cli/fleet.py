@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,9 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, STREAM
 from olmc.diff.git import GitError, as_revision, revision_files, top_of
 from olmc.fleet.closures import reader_of
 from olmc.fleet.entries import FleetEntry, entries_of, shard
-from olmc.fleet.pool import default_jobs, run_tasks
+from olmc.fleet.pool import TaskEnd, default_jobs, run_tasks
 from olmc.fleet.results import GRAVITIES, FleetReport, merged, report_of
-from olmc.fleet.run import FleetCount, FleetOrder, results_of, tasks_of
+from olmc.fleet.run import FleetCount, FleetOrder, Runner, results_of, tasks_of
 from olmc.fleet.trees import FileTree, revision_tree, work_tree
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Report
@@ -394,19 +393,29 @@ def _run(
     raise AssertionError
 
 
-def _runner(given: Mapping[str, Any]) -> Any:
+def _runner(given: Mapping[str, Any]) -> Runner:
+    """What does the tasks: processes here, or a Dask cluster."""
     seconds = float(given["entry_timeout"])
-    if given["scheduler"]:
-        try:
-            from olmc.fleet.dask_runner import run_on_dask
-        except ImportError as error:
-            raise click.UsageError(f"--scheduler needs the extra olmc[fleet] ({error}).") from error
-        return partial(run_on_dask, given["scheduler"], seconds)
 
-    def run(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Any:
+    def run(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
         return run_tasks(tasks, given["jobs"] or default_jobs(len(tasks)), seconds, blobs, folder)
 
-    return run
+    def run_elsewhere(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
+        try:
+            from olmc.fleet.dask_runner import SchedulerError, run_on_dask
+        except ImportError as error:
+            raise click.UsageError(f"--scheduler needs the extra olmc[fleet] ({error}).") from error
+        done = 0
+        try:
+            for end in run_on_dask(given["scheduler"], seconds, tasks, blobs, folder):
+                done += 1
+                yield end
+        except SchedulerError as error:
+            kept = "what is done is kept, so run the command again" if given["use_cache"] else "nothing of it is kept"
+            say(f"Error: {error}; {done:,} of {len(tasks):,} tasks were done, and {kept}.")
+            raise SystemExit(BAD_INPUT) from error
+
+    return run_elsewhere if given["scheduler"] else run
 
 
 def _store(given: Mapping[str, Any]) -> Cache | None:

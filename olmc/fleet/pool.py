@@ -1,4 +1,4 @@
-"""Workers: processes that do one task after the other. One that takes too long is killed; one that dies costs a task."""
+"""Workers: processes that do one task after the other. Who takes too long is killed; one that dies costs its task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TaskEnd(NamedTuple):
     seconds: float = 0.0
 
 
-class _Worker:
+class Worker:
     """A process, the task that it does, since when, and what it has answered so far."""
 
     def __init__(self, folder: Path, blobs: Path) -> None:
@@ -62,6 +62,23 @@ class _Worker:
         end = _LENGTH + int.from_bytes(self.answer[:_LENGTH], "big")
         return bytes(self.answer[_LENGTH:end]) if len(self.answer) >= end else None
 
+    def do(self, task: bytes, seconds: float) -> TaskEnd:
+        """Do a task by itself and wait for it; whoever asks ends a worker whose task gave no result."""
+        self.begin(0, task)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.out, selectors.EVENT_READ)
+            while (answer := self.whole_answer()) is None:
+                left = seconds - (time.monotonic() - self.since)
+                if left < 0:
+                    return TaskEnd(0, None, too_long(seconds))
+                if selector.select(left):
+                    data = os.read(self.out.fileno(), 1 << 20)
+                    if not data:
+                        self.end()
+                        return TaskEnd(0, None, _death(self))
+                    self.answer += data
+        return TaskEnd(0, answer)
+
     def end(self) -> None:
         """Kill it with all that it has started."""
         with suppress(OSError):
@@ -81,11 +98,11 @@ def run_tasks(
     listening end the workers.
     """
     waiting = deque(enumerate(tasks))
-    workers: list[_Worker] = []
+    workers: list[Worker] = []
     selector = selectors.DefaultSelector()
 
-    def started(place: int) -> _Worker:
-        worker = _Worker(folder / f"worker-{place}", blobs)
+    def started(place: int) -> Worker:
+        worker = Worker(folder / f"worker-{place}", blobs)
         selector.register(worker.out, selectors.EVENT_READ, place)
         return worker
 
@@ -127,14 +144,19 @@ def run_tasks(
                 if worker.number is not None and took > seconds:
                     number = worker.number
                     replaced(place)
-                    yield TaskEnd(number, None, f"took longer than {seconds:g} s and was stopped", took)
+                    yield TaskEnd(number, None, too_long(seconds), took)
     finally:
         selector.close()
         for worker in workers:
             worker.end()
 
 
-def _death(worker: _Worker) -> str:
+def too_long(seconds: float) -> str:
+    """What is said of a task that was stopped."""
+    return f"took longer than {seconds:g} s and was stopped"
+
+
+def _death(worker: Worker) -> str:
     code = worker.process.returncode
     return f"its worker was ended by signal {-code}" if code is not None and code < 0 else f"its worker ended ({code})"
 
