@@ -315,6 +315,11 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
     except OSError as error:
         report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
         return None
+    return decode_utf8(path, data, report)
+
+
+def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
+    """The text that a file holds, or None with a diagnostic at its first byte that is no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
