@@ -18,7 +18,7 @@ from typing import Any
 from plan import catalog_of, made, subscribed, write_bundle
 
 RINGS = ("canary", "early", "main", "late", "last")
-SHARES = (2, 8, 40, 40, 10)  # of a hundred clusters
+SHARES = (5, 15, 30, 30, 20)  # of a hundred clusters
 _CHANNELS = {"canary": "candidate"}
 
 
@@ -36,7 +36,7 @@ def cluster_name(number: int) -> str:
     return f"c-{number:05}"
 
 
-def write_fleet(root: Path, clusters: int, operators: int, *, named: int = 50, odd: int = 3) -> None:
+def write_fleet(root: Path, clusters: int, operators: int, *, named: int = 25, odd: int = 3) -> None:
     """Write the repository below `root`."""
     names = [f"op{number:02}" for number in range(operators)]
     _write_operators(root / "operators", names)
@@ -106,7 +106,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--operators", type=int, default=20)
-    parser.add_argument("--named", type=int, default=50, help="of a hundred clusters, how many say their name")
+    parser.add_argument("--named", type=int, default=25, help="of a hundred clusters, how many say their name")
     parser.add_argument("--odd", type=int, default=3, help="of a hundred clusters, how many have a patch of their own")
     args = parser.parse_args()
     write_fleet(args.folder, args.clusters, args.operators, named=args.named, odd=args.odd)

@@ -19,6 +19,7 @@ from olmc.fleet.pool import LEAVES, STAYS, read_frames, write_frame
 from olmc.fleet.results import failed_result, packed
 from olmc.fleet.staging import Workshop, staged, staged_beside
 from olmc.lean import NamedTuple
+from olmc.load.beside import BesideFolder, read_beside
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.options import Options
 
@@ -36,18 +37,21 @@ class _Given(NamedTuple):
     given: frozenset[str]
     before: Path | None
     after: Path | None
-    beside_before: Path | None
-    beside: Path | None
+    beside_before: BesideFolder | None
+    beside: BesideFolder | None
     release: int | None
     values: Mapping[str, Any]
 
 
-def run_task(task: bytes, shop: Workshop) -> bytes:
-    """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well."""
+def run_task(task: bytes, shop: Workshop, known: dict[str, BesideFolder]) -> bytes:
+    """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well.
+
+    `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
+    """
     told = io.StringIO()
     with redirect_stderr(told):
         try:
-            result = _result(json.loads(task), shop)
+            result = _result(json.loads(task), shop, known)
         except SystemExit:
             result = failed_result("can't be compiled", told.getvalue())
         except Exception as error:  # of one entry, which must not stop the others
@@ -57,11 +61,11 @@ def run_task(task: bytes, shop: Workshop) -> bytes:
     return packed(result)
 
 
-def _result(task: dict[str, Any], shop: Workshop) -> dict[str, Any]:
+def _result(task: dict[str, Any], shop: Workshop, known: dict[str, BesideFolder]) -> dict[str, Any]:
     with ExitStack() as stack:
         sides = [stack.enter_context(staged(shop, task.get(name), name, task["entry"])) for name in ("before", "after")]
         beside = [
-            staged_beside(shop, digest, task["besidePath"]) if digest else None
+            _read_once(shop, digest, task["besidePath"], known) if digest else None
             for digest in (task.get("beforeBeside"), task.get("afterBeside"))
         ]
         values: dict[str, Any] = {
@@ -72,6 +76,15 @@ def _result(task: dict[str, Any], shop: Workshop) -> dict[str, Any]:
             task.get("release"), task.get("values") or {},
         )  # fmt: skip
         return _COMMANDS[task["command"]](given)
+
+
+def _read_once(shop: Workshop, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
+    """The folder that counts beside entries, of which a worker has two at most: one for each side."""
+    if digest not in known:
+        for old in list(known)[: max(0, len(known) - 1)]:
+            del known[old]
+        known[digest] = read_beside(staged_beside(shop, digest, path))
+    return known[digest]
 
 
 def _input(given: _Given) -> Input:
@@ -214,8 +227,9 @@ def main() -> None:
     # What anything else prints must not get among the results.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    known: dict[str, BesideFolder] = {}
     for task in read_frames(sys.stdin.buffer):
-        result = run_task(task, Workshop(blobs, folder))
+        result = run_task(task, Workshop(blobs, folder), known)
         stays = _held() < _HELD
         write_frame(out, (STAYS if stays else LEAVES) + result)
         if not stays:

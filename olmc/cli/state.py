@@ -18,6 +18,7 @@ from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
 from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.lean import NamedTuple
+from olmc.load.beside import Beside
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
@@ -59,7 +60,7 @@ def begun_from(
 
 
 def begun_at(
-    path: Path | None, name: str, options: Options, given: frozenset[str], report: Report, beside: Path | None = None
+    path: Path | None, name: str, options: Options, given: frozenset[str], report: Report, beside: Beside | None = None
 ) -> BegunCluster | None:
     """The cluster in which the workspace at `path` comes to rest, an empty one for None; None, with the reason in
     `report`, where it can't be compiled. What is in the folder `beside` counts as well."""
@@ -140,7 +141,7 @@ def _state_at(
 
 
 def _settled(
-    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool, beside: Path | None = None
+    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool, beside: Beside | None = None
 ) -> NamedState | None:
     """The state in which a workspace comes to rest."""
     # What the command line approves or deletes is for what comes next; what the workspace says itself is done already.
