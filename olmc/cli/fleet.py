@@ -75,7 +75,9 @@ def _fleet_options(function: F) -> F:
         click.argument("entries", nargs=-1, metavar="[ENTRY]..."),
         click.option("--entries-from", type=GivenPath(path_type=Path, allow_dash=True), metavar="FILE",
                      help="A file with an entry a line, - for stdin."),
-        click.option("--beside", type=GivenPath(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+        click.option("--repository", type=GivenPath(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+                     help="The folder that entries are in. [default: the repository of the current directory]"),
+        click.option("--beside", type=GivenPath(path_type=Path), metavar="DIR",
                      help="What counts beside every cluster: a folder with the catalogs and bundles of all."),
     )  # fmt: skip
     for option in reversed(options):
@@ -312,9 +314,10 @@ def _read(given: dict[str, Any], from_: str = "") -> _FleetInput:
         patterns = (*patterns, *(line.strip() for line in lines if line.strip() and not line.startswith("#")))
     elif not patterns:
         patterns = (".",)
-    top = _top(patterns)
-    relative = [_relative(top, pattern) for pattern in patterns]
-    beside = _relative(top, os.fspath(given["beside"])) if given["beside"] is not None else None
+    top = given["repository"].resolve() if given["repository"] is not None else _top(patterns)
+    here = top if given["repository"] is not None else Path.cwd().resolve()
+    relative = [_relative(top, here / pattern) for pattern in patterns]
+    beside = _relative(top, here / given["beside"]) if given["beside"] is not None else None
     revision = as_revision(from_) if from_ else None
     hexdigits = 40
     trees: list[FileTree] = []
@@ -359,10 +362,10 @@ def _top(patterns: Sequence[str]) -> Path:
     return here if all(path.is_relative_to(here) for path in folders) else Path(os.path.commonpath(folders))
 
 
-def _relative(top: Path, pattern: str) -> str:
-    absolute = Path(os.path.normpath(Path.cwd().resolve() / pattern))
+def _relative(top: Path, place: Path) -> str:
+    absolute = Path(os.path.normpath(place))
     if not absolute.is_relative_to(top):
-        raise click.UsageError(f"{pattern} is not in the repository {top}.")
+        raise click.UsageError(f"{place} is not in the repository {top}.")
     return "" if absolute == top else absolute.relative_to(top).as_posix()
 
 

@@ -21,6 +21,8 @@ GRAVITIES: Mapping[str, int] = {
 
 UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none", "text": "", "data": None}
 
+_UNCHANGED_COUNT = re.compile(r'"unchangedObjects": \d+')
+
 
 class OutcomeGroup(NamedTuple):
     """Clusters with the same outcome: its headline, its gravity, and as text and as data what it is for the first of
@@ -73,7 +75,8 @@ def unpacked(data: bytes) -> dict[str, Any] | None:
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
     """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
     told = {key: value for key, value in result.items() if key != "text" or result["data"] is None}
-    text = json.dumps(told, ensure_ascii=False, sort_keys=True)
+    # How many objects stay as they are is no part of what happens.
+    text = _UNCHANGED_COUNT.sub("", json.dumps(told, ensure_ascii=False, sort_keys=True))
     for depth, word in enumerate(reversed(name.split("/"))):
         if len(word) > 2 and word in text:  # what is shorter stands in too many other words
             text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"{{{depth}}}", text)
