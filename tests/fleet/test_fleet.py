@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from fleets import CLUSTERS, Fleet, compiled, fleet_at, git
 
+from olmc.diff.git import RevisionFile
 from olmc.resources import schema
 
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
@@ -196,7 +197,12 @@ def test_cost_per_cluster_is_flat(tmp_path: Path, project: Path, monkeypatch: py
     fleet = fleet_at(tmp_path, project / "fixtures" / "fleet")
     looked: list[str] = []
     file_at = trees._file_at
-    monkeypatch.setattr(trees, "_file_at", lambda path, digits: looked.append(str(path)) or file_at(path, digits))
+
+    def counted(path: Path, digits: int) -> RevisionFile:
+        looked.append(path.name)
+        return file_at(path, digits)
+
+    monkeypatch.setattr(trees, "_file_at", counted)
     counts = {}
     for count in (100, 400):
         for number in range(count):
