@@ -17,6 +17,7 @@ from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Works
 from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 
 if TYPE_CHECKING:
+    from olmc.load.beside import Beside
     from olmc.load.releases import Release
     from olmc.load.served_catalogs import CatalogLoader
     from olmc.olmv1.extensions import ExtensionResult
@@ -77,7 +78,7 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
 
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
-    narrowing: Narrowing | None = None, beside: Path | None = None, release: Release | None = None,
+    narrowing: Narrowing | None = None, beside: Beside | None = None, release: Release | None = None,
     loader: CatalogLoader | None = None,
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
@@ -135,7 +136,7 @@ def compile(
     given: frozenset[str] = frozenset(),
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
-    beside: Path | None = None,
+    beside: Beside | None = None,
     release: Release | None = None,
     loader: CatalogLoader | None = None,
 ) -> Compilation:
