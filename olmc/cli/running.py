@@ -25,6 +25,10 @@ MODULES = {"explain": "reference", "render": "render", "version": "reference"}
 """The modules of the commands that are declared."""
 
 
+# What olmc can do most of its work without, by the names of their modules.
+_LIBRARIES = {"cel_expr_python": "cel-expr-python", "jinja2": "jinja2", "pysat": "python-sat", "re2": "google-re2"}
+
+
 class ValueSource(Enum):
     """Where a value comes from, by click's names."""
 
@@ -178,6 +182,13 @@ def exit_code() -> int:
         if os.environ.get("OLMC_DEBUG"):
             raise
         return _refused(error)
+    except ModuleNotFoundError as error:
+        if error.name not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
+            raise
+        library = _LIBRARIES[error.name]
+        print(f"Error: this needs the library {library}, which is not installed", file=sys.stderr)
+        print(f"  pip install {library}; docs/install.md says where there are wheels of it.", file=sys.stderr)
+        return BAD_INPUT
     except Exception as error:
         click = sys.modules.get("click")
         if click is None or not isinstance(error, click.ClickException):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode, decode_failure
 from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.diagnostics import Cause
+from olmc.model.diagnostics import Cause, Diagnostic, Location, join_limited
 from olmc.model.objects import (
+    CRD_KIND,
     CRD_V1,
     KubernetesObject,
     Rendered,
@@ -233,3 +235,21 @@ def _v1_conversion(old: Mapping[str, Any]) -> dict[str, Any]:
         "conversionReviewVersions": old.get("conversionReviewVersions") or ["v1beta1"],
     }
     return {"strategy": strategy, "webhook": webhook}
+
+
+_RULES = "x-kubernetes-validations"
+_SHOWN = 3
+
+
+def unjudged_rules(cluster: Cluster) -> Iterator[Diagnostic]:
+    """That rules of CRDs are taken for sound where the library that judges them is not installed: there is none of it
+    for musl, and it is most of what an installation takes."""
+    crds = ((key.name, rendered.provenance.place) for key, rendered in cluster.objects.items() if key.kind == CRD_KIND)
+    having = sorted((name, place.source.path) for name, place in crds if place and _RULES in place.source.text)
+    if not having:
+        return
+    from importlib.util import find_spec  # takes its time
+
+    if find_spec("cel_expr_python") is None:
+        names = join_limited([name for name, _ in having], _SHOWN)
+        yield rules.CEL_RULES_UNJUDGED.finding(Location(having[0][1]), names=names)

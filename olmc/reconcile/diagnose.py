@@ -32,6 +32,7 @@ from olmc.model.operators import OperatorGroup
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
 from olmc.reconcile.apply_step import way_out
+from olmc.reconcile.crds import unjudged_rules
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
@@ -56,6 +57,7 @@ def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Op
         *_plans(cluster),
         *_members(cluster, options),
         *_version(cluster),
+        *unjudged_rules(cluster),
     ):
         report.add(diagnostic)
 

@@ -14,6 +14,16 @@ CEL_MISSING = Rule(
     "OLM evaluates `cel` constraints with Google's CEL. Guessing what a rule would say could install the "
     "wrong version, so olmc stops where it can't evaluate it.",
 )
+CEL_RULES_UNJUDGED = Rule(
+    "OLMC507",
+    Severity.WARNING,
+    "Rules in CEL are not judged",
+    "rules in CEL of {names} are not judged, since the CEL library is not installed",
+    "Install it with `pip install cel-expr-python` where there is a wheel of it; docs/install.md says where.",
+    "The API server refuses a CRD whose rules (x-kubernetes-validations) don't compile. Without the library olmc can't "
+    "tell, and takes them for sound: what it prints is right if they are.",
+    found_by=FoundBy.OTHERS,
+)
 CEL_COST = Rule(
     "OLMC505",
     Severity.ERROR,
