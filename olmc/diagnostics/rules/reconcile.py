@@ -22,7 +22,6 @@ CEL_RULES_UNJUDGED = Rule(
     "Install it with `pip install cel-expr-python` where there is a wheel of it; docs/install.md says where.",
     "The API server refuses a CRD whose rules (x-kubernetes-validations) don't compile. Without the library olmc can't "
     "tell, and takes them for sound: what it prints is right if they are.",
-    found_by=FoundBy.OTHERS,
 )
 CEL_COST = Rule(
     "OLMC505",
