@@ -41,7 +41,7 @@ class FoundFiles(NamedTuple):
     """
 
     bundles: dict[str, Bundle]
-    catalogs: dict[str, dict[str, str]]
+    catalogs: dict[str, Mapping[str, str]]
     roots: dict[str, str]
     manifests: list[Manifest]
     files: dict[str, None]
@@ -53,7 +53,8 @@ class FoundFiles(NamedTuple):
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
-        self.catalogs.setdefault(name, {}).update(texts)
+        known = self.catalogs.get(name)
+        self.catalogs[name] = texts if known is None else {**known, **texts}
         self.roots.setdefault(name, folder)
 
 

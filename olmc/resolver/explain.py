@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
+from olmc.model.served import of_package
 from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import CelMissingError, Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
@@ -145,10 +147,9 @@ def _may_move(question: ResolveRequest) -> Iterator[SubscriptionRequest]:
     installed = {csv.name: csv for csv in question.present}
     packages = {wish.package for wish in question.wishes if wish.installed in installed}
     entries: dict[tuple[CatalogKey, str], list[Candidate]] = defaultdict(list)
-    for catalog in question.catalogs:
-        for entry in catalog.entries:
-            if entry.package in packages and not entry.withheld:
-                entries[catalog.key, entry.package].append(entry)
+    for catalog, package in product(question.catalogs, packages):
+        shown = (entry for entry in of_package(catalog.entries, package) if not entry.withheld)
+        entries[catalog.key, package].extend(shown)
     for wish in question.wishes:
         if wish.installed in installed:
             present = item_of_present(installed[wish.installed], question.namespace)
