@@ -134,3 +134,24 @@ def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> No
 
     compared(1)
     assert_linear([compared(count) for count in (2, 4, 8)])
+
+
+@pytest.mark.parametrize("side", ["same", "some", "gone"])
+def test_planning(benchmark: Callable[[str], ModuleType], tmp_path: Path, side: str) -> None:
+    """A plan is as linear in the namespaces of a fleet as its renderings, and at most 1.3 times as much work as two."""
+    bench, operators = benchmark("plan"), 4
+
+    def workspace(name: str, targets: int) -> str:
+        path = tmp_path / f"{name}-{targets}"
+        if not path.exists():
+            upgraded, gone = (operators // 4 if name == one else 0 for one in ("some", "gone"))
+            bench.write_workspace(path, operators, operators + targets, upgraded, gone)
+        return os.fspath(path)
+
+    def planned(targets: int) -> int:
+        return lines_run("plan", workspace(side, targets), "--from", workspace("before", targets), fine=(0, 1))
+
+    planned(4)
+    assert_linear([planned(count) for count in (16, 32, 64)])
+    rendered = sum(lines_run("render", workspace(name, 64)) for name in ("before", side))
+    assert planned(64) <= bench.LIMIT * rendered
