@@ -19,6 +19,7 @@ from olmc.yaml import read
 
 if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
+    from olmc.load.served_catalogs import CatalogLoader
 
 INDEX_IGNORE = ".indexignore"
 LEFT_OUT_FILE = "olmc-left-out.json"
@@ -42,16 +43,19 @@ def catalog_texts(root: Path, folder: Folder, report: Report) -> Mapping[str, st
 def image_catalogs(
     root: Path, manifests: tuple[Manifest, ...], images: Sequence[LockedImage], kube_version: str,
     served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
+    loader: CatalogLoader | None = None,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
+    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; those of ClusterCatalogs by
+    `/name`. catalogs/NAME/ goes first."""
     from olmc.load.cached_catalogs import read_catalog
 
+    load = loader or read_catalog
     locked = {image.image: image for image in images if image.kind == "catalog"}
     loaded: dict[str, Catalog | None] = {}
     catalogs: dict[str, Catalog] = {}
     for manifest in manifests:
         metadata = manifest.object["metadata"]
-        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
+        if manifest.object["kind"] not in ("CatalogSource", "ClusterCatalog") or metadata["name"] in served:
             continue
         image = locked.get(catalog_image(manifest.object, kube_version))
         if image is None:
@@ -65,7 +69,7 @@ def image_catalogs(
             if folder is not None and image.packages:
                 texts = dict(texts)
                 left_out = texts.pop(folder.join(LEFT_OUT_FILE), "")
-            catalog = folder and read_catalog(folder.path, texts, report, bundles, indexing)
+            catalog = folder and load(folder.path, texts, report, bundles, indexing)
             loaded[image.image] = catalog and catalog._replace(left_out=left_out_packages(left_out))
         catalog = loaded[image.image]
         if catalog is not None:

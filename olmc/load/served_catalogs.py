@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.model.catalog import Catalog
 
+    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
+    """What makes a catalog of a folder and the texts in it, as `olmc.catalogs.loading.load_catalog` does."""
+
 
 def bundles_by_reference(
     bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]
@@ -28,12 +31,14 @@ def bundles_by_reference(
 
 
 def load_catalogs(
-    reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
-) -> dict[str, Catalog]:
+    reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
+    loader: CatalogLoader | None = None,
+) -> dict[str, Catalog]:  # fmt: skip
     from olmc.load.cached_catalogs import read_catalog
 
+    load = loader or read_catalog
     catalogs, roots = reading.catalogs, reading.roots
-    return {name: read_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
+    return {name: load(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
 def implied_catalogs(

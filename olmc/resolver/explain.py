@@ -30,7 +30,7 @@ from olmc.resolver.variables import (
     subscription_variable,
 )
 
-__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "reasons"]
+__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "may_be_held", "reasons"]
 
 
 class ExplanationLine(NamedTuple):
@@ -120,10 +120,7 @@ def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade
 
     `answer` must be the answer to `question`; what it picks, or fails on, is not held back.
     """
-    if answer.message:
-        return ()
-    moving = {pick.candidate.package for pick in answer.picks}
-    staying = [wish for wish in _may_move(question) if wish.package not in moving]
+    staying = _staying(question, answer)
     if not staying:
         return ()
     try:
@@ -131,6 +128,18 @@ def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade
     except (CelMissingError, NotVendoredError):
         return ()
     return () if errors else tuple(held for wish in staying for held in _held(question, draft, wish))
+
+
+def may_be_held(question: ResolveRequest, answer: Resolution) -> bool:
+    """Whether a Subscription stays as it is although its channel has an upgrade."""
+    return bool(_staying(question, answer))
+
+
+def _staying(question: ResolveRequest, answer: Resolution) -> list[SubscriptionRequest]:
+    if answer.message:
+        return []
+    moving = {pick.candidate.package for pick in answer.picks}
+    return [wish for wish in _may_move(question) if wish.package not in moving]
 
 
 def _may_move(question: ResolveRequest) -> Iterator[SubscriptionRequest]:
