@@ -58,8 +58,8 @@ class Work(NamedTuple):
 
 
 def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cache: Path | None = None) -> Cost:
-    """What a command takes, of several runs the median; `written` is a folder that it makes anew, `cache` the one that it may
-    keep things in."""
+    """What a command takes, of several runs the median; `written` is a folder that it makes anew, `cache` the one
+    that it may keep things in."""
     costs = []
     # Else modules would be compiled in every run, which nobody's are.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
