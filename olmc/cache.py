@@ -94,7 +94,7 @@ def key(cache: Cache, kind: str, *parts: bytes) -> str:
     return state.hexdigest()
 
 
-def read(cache: Cache, name: str) -> memoryview | None:
+def read(cache: Cache, name: str) -> bytes | None:
     """The content under a key, or None where there is none that is whole."""
     path = _path(cache, name)
     try:
@@ -106,7 +106,7 @@ def read(cache: Cache, name: str) -> memoryview | None:
         return None
     with suppress(OSError):
         os.utime(path)  # the oldest are the first to go
-    return content
+    return bytes(content)
 
 
 def write(cache: Cache, name: str, content: bytes) -> bool:

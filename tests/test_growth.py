@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 import olmc
 from olmc.cli.main import main
+from olmc.load import cached_catalogs
 from olmc.yaml import dump, dump_one
 
 OLMC = os.fspath(Path(olmc.__file__).parent)
@@ -117,6 +118,25 @@ def package(name: str) -> Iterator[dict[str, Any]]:
     version = {"type": "olm.package", "value": {"packageName": name, "version": "1.0.0"}}
     bundle = {"schema": "olm.bundle", "package": name, "name": f"{name}.v1.0.0", "properties": [version, about]}
     yield {**bundle, "image": f"registry.example.com/{name}:1"}
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["empty", "full"])
+def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of a catalog with the cache, into which it is written and of which it is read, grows as the catalog
+    does; with a full cache it is a fraction, as only what is asked for is looked at."""
+    monkeypatch.delenv("OLMC_NO_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / "xdg"))
+    monkeypatch.setattr(cached_catalogs, "WORTH_IT", 0)
+    lines_run(*packages(tmp_path / "warm", 4), fine=(0, 1))
+    work = []
+    for count in (16, 32, 64):
+        command = tuple(packages(tmp_path / str(count), count))
+        cold = lines_run(*command, fine=(0, 1))
+        warm = lines_run(*command, fine=(0, 1))
+        work.append(warm if full else cold)
+    assert_linear(work)
+    if full:
+        assert work[2] - work[1] < (cold - warm) / 4
 
 
 @pytest.mark.parametrize("make", [channel, namespaces, groups, bundles, packages])

@@ -18,7 +18,7 @@ from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property
 from olmc.model.diagnostics import Place, Report, Severity
 from olmc.model.objects import CatalogKey, KubernetesObject
-from olmc.model.served import ServedEntries
+from olmc.model.served_entries import ServedEntries
 from olmc.strconv import quoted
 from olmc.yaml import Document, read
 from olmc.yaml.pieces import read_pieces

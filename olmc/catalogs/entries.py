@@ -11,7 +11,7 @@ from olmc.catalogs.properties import LABEL, PACKAGE
 from olmc.gojson import DecodeError, decode
 from olmc.model.catalog import Candidate, CatalogBundle, CatalogIndex, Package, Property
 from olmc.model.objects import GVK
-from olmc.model.served import ServedEntries
+from olmc.model.served_entries import ServedEntries
 
 Row: TypeAlias = tuple[str, str, str, Sequence[Property]]
 """An entry as far as the index is concerned: its package, channel and name, and the properties of its bundle."""

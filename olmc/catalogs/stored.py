@@ -30,6 +30,9 @@ from olmc.model.objects import GVK
 TextOf = Callable[[str], str]
 """The text of a file of the catalog."""
 
+SourceOf = Callable[[int, int], Source]
+"""A document of a file, both by their numbers."""
+
 
 class StoredCatalog(NamedTuple):
     """A catalog, and what was found when it was read."""
@@ -103,20 +106,23 @@ def with_index(catalog: Catalog) -> Catalog:
     return catalog if catalog.problem else catalog._replace(entry_index=index_of(rows_of(catalog.packages)))
 
 
-def stored_catalog(data: memoryview, text_of: TextOf, again: Callable[[], Catalog]) -> StoredCatalog | None:
+def stored_catalog(data: bytes, text_of: TextOf, again: Callable[[], Catalog]) -> StoredCatalog | None:
     """The catalog of a stored form, None for bytes that are none; `again` reads the catalog from its files."""
-    head, *lines = bytes(data).split(b"\n")
+    head, *lines = data.split(b"\n")
     try:
         fields = json.loads(head)
         files, names = tuple(map(str, fields["files"])), fields["packages"]
         packages = dict(zip(map(str, names), lines, strict=True))
         index = _index(fields["index"]) if fields["index"] is not None else None
-        sources = _Sources(files, text_of)
+
+        def source_of(file: int, document: int) -> Source:
+            return Source(files[file], text_of(files[file]), document)
+
         place = fields["place"]
         catalog = Catalog(
-            StoredPackages(packages, lambda line: _package(json.loads(line), sources), again),
+            StoredPackages(packages, lambda line: _package(json.loads(line), source_of), again),
             str(fields["problem"]),
-            _place(place, sources) if place is not None else None,
+            _place(place, source_of) if place is not None else None,
             files=files,
             self_contained=True,
             entry_index=index,
@@ -124,18 +130,6 @@ def stored_catalog(data: memoryview, text_of: TextOf, again: Callable[[], Catalo
         return StoredCatalog(catalog, tuple(map(_finding, fields["found"])))
     except _MALFORMED:
         return None
-
-
-class _Sources:
-    """The documents of the files of a catalog."""
-
-    def __init__(self, files: Sequence[str], text_of: TextOf) -> None:
-        self._files = files
-        self._text_of = text_of
-
-    def of(self, file: int, document: int) -> Source:
-        path = self._files[file]
-        return Source(path, self._text_of(path), document)
 
 
 def _source_form(place: Place | None, files: Mapping[str, int]) -> list[int]:
@@ -149,9 +143,9 @@ def _place_form(place: Place, files: Mapping[str, int]) -> list[Any]:
     return [*_source_form(Place(place.source), files), list(place.keys)]
 
 
-def _place(form: Sequence[Any], sources: _Sources) -> Place:
+def _place(form: Sequence[Any], source_of: SourceOf) -> Place:
     file, document, keys = form
-    return Place(sources.of(file, document), tuple(keys))
+    return Place(source_of(file, document), tuple(keys))
 
 
 def _finding_form(found: Diagnostic) -> list[Any]:
@@ -207,20 +201,20 @@ def _channel_form(channel: Channel, files: Mapping[str, int]) -> list[Any]:
     return [channel.name, *place, [entry[:4] for entry in channel.entries]]
 
 
-def _package(form: Sequence[Any], sources: _Sources) -> Package:
+def _package(form: Sequence[Any], source_of: SourceOf) -> Package:
     name, default, description, icon, place, deprecations, channels, properties, bundles = form
     shared = [Property(kind, *value) if value else None for kind, *value in properties]
     return Package(
         name, default,
-        {channel[0]: _channel(channel, name, sources) for channel in channels},
-        {bundle[0]: _bundle(bundle, name, properties, shared, sources) for bundle in bundles},
-        tuple(Deprecation(*each) for each in deprecations), description, icon, Place(sources.of(*place)),
+        {channel[0]: _channel(channel, name, source_of) for channel in channels},
+        {bundle[0]: _bundle(bundle, name, properties, shared, source_of) for bundle in bundles},
+        tuple(Deprecation(*each) for each in deprecations), description, icon, Place(source_of(*place)),
     )  # fmt: skip
 
 
-def _channel(form: Sequence[Any], package: str, sources: _Sources) -> Channel:
+def _channel(form: Sequence[Any], package: str, source_of: SourceOf) -> Channel:
     name, file, document, entries = form
-    source = sources.of(file, document)
+    source = source_of(file, document)
     members = (
         ChannelEntry(entry, replaces, tuple(skips), skip_range, Place(source, ("entries", number)))
         for number, (entry, replaces, skips, skip_range) in enumerate(entries)
@@ -229,10 +223,10 @@ def _channel(form: Sequence[Any], package: str, sources: _Sources) -> Channel:
 
 
 def _bundle(
-    form: Sequence[Any], package: str, kinds: Sequence[Any], shared: Sequence[Property | None], sources: _Sources
+    form: Sequence[Any], package: str, kinds: Sequence[Any], shared: Sequence[Property | None], source_of: SourceOf
 ) -> CatalogBundle:
     name, image, version, numbers, related, file, document = form
-    source = sources.of(file, document)
+    source = source_of(file, document)
     properties = tuple(
         shared[number] or Property(kinds[number][0], Place(source, ("properties", index, "value")))
         for index, number in enumerate(numbers)

@@ -17,9 +17,10 @@ from olmc.cli.process import BAD_INPUT
 @as_option(output_option(["text", "json"], "Text for people, or JSON for machines."))
 @click.pass_context
 def cache(ctx: click.Context, /, action: str, output: str) -> None:
-    """See or remove what olmc keeps of large catalogs, so that the next run need not read them again.
+    """See or remove what olmc keeps of large catalogs.
 
-    info: the folder, how much is in it, how much there may be. clear: remove all of it, which loses nothing but time.
+    It is kept so that the next run need not read them again. info: the folder, how much is in it, how much there may
+    be. clear: remove all of it, which loses nothing but time.
 
     \b
     Examples:

@@ -99,6 +99,8 @@ def _blame_variable(error: click.BadParameter) -> None:
 def _fit_out(command: click.Command, name: str) -> None:
     """Give a command, and those below it, what all have: --color, an environment variable for each option, examples
     first in its help."""
+    if name.partition("_")[0] in READING_CATALOGS and not isinstance(command, click.Group):
+        command.params.append(cache_option())
     options = [each for each in command.params if isinstance(each, click.Option)]
     for option in options:
         option.envvar = option.envvar or variable(name, option)
@@ -107,8 +109,6 @@ def _fit_out(command: click.Command, name: str) -> None:
         command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
-    if name.partition("_")[0] in READING_CATALOGS and not isinstance(command, click.Group):
-        command.params.append(cache_option())
     if not isinstance(command, click.Group):
         vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})

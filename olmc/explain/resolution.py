@@ -14,7 +14,7 @@ from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.served import of_package
+from olmc.model.served_entries import of_package
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import HeldUpgrade, reasons

@@ -27,7 +27,7 @@ WORTH_IT = 1_000_000
 class KnownTexts(Mapping[str, str]):
     """The texts of files that were decoded before, so that each can be; `stored` is what the cache has of them."""
 
-    def __init__(self, contents: Mapping[str, bytes], others: Mapping[str, str], stored: memoryview) -> None:
+    def __init__(self, contents: Mapping[str, bytes], others: Mapping[str, str], stored: bytes) -> None:
         self.stored = stored
         self._contents = contents
         self._texts = dict(others)

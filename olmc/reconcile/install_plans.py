@@ -33,7 +33,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OperatorGroup
 from olmc.model.options import Options
-from olmc.model.served import named
+from olmc.model.served_entries import named
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import CORE_KINDS, CSV_API
 from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved

@@ -15,7 +15,7 @@ from olmc.catalogs.entries import indexed
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.objects import CatalogKey
-from olmc.model.served import of_package
+from olmc.model.served_entries import of_package
 from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 

@@ -17,7 +17,7 @@ from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
-from olmc.model.served import ServedEntries
+from olmc.model.served_entries import ServedEntries
 from olmc.semver import Version, parse_tolerant, tolerant_or_none
 from olmc.yaml import located
 

@@ -14,7 +14,7 @@ from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import CatalogKey, name_of
 from olmc.model.options import Options
-from olmc.model.served import named
+from olmc.model.served_entries import named
 from olmc.model.workspace import ImageKind, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
 from olmc.proposed.v2alpha1.approval import OperatorResult

@@ -42,15 +42,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> cache.Cache:
 def in_full(catalog: Catalog) -> Any:
     """All that a catalog says, in order, with what its bundles carry along, and what is served of it."""
     packages = [
-        package._replace(
-            channels=list(package.channels.items()),
-            bundles=[
-                (
-                    name,
-                    bundle._replace(properties=tuple((each.type, content_value(each)) for each in bundle.properties)),
-                )
-                for name, bundle in package.bundles.items()
-            ],
+        (
+            package._replace(bundles={}),
+            list(package.channels),
+            [(name, bundle._replace(properties=())) for name, bundle in package.bundles.items()],
+            [[(each.type, content_value(each)) for each in bundle.properties] for bundle in package.bundles.values()],
         )
         for package in catalog.packages.values()
     ]
@@ -208,6 +204,25 @@ def test_a_torn_entry_is_read_anew(workspace: Path, store: cache.Cache) -> None:
     assert read(workspace) == expected
     assert path.stat().st_size > 32
     assert cache.read(store, path.name) is not None  # written again
+
+
+@pytest.mark.parametrize(("variable", "kept"), [("HOME", False), ("XDG_CACHE_HOME", True)])
+def test_a_function_keeps_nothing_unless_it_is_told_where(
+    variable: str, kept: bool, workspace: Path, store: cache.Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`olmc fn` runs in containers that are thrown away."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv(variable, os.fspath(tmp_path / "there"))
+    given = f"""
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+functionConfig: {{apiVersion: olmc.dev/v1alpha1, kind: Render, metadata: {{name: a}}, spec: {{path: {workspace.name}}}}}
+"""
+    monkeypatch.chdir(workspace.parent)
+    run = CliRunner().invoke(main, ["fn"], input=given)
+    assert "kind: ClusterServiceVersion" in run.stdout
+    assert any(path.is_file() for path in (tmp_path / "there").rglob("*")) is kept
+    assert not store.folder.exists()
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707])

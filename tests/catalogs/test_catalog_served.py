@@ -66,7 +66,7 @@ properties:
 def candidates() -> tuple[Candidate, ...]:
     catalog, report = loaded({"catalog.yaml": CATALOG})
     assert not list(report)
-    return served_candidates(KEY, catalog)
+    return tuple(served_candidates(KEY, catalog))
 
 
 def test_entries_are_served_by_package_channel_and_place() -> None:

@@ -139,7 +139,9 @@ def test_no_progress_in_a_pipe_or_on_a_dumb_terminal(term: str, monkeypatch: pyt
     assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("rendre", "render or vendor"), ("chek", "check"), ("resolv", "resolve")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("rendre", "render or vendor"), ("chek", "check or cache"), ("resolv", "resolve")]
+)
 def test_a_command_that_was_probably_meant(typed: str, meant: str) -> None:
     result = olmc(typed)
     assert result.exit_code == 2

@@ -33,6 +33,26 @@ def test_commands_that_look_do_nothing_else(repository: Path) -> None:
     assert tree(repository) == before
 
 
+def test_a_run_may_write_into_the_cache_and_nothing_else(repository: Path, tmp_path: Path) -> None:
+    """With a large catalog: what is changed is in the cache; with OLMC_NO_CACHE nothing is."""
+    (path,) = (repository / "w" / "catalogs").rglob("*.yaml")
+    path.write_text(path.read_text() + "# a comment of sixty characters, as long as many lines are\n" * 20_000)
+    commands = [["render", "w"], ["check", "w"], ["status", "w"]]
+    before, home = tree(repository), tmp_path / "xdg"
+    home.mkdir()
+    for outcome in run(commands, repository, environment={"XDG_CACHE_HOME": str(home)}):
+        assert outcome.code in (0, 1), outcome.output
+        assert {event[0] for event in outcome.events} <= {"change"}
+        changed = [path for event in outcome.events for path in event[1:]]
+        assert [path for path in changed if not (path.startswith(f"{home}/olmc") or is_temporary(path))] == []
+    assert len([path for path in home.rglob("*") if path.is_file()]) == 1
+    assert not [path for path in home.rglob("*") if path.stat().st_mode & 0o077]
+    nothing = {"XDG_CACHE_HOME": str(tmp_path / "other"), "OLMC_NO_CACHE": "1"}
+    for outcome in run(commands, repository, environment=nothing):
+        assert [path for event in outcome.events for path in event[1:] if not is_temporary(path)] == []
+    assert tree(repository) == before
+
+
 def test_the_watch_sees_what_it_is_to_see(repository: Path) -> None:
     """A command that writes and one that asks git are told of; else the test above would say nothing."""
     written, asked = run([["render", "w", "--output-dir", "out"], ["diff", "git:HEAD", "w"]], repository)

@@ -91,7 +91,7 @@ def test_the_order_of_the_input_never_matters_d2(question: ResolveRequest, rando
     def shuffled(items: tuple[T, ...]) -> tuple[T, ...]:
         return tuple(random.sample(items, len(items)))
 
-    catalogs = [catalog._replace(entries=shuffled(catalog.entries)) for catalog in question.catalogs]
+    catalogs = [catalog._replace(entries=shuffled(tuple(catalog.entries))) for catalog in question.catalogs]
     other = question._replace(
         catalogs=shuffled(tuple(catalogs)), wishes=shuffled(question.wishes), present=shuffled(question.present)
     )

@@ -10,7 +10,7 @@ from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.served import named
+from olmc.model.served_entries import named
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from olmc.model.cluster import Cluster
 from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.served import named
+from olmc.model.served_entries import named
 from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 
