@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.lean import NamedTuple, regex
@@ -254,11 +255,19 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
 def read_bounded(path: Path) -> bytes:
     """The bytes of a file that the user names; OSError for one that can't be read, or has more than olmc reads."""
     with path.open("rb") as stream:
-        data = stream.read(FILE_BYTES.most + 1)
+        data = _start_of(stream, FILE_BYTES.most + 1)
     if len(data) > FILE_BYTES.most:
         cause = f"it has more than {FILE_BYTES.most:,} bytes ({FILE_BYTES.variable} raises the limit)"
         raise OSError(errno.EFBIG, cause, str(path))
     return data
+
+
+def _start_of(stream: BinaryIO, most: int) -> bytes:
+    """The bytes of a file, so many at most. To ask for all of these would make room for them, which takes a while."""
+    expected = min(os.fstat(stream.fileno()).st_size + 1, most)
+    data = stream.read(expected)
+    # A device says that it has none, and a file may have grown.
+    return data if len(data) < expected else data + stream.read(most - expected)
 
 
 def git_ignore_lines(root: Path) -> tuple[str, ...]:
@@ -299,6 +308,12 @@ def _usable_lines(root: Path, report: Report) -> Iterator[str]:
 
 def read_text(root: Path, path: str, report: Report) -> str | None:
     """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
+    data = read_bytes(root, path, report)
+    return decode_utf8(path, data, report) if data is not None else None
+
+
+def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
+    """What a file holds, or None with a diagnostic when it can't be read or leads out of the workspace."""
     try:
         if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
             report.add(_not_followed(root, path))
@@ -308,13 +323,18 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
             if size > FILE_BYTES.most:
                 report.add(rules.too_large(path, FILE_BYTES, size))
                 return None
-            data = stream.read(FILE_BYTES.most + 1)  # a device says that it has none
+            data = _start_of(stream, FILE_BYTES.most + 1)
             if len(data) > FILE_BYTES.most:
                 report.add(rules.too_large(path, FILE_BYTES))
                 return None
     except OSError as error:
         report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
         return None
+    return data
+
+
+def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
+    """The text that a file holds, or None with a diagnostic at its first byte that is no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -233,6 +233,8 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
+    from olmc.load.manifests import refusal  # few objects are refused
+
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from snapshot_files import YAMLFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from olmc.cli.main import main
 
@@ -31,13 +31,6 @@ FOR_APPLY = {
     "single-namespace": (),
     "subscription-config": (),
 }
-
-
-class YAMLFile(SingleFileSnapshotExtension):
-    """A snapshot is a YAML file of its own, as the command line has printed it."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "yaml"
 
 
 @pytest.fixture
