@@ -157,7 +157,7 @@ def status(
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators, _extension_rows(one))
+        for operator in operators(settled, one.operators, extension_rows(one))
     ]
     if output == "json":
         click.echo(json_text(as_data(found)))
@@ -170,9 +170,7 @@ def status(
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(
-            folder, untold(one.diagnostics, operators(settled, one.operators, _extension_rows(one)))
-        )
+        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, extension_rows(one))))
         click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding
@@ -184,7 +182,7 @@ def status(
     ctx.exit(FINDINGS if fails else DONE)
 
 
-def _extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
+def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
         from olmc.explain.extensions import extension_states  # most workspaces have none

@@ -147,7 +147,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 # What `olmc --help` shows: the commands by task, those first that somebody new begins with.
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
-    "Review a change": ("plan", "diff", "check", "rbac", "report"),
+    "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
     "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
     "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
     "About olmc": ("explain", "cache", "completion", "version"),
@@ -162,6 +162,7 @@ MODULES = {
     "diff": "diff",
     "plan": "plan",
     "explain": "reference",
+    "fleet": "fleet",
     "fn": "pipelines",
     "get": "installed",
     "graph": "diff",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.api import Compilation
     from olmc.diff.both_sides import BegunCluster
+    from olmc.load.beside import Beside
     from olmc.load.releases import Release
     from olmc.model.objects import KubernetesObject
     from olmc.model.workspace import LeftOut
@@ -377,7 +378,7 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Path | None = None, compile_with: CompileWith | None = None,
+    least: Severity, beside: Beside | None = None, compile_with: CompileWith | None = None,
     release: Release | None = None, timings: Timings | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no

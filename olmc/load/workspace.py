@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import workspace as rules
+from olmc.load.beside import Beside, add_beside
 from olmc.load.bundles import BUNDLE_FOLDERS, CATALOGS_FOLDER, PROJECT_FILE, inputs_of, is_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, scan, without_files
@@ -37,7 +38,7 @@ def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
-    beside: Path | None = None,
+    beside: Beside | None = None,
     resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
     known: Documents = MappingProxyType({}),
     loader: CatalogLoader | None = None,
@@ -87,8 +88,7 @@ def load(
         _render(root, release, (kube_version, resources), kinds, reading, report)
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
-        for part, add in parts(scan(beside, report)):
-            add(beside, part, reading._replace(is_named=True), report)
+        add_beside(beside, reading, report)
     _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
