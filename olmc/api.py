@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,15 +139,17 @@ def compile(
     beside: Beside | None = None,
     release: Release | None = None,
     loader: CatalogLoader | None = None,
+    stage: Callable[[str], object] = str,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
     anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
     say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
-    as `release` says; `loader` loads catalogs in the place of `load_catalog`. Nothing is raised for bad input: whatever
-    is wrong with it is among the diagnostics.
+    as `release` says; `loader` loads catalogs in the place of `load_catalog`, and `stage` hears when a stage
+    begins. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
     """
+    stage("read")
     report, path = Report(), root if isinstance(root, Path) else Path(root)
     options = options or Options()
     if not _knows_version(options, report):
@@ -173,15 +175,17 @@ def compile(
             chosen = "certificates" in given or "certs" in config
             return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
         if not report.failed:
-            settled, bundles = _settle_bundle(path, bundle_folder, options, report)
+            settled, bundles = _settle_bundle(path, bundle_folder, options, report, stage)
     else:
         workspace, options, config = _read_workspace(
             path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release,
             loader=loader,
         )  # fmt: skip
+        stage("settle")
         if not report.failed:
             live, begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
+    stage("render")
     made = _compilation(workspace, live, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
@@ -342,11 +346,12 @@ def _bundle_in(folder: Folder, report: Report) -> Folder | None:
 
 
 def _settle_bundle(
-    path: Path, folder: Folder, options: Options, report: Report
+    path: Path, folder: Folder, options: Options, report: Report, stage: Callable[[str], object]
 ) -> tuple[SettledCluster | None, Mapping[str, Bundle]]:
     bundle = read_bundle(path, folder, report)
     if bundle is None:
         return None, {}
+    stage("settle")
     from olmc.reconcile.loop import reconcile
     from olmc.reconcile.single_bundle import single_bundle  # workspaces don't need it
 

@@ -28,6 +28,7 @@ from olmc.cli.options import (
     output_option,
     show_secrets_option,
     tell_idle,
+    timings_of,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
@@ -216,6 +217,7 @@ def check(
     """
     if statistics and output not in ("text", "json"):
         raise click.UsageError("--statistics prints text or json.")
+    timings = timings_of(ctx, proposed)
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
     from olmc.check.check import CheckInput, CheckScope, check_directory, select_findings
@@ -231,7 +233,9 @@ def check(
         def findings_of(one: Input, *, may_be_empty: bool) -> CheckResult:
             root, beside, is_staged, release = one
             doing(f"compiling {root}")
-            made = compile(root, options, given=given, beside=beside, release=release)
+            made = compile(root, options, given=given, beside=beside, release=release, stage=timings.stage)
+            timings.compiled(root, made)
+            timings.stage("check")
             compilations.append(made)
             doing(f"checking {root}")
             left = left_out_of(root, made) if not made.failed else ()

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from olmc.cli.process import BAD_INPUT
-from olmc.lean import regex
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.output.messages import SHOWN_FROM, as_text
 from olmc.output.places import seen_from
 
 if TYPE_CHECKING:
+    from olmc.api import Compilation
     from olmc.model.cluster import Cluster
 
 _ESCAPE = regex(r"\033\[[0-?]*[ -/]*[@-~]")
@@ -64,6 +65,17 @@ def color_from_environment() -> bool | None:
         return True
     return False if os.environ.get("TERM") == "dumb" else None
 
+
+class Timings(NamedTuple):
+    """Who hears that a stage begins, what was compiled in a folder, and how many bytes are written: `--timings`."""
+
+    stage: Callable[[str], object]
+    compiled: Callable[[Path, Compilation], object]
+    written: Callable[[int], object]
+
+
+UNTIMED = Timings(lambda _: None, lambda _, __: None, lambda _: None)
+"""Nobody listens."""
 
 PATIENCE = 0.7
 """Seconds before anything is said: most work is done by then."""

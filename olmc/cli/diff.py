@@ -31,6 +31,8 @@ from olmc.cli.options import (
     show_secrets_option,
     state_options,
     tell_idle,
+    timings_of,
+    timings_option,
     watched,
     with_begun,
     with_proposed,
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
 @kube_version_option
 @as_option(olm_versions_option)
 @proposed_options
+@as_option(timings_option)
 @click.option(
     "--fail-on",
     type=click.Choice(["breaking", "risk", "any"]),
@@ -168,6 +171,7 @@ def diff(
         watch=watched(namespace, watch, all_namespaces),
     )
     begun = None
+    timings = timings_of(ctx, proposed)
     if proposed["from_"]:
         options, begun = with_begun(options, proposed, may_be_absent=allow_empty)
     else:
@@ -187,7 +191,9 @@ def diff(
         path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
     ) -> Compilation:
         wanted = premises.of(options._replace(olm_version=version))
-        made.append(compile(path, wanted, given=given | premises.decided, narrowing=narrowing))
+        one = compile(path, wanted, given=given | premises.decided, narrowing=narrowing, stage=timings.stage)
+        timings.compiled(path, one)
+        made.append(one)
         return made[-1]
 
     with progress() as doing:

@@ -27,6 +27,8 @@ from olmc.cli.options import (
     proposed_options,
     state_options,
     tell_left_out,
+    timings_of,
+    timings_option,
 )
 from olmc.cli.process import DONE, FINDINGS
 from olmc.cli.scope import scope_options
@@ -106,6 +108,7 @@ def why(
 @state_options
 @kube_version_option
 @as_option(olm_version_option)
+@as_option(timings_option)
 @proposed_options
 @click.pass_context
 def status(
@@ -127,6 +130,7 @@ def status(
 
     Exit codes: 0 done, 1 an operator would fail or can't be upgraded, 2 wrong usage, 3 input that can't be compiled.
     """
+    timings = timings_of(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
     roots = [one.root for one in inputs]
     if output == "prometheus" and len(roots) > 1:
@@ -138,7 +142,15 @@ def status(
 
     done = [
         compiled(
-            ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside, release=release
+            ctx,
+            path,
+            olm_version,
+            proposed,
+            approve=approve,
+            least=Severity.ERROR,
+            beside=beside,
+            release=release,
+            timings=timings,
         )
         for path, beside, _, release in inputs
     ]

@@ -25,6 +25,7 @@ from olmc.cli.options import (
     inputs_of,
     output_option,
     tell_idle,
+    timings_of,
     with_proposed,
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
@@ -77,6 +78,7 @@ def resolve(
         raise click.UsageError("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         raise click.UsageError("--pin takes PACKAGE=VERSION.")
+    timings = timings_of(ctx, proposed)
     path, beside, is_staged, release = _one_input(ctx, paths, entries)
     if is_staged and (update or pin is not None):
         raise click.UsageError("--update and --pin write into a workspace; give its directory as PATH.")
@@ -85,7 +87,10 @@ def resolve(
     with progress() as doing:
         doing(f"resolving {path}")
         obey_lock = not update and pin is None
-        done = compile(path, options, given=given, obey_lock=obey_lock, beside=beside, release=release)
+        done = compile(
+            path, options, given=given, obey_lock=obey_lock, beside=beside, release=release, stage=timings.stage
+        )
+        timings.compiled(path, done)
     tell(done.diagnostics, None if is_staged else path)
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:

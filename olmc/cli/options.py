@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olmc.cli.completing import olm_versions
-from olmc.cli.console import folder_from_here, progress, say, tell, tell_approvals
+from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, say, tell, tell_approvals
 from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, option
 from olmc.cli.process import BAD_INPUT, Input, bad_value, is_single, wrong_usage
 from olmc.lean import NamedTuple
@@ -250,10 +250,29 @@ resolve_timeout_option = option(
     callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
     help="How long the solver may search, counted in conflicts: the same on every machine. [default: 30]",
 )  # fmt: skip
-# What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, and
-# how long to search.
-COMPILE = (approve_option, *_STATE, *_CLUSTER, olm_version_option, resolve_timeout_option, *_PROPOSED_APIS)
+timings_option = option("--timings", is_flag=True, help="Say on stderr how long each stage takes.")
+# What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, how
+# long to search, and how long all of it took.
+COMPILE = (
+    approve_option,
+    *_STATE,
+    *_CLUSTER,
+    olm_version_option,
+    resolve_timeout_option,
+    timings_option,
+    *_PROPOSED_APIS,
+)
 compile_options = as_option(*COMPILE)
+
+
+def timings_of(ctx: click.Context, values: dict[str, Any]) -> Timings:
+    """Who hears what --timings asks for, which is taken out of the values of a command."""
+    if not values.pop("timings", False):
+        return UNTIMED
+    from olmc.cli.timings import timed  # most runs are for their output
+
+    timings: Timings = ctx.with_resource(timed())
+    return timings
 
 
 def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context | None = None) -> Options:
@@ -360,24 +379,28 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
     least: Severity, beside: Beside | None = None, compile_with: CompileWith | None = None,
-    release: Release | None = None,
+    release: Release | None = None, timings: Timings | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
     effect.
 
     `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
     count as well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm
-    chart is installed.
+    chart is installed, `timings` hears how long it takes, which without it is the matter of `proposed`.
 
     Ends the command if the path can't be compiled.
     """
     from olmc.api import compile  # commands that only print what olmc knows have options, too
 
+    timings = timings or timings_of(ctx, proposed)
+
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
 
     def compile_once(options: Options) -> Compilation:
-        return compile(path, options, given=given, beside=beside, release=release)
+        done = compile(path, options, given=given, beside=beside, release=release, stage=timings.stage)
+        timings.compiled(path, done)
+        return done
 
     with progress() as doing:
         doing(f"compiling {path}")

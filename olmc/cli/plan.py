@@ -11,7 +11,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import folder_from_here, progress, tell, tell_approvals
+from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, tell, tell_approvals
 from olmc.cli.options import (
     PROPOSED,
     as_option,
@@ -23,6 +23,7 @@ from olmc.cli.options import (
     inputs_of,
     output_option,
     tell_idle,
+    timings_of,
     with_begun,
     with_proposed,
 )
@@ -104,6 +105,7 @@ def plan(
     inputs = inputs_of(ctx, tuple(map(_existing, paths)) if allow_empty else paths, entries)
     if len(inputs) > 1:
         raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
+    timings = timings_of(ctx, proposed)
     move = checked_move(to, to_kube, to_catalogs)
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     if move.is_asked:
@@ -114,7 +116,7 @@ def plan(
     options, begun = with_begun(given_options, proposed, may_be_absent=allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
-        path = PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored)
+        path = PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored, timings)
         done, narrowing = compile_planned(path, options)
         root = None if path.one.is_staged else path.one.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
@@ -122,6 +124,7 @@ def plan(
         if done.failed or done.settled is None:
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [done.settled.cluster])
+        timings.stage("plan")
         planned = planned_for(path, options, begun, done, narrowing, output)
         is_walk = walk or at is not None
         hops = list(walk_hops(planned, done, options, partial(_recompiled, path))) if is_walk else []
@@ -147,29 +150,38 @@ def plan_page(ctx: click.Context, one: Input, name: str, options: Options, propo
 
 
 class PlannedPath(NamedTuple):
-    """What is applied: where it is and what it is called, the options that its olmc.yaml must not override, and the
-    patterns of files that FROM leaves out, None where that is no workspace."""
+    """What is applied: where it is and what it is called, the options that its olmc.yaml must not override, the
+    patterns of files that FROM leaves out, None where that is no workspace, and who hears how long it takes."""
 
     one: Input
     name: str
     given: frozenset[str]
     ignored: tuple[str, ...] | None = None
+    timings: Timings = UNTIMED
 
 
 def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
     """The compilation of PATH without the files that FROM leaves out, and what is left out: who changes PATH must not
     choose what a plan gets to see. Files that PATH leaves out itself stay left out where they can't be compiled."""
     one = path.one
-    compile_with = partial(compile, one.root, options, given=path.given, beside=one.beside, release=one.release)
+
+    def compile_with(narrowing: Narrowing | None = None) -> Compilation:
+        done = compile(
+            one.root, options, given=path.given, beside=one.beside, release=one.release, narrowing=narrowing,
+            stage=path.timings.stage,
+        )  # fmt: skip
+        path.timings.compiled(one.root, done)
+        return done
+
     own = narrowing_of(one.root, read_config(one.root, Report())).ignored
     if path.ignored is None:
         return compile_with(), Narrowing(own)
     narrowing = Narrowing(path.ignored)
-    done = compile_with(narrowing=narrowing)
+    done = compile_with(narrowing)
     if not done.failed:
         return done, narrowing
     wider = Narrowing((*path.ignored, *own))
-    return compile_with(narrowing=wider), wider
+    return compile_with(wider), wider
 
 
 def _recompiled(path: PlannedPath, options: Options) -> Compilation:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.api import Compilation, compile
 from olmc.cli.completing import kinds, namespaces
-from olmc.cli.console import progress, say, tell, tell_approvals, write_parts
+from olmc.cli.console import Timings, progress, say, tell, tell_approvals, write_parts
 from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
     COMPILE,
@@ -25,6 +25,7 @@ from olmc.cli.options import (
     output_option,
     show_secrets_option,
     tell_idle,
+    timings_of,
     watched,
     with_proposed,
 )
@@ -182,6 +183,7 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
     3 input that can't be compiled.
     """
+    timings = timings_of(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
     roots = tuple(one.root for one in inputs)
     _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
@@ -214,7 +216,9 @@ def render(
     with progress() as doing:
         for path, beside, _, release in inputs:
             doing(f"compiling {path}")
-            done.append(compile(path, options, given=given, beside=beside, release=release))
+            one = compile(path, options, given=given, beside=beside, release=release, stage=timings.stage)
+            timings.compiled(path, one)
+            done.append(one)
     for (path, _, is_staged, _), one in zip(inputs, done, strict=True):
         tell(one.diagnostics, None if is_staged else path, least=Severity.INFO if verbose else Severity.WARNING)
     for path, one in zip(roots, done, strict=True) if verbose else ():
@@ -241,14 +245,16 @@ def render(
 
         objects = tuple(for_flux(objects))
     differs = False
+    timings.stage("write")
     if output_dir is None:
         parts = _PARTS[output](objects)
         write_parts(parts)
+        timings.written(sum(map(len, parts)))
         if state is not None:
             state({"": parts})
     else:
         part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
-        differs = _to_directory(output_dir, objects, part, state, check=check, fail_on_change=fail_on_change)
+        differs = _to_directory(output_dir, objects, part, state, timings, check=check, fail_on_change=fail_on_change)
     raise SystemExit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
@@ -329,8 +335,9 @@ def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
 
 
 def _to_directory(
-    folder: Path, objects: tuple[Rendered, ...], phase: Phase, state: State | None, *, check: bool, fail_on_change: bool
-) -> bool:
+    folder: Path, objects: tuple[Rendered, ...], phase: Phase, state: State | None, timings: Timings, *, check: bool,
+    fail_on_change: bool,
+) -> bool:  # fmt: skip
     """Write or check a directory; True when a check finds a difference, or a change is to be one. `state` writes the
     statement about it."""
     from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
@@ -349,6 +356,7 @@ def _to_directory(
         return found.any
     with _to_be_moved(folder):
         found = write(folder, files, private_in(objects))
+    timings.written(sum(len(part) for name in (*found.added, *found.changed) for part in files[name]))
     say(
         f"{folder}: {len(files)} files, {len(found.added)} new, {len(found.changed)} changed, "
         f"{len(found.stale)} removed"

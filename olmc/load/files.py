@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.lean import NamedTuple, regex
@@ -254,11 +255,19 @@ def _not_followed(root: Path, path: str) -> Diagnostic:
 def read_bounded(path: Path) -> bytes:
     """The bytes of a file that the user names; OSError for one that can't be read, or has more than olmc reads."""
     with path.open("rb") as stream:
-        data = stream.read(FILE_BYTES.most + 1)
+        data = _start_of(stream, FILE_BYTES.most + 1)
     if len(data) > FILE_BYTES.most:
         cause = f"it has more than {FILE_BYTES.most:,} bytes ({FILE_BYTES.variable} raises the limit)"
         raise OSError(errno.EFBIG, cause, str(path))
     return data
+
+
+def _start_of(stream: BinaryIO, most: int) -> bytes:
+    """The bytes of a file, so many at most. To ask for all of these would make room for them, which takes a while."""
+    expected = min(os.fstat(stream.fileno()).st_size + 1, most)
+    data = stream.read(expected)
+    # A device says that it has none, and a file may have grown.
+    return data if len(data) < expected else data + stream.read(most - expected)
 
 
 def git_ignore_lines(root: Path) -> tuple[str, ...]:
@@ -314,7 +323,7 @@ def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
             if size > FILE_BYTES.most:
                 report.add(rules.too_large(path, FILE_BYTES, size))
                 return None
-            data = stream.read(FILE_BYTES.most + 1)  # a device says that it has none
+            data = _start_of(stream, FILE_BYTES.most + 1)
             if len(data) > FILE_BYTES.most:
                 report.add(rules.too_large(path, FILE_BYTES))
                 return None

@@ -13,9 +13,15 @@ def locate(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -
     Keys are as `read` gives them, below the prefix of the source. Of a key that stands twice, the last counts, as in
     `read`. Where the path ends early, it is the place of what there is of it; for a missing document, the file.
     """
-    from olmc.yaml.places import find
+    from olmc.yaml.line_places import find_by_lines
 
-    return find(source, (*source.prefix, *keys), of_key=of_key)
+    path = (*source.prefix, *keys)
+    place = find_by_lines(source, path, of_key=of_key)
+    if place is not None:
+        return place
+    from olmc.yaml.places import find  # with the parser, which most texts do without
+
+    return find(source, path, of_key=of_key)
 
 
 def at(source: Source | None, *keys: str | int) -> Location | None:

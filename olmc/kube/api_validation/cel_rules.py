@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from olmc.kube.api_validation.cel_syntax import is_surely_bool
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
@@ -93,6 +94,8 @@ def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resourc
 
 @lru_cache(maxsize=1024)
 def _compile(expression: str) -> _Compilation:
+    if is_surely_bool(expression):
+        return _Compilation("BOOL")
     try:
         environment = _environment()
     except ImportError:

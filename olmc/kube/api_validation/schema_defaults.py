@@ -26,6 +26,8 @@ from olmc.model.objects import mapping, text
 
 Schema = Mapping[str, Any]
 
+_PLAIN_FIELD = frozenset({"type", "default", "description", "title"})
+_PLAIN_TYPES: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer"}
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 _STANDS_FOR_ALL = {"apiVersion": "validation/v1", "kind": "Validation"}
 
@@ -80,7 +82,10 @@ def has_unknown_fields(schema: Schema) -> bool:
 
 
 def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
-    value, here = schema["default"], at(place, "default")
+    value = schema["default"]
+    if schema.keys() <= _PLAIN_FIELD and _PLAIN_TYPES.get(type(value)) == schema.get("type"):
+        return  # most defaults are a word or a number, of which nothing but the type is said
+    here = at(place, "default")
     if pruned and has_unknown_fields(schema):
         yield here.invalid(_shown(value), "must not have unknown fields")
     wrong = list(_resource_errors(value, schema, here))
