@@ -107,7 +107,7 @@ def _about_version(subject: Subject) -> Iterator[str]:
         yield f"It is in channel {where} of catalog {_plain(name)}."
         for channel in graph.channels:
             after = channel.first.get(vertex.name, "")
-            if after and channel.name in (subject.channels or (package.default_channel,)):
+            if after and channel.name in subject.followed(package):
                 yield f"In channel {_plain(channel.name)} it is upgraded to {_versioned(graph, [after])}."
         yield from _deprecation(vertex.deprecated, vertex.message)
 
@@ -216,9 +216,7 @@ def _names(subject: Subject, compilation: Compilation) -> Iterator[Completion]:
 def _versions(subject: Subject) -> Iterator[Completion]:
     """The versions that a field can name: CSVs for a Subscription, versions for a ClusterExtension; newest first."""
     for name, package in subject.packages():
-        graph = upgrade_graph(
-            package, subject.channels or ([package.default_channel] if subject.kind == "Subscription" else None)
-        )
+        graph = upgrade_graph(package, subject.followed(package))
         for vertex in reversed(graph.versions):
             if vertex.missing or vertex.barred:
                 continue
@@ -259,7 +257,7 @@ def _bundle_places(subject: Subject, compilation: Compilation) -> Iterator[Place
     """The CSV of the bundle that is meant: the one that is named, else the one that is installed, else the head."""
     installed = [row.csv for row in rows_of(subject, compilation) if row.csv]
     for _, package in subject.packages():
-        graph = upgrade_graph(package, subject.channels or [package.default_channel])
+        graph = upgrade_graph(package, subject.followed(package))
         heads = [head for channel in graph.channels for head in channel.heads]
         named = [n for n, b in package.bundles.items() if subject.text in (n, b.version)]
         wanted = named if subject.asked is Asked.VERSION and named else installed or heads

@@ -52,6 +52,11 @@ class Subject(NamedTuple):
             if self.package in catalog.packages:
                 yield name, catalog.packages[self.package]
 
+    def followed(self, package: Package) -> list[str]:
+        """The channels of a package that the object follows, as far as it names some that there are."""
+        named = [channel for channel in self.channels if channel in package.channels]
+        return named or ([package.default_channel] if self.kind == "Subscription" else list(package.channels))
+
     @property
     def namespace(self) -> str:
         """The namespace of the object, "" where it does not say."""

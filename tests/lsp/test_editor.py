@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed: make venv")
 
-from editor import Editor, editor, run
+from editor import editor, run
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -70,8 +70,8 @@ def test_of_many_edits_the_last_one_is_shown(port: Path) -> None:
                 await asyncio.sleep(0.01)
                 it.change(uri, right)
             assert "OLMC510" not in codes(await it.shown(uri))
-            versions = [each.version for each in it.published if each.uri == uri]
-            assert versions == sorted(versions, key=int)
+            versions = [each.version or 0 for each in it.published if each.uri == uri]
+            assert versions == sorted(versions)
             assert len(versions) < 5
 
     run(scenario())
@@ -196,7 +196,9 @@ def test_what_is_being_written_is_completed(port: Path) -> None:
                 ("installPlanApproval: ", ["Automatic", "Manual"]),
             ):
                 key = written.partition(":")[0]
-                rest = [line for line in ("channel: stable", "source: harbour", "sourceNamespace: olm") if key not in line]
+                rest = [
+                    line for line in ("channel: stable", "source: harbour", "sourceNamespace: olm") if key not in line
+                ]
                 text = right.replace(
                     "channel: stable\n  source: harbour\n  sourceNamespace: olm", "\n  ".join([written, *rest]), 1
                 )
@@ -235,12 +237,16 @@ def test_a_broken_file_keeps_the_last_answers(port: Path) -> None:
             uri = it.open(port / "operators.yaml")
             await it.shown(uri)
             right = it.texts[uri]
-            it.change(uri, right.replace("kind: OperatorGroup", "kind: [OperatorGroup", 1).replace("---", "- - -: x:", 2))
+            it.change(
+                uri, right.replace("kind: OperatorGroup", "kind: [OperatorGroup", 1).replace("---", "- - -: x:", 2)
+            )
             shown = await it.shown(uri, bool)
             assert {each.severity for each in shown} >= {types.DiagnosticSeverity.Error}
             assert "a package of catalog harbour" in await it.hover(uri, PACKAGE)
             it.change(uri, right)
-            await it.shown(uri, lambda shown: all(each.severity is not types.DiagnosticSeverity.Error for each in shown))
+            await it.shown(
+                uri, lambda shown: all(each.severity is not types.DiagnosticSeverity.Error for each in shown)
+            )
 
     run(scenario())
 
@@ -311,8 +317,36 @@ def test_files_that_change_beside_the_editor_count(port: Path) -> None:
     run(scenario())
 
 
+WATCHED = """
+import os, sys
+def watch(event, arguments):
+    if event in ("socket.bind", "socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec"):
+        os._exit(9)
+sys.addaudithook(watch)
+from olmc.__main__ import run
+run()
+"""
+
+
+def test_the_server_asks_nobody_and_starts_nothing(port: Path) -> None:
+    """It would end with another exit code."""
+
+    async def scenario() -> None:
+        async with editor(port, program=["-c", WATCHED]) as it:
+            uri = it.open(port / "operators.yaml")
+            it.change(uri, misspelt(it.texts[uri]))
+            shown = await it.shown(uri, bool)
+            assert await it.fixes(uri, shown[-1])
+            assert await it.hover(uri, PACKAGE)
+            assert await it.define(uri, PACKAGE)
+
+    run(scenario())
+
+
 def test_no_answer_has_anything_of_a_secret(port: Path) -> None:
-    secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\n  namespace: olm\nstringData:\n  token: hunter2hunter2\n"
+    secret = (
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\n  namespace: olm\nstringData:\n  token: hunter2hunter2\n"
+    )
     (port / "secret.yaml").write_text(secret, encoding="utf-8")
 
     async def scenario() -> None:
@@ -351,11 +385,13 @@ def test_texts_of_files_are_no_markup(port: Path) -> None:
 def big_catalog(root: Path, packages: int) -> None:
     folder = root / "catalogs" / "big"
     folder.mkdir(parents=True)
-    lines = []
+    lines: list[dict[str, object]] = []
     for number in range(packages):
         name = f"pack{number:04}"
         lines.append({"schema": "olm.package", "name": name, "defaultChannel": "stable"})
-        entries = [{"name": f"{name}.v1.{n}.0", **({"replaces": f"{name}.v1.{n - 1}.0"} if n else {})} for n in range(9)]
+        entries = [
+            {"name": f"{name}.v1.{n}.0", **({"replaces": f"{name}.v1.{n - 1}.0"} if n else {})} for n in range(9)
+        ]
         lines.append({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries})
         for n in range(9):
             properties = [{"type": "olm.package", "value": {"packageName": name, "version": f"1.{n}.0"}}]
@@ -386,8 +422,8 @@ spec:
     )
 
 
-def test_a_big_catalog_is_loaded_once(tmp_path: Path) -> None:
-    """What is typed beside it costs no second load."""
+def test_beside_a_big_catalog(tmp_path: Path) -> None:
+    """Ten megabytes; that it is loaded once is held in test_workspaces."""
     big_catalog(tmp_path, 300)
 
     async def scenario() -> None:
@@ -395,15 +431,11 @@ def test_a_big_catalog_is_loaded_once(tmp_path: Path) -> None:
             uri = it.open(tmp_path / "operators.yaml")
             assert "a package of catalog big in olm" in await it.hover(uri, "name: pack00|42")
             assert len(await it.complete(uri, "name: pack00|42")) == 300
-            loop = asyncio.get_running_loop()
             right = it.texts[uri]
-            times = []
-            for channel in ("stabel", "stable", "stabel"):
-                begin = loop.time()
-                it.change(uri, right.replace("channel: stable", f"channel: {channel}"))
-                await it.shown(uri, lambda shown, wrong=channel != "stable": ("OLMC510" in codes(shown)) is wrong)
-                times.append(loop.time() - begin)
-            assert len(times) == 3
+            it.change(uri, right.replace("channel: stable", "channel: stabel"))
+            assert "OLMC510" in codes(await it.shown(uri, bool))
+            it.change(uri, right)
+            assert "OLMC510" not in codes(await it.shown(uri))
 
     run(scenario())
 
@@ -412,12 +444,14 @@ def test_a_big_catalog_is_loaded_once(tmp_path: Path) -> None:
 def test_the_exit_code_says_whether_the_editor_has_ended_it(messages: tuple[str, ...], code: int) -> None:
     def framed(method: str, number: int) -> bytes:
         known = {} if method in ("exit", "initialized") else {"id": number}
-        params = {"capabilities": {}, "processId": None, "rootUri": None} if method == "initialize" else None
+        params: object = {"capabilities": {}, "processId": None, "rootUri": None} if method == "initialize" else None
         body = json.dumps({"jsonrpc": "2.0", **known, "method": method, **({"params": params} if params else {})})
         return f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
     given = b"".join(framed(method, number) for number, method in enumerate(("initialize", *messages), 1))
-    done = subprocess.run([sys.executable, "-m", "olmc", "lsp", "--stdio"], input=given, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "olmc", "lsp", "--stdio"], input=given, capture_output=True, timeout=60
+    )
     assert done.returncode == code
     assert done.stdout.startswith(b"Content-Length: ")
     assert b"Traceback" not in done.stderr
