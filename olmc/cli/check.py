@@ -13,11 +13,11 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.as_click import GivenPath
 from olmc.cli.check_output import print_findings, print_statistics, shown_as
+from olmc.cli.completing import codes, optional_validators
 from olmc.cli.console import progress, tell_approvals
 from olmc.cli.options import (
     allow_empty_option,
     as_option,
-    codes,
     compile_options,
     emptiness,
     entry_option,
@@ -25,7 +25,6 @@ from olmc.cli.options import (
     given_of,
     given_version,
     inputs_of,
-    optional_validators,
     output_option,
     show_secrets_option,
     tell_idle,

@@ -140,14 +140,14 @@ def _loader(before: Mapping[str, LoadedCatalog], now: dict[str, LoadedCatalog]) 
         root: str, texts: Mapping[str, str], report: Report, bundles: Mapping[str, UncataloguedBundle],
         indexing: Indexing,
     ) -> Catalog:  # fmt: skip
-        from olmc.catalogs.loading import load_catalog
+        from olmc.load.cached_catalogs import read_catalog
 
         # Bundles of the workspace are part of a catalog by its templates only.
         named = bundles if any(mark in text for text in texts.values() for mark in _TEMPLATES) else {}
         known = before.get(root)
         if known is None or known[:3] != (texts, indexing, named):
             findings = Report()
-            catalog = load_catalog(root, texts, findings, bundles, indexing)
+            catalog = read_catalog(root, texts, findings, bundles, indexing)
             known = LoadedCatalog(texts, indexing, named, catalog, tuple(findings.found))
         now[root] = known
         report.found.extend(known.findings)

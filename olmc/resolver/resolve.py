@@ -84,7 +84,7 @@ class AbsentField(NamedTuple):
 
 def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> AbsentField:
     """The field of a Subscription's spec that asks for what is not there, and what there is."""
-    catalogs = [key for key in view.catalogs if key.name != EXISTING]
+    catalogs = list(view.catalogs)
     items = view.catalogs.get(wish.catalog)
     if items is None:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
@@ -98,12 +98,12 @@ def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> AbsentField:
     left_out = view.left_out.get(wish.catalog, ())
     if not items and not left_out:
         return AbsentField("source", f"the catalog {wish.catalog.name} is empty")
-    packages = {item.package for item in items} | {package.name for package in left_out}
+    packages = items.index.counts.keys() | {package.name for package in left_out}
     # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
     if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
         problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
         return _with_alternatives("name", problem, wish.package, packages)
-    entries = [item for item in items if item.package == wish.package or not wish.package]
+    entries = list(items.of([wish.package]) if wish.package else items)
     channels = {item.channel for item in entries}
     if wish.channel and wish.channel not in channels:
         problem = f"the package {wish.package} has no channel {wish.channel}"
@@ -130,27 +130,27 @@ def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
     """For a requirement without candidates: what comes close, "" when there is nothing to say."""
     match predicate:
         case ProvidingAPIPredicate(api):
-            providers = view.by_api.get(api, ())
+            providers = tuple(view.providing(api))
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
                 names = join_limited([item.name for item in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
-            known = view.by_api.keys() | {each for package in view.unvendored for each in package.apis}
+            known = view.apis | {each for package in view.unvendored for each in package.apis}
             best = closest(api.kind, sorted(each.kind for each in known if each.group == api.group), POSSIBLE)
             alike = sorted(each.bracketed for each in known if each.kind == api.kind)
             alike = alike or sorted(each.bracketed for each in known if each.group_kind == (api.group, best))
             return did_you_mean(join_limited(alike, _MOST), inside=True)
         case PackagePredicate(name, text):
-            items = view.by_package.get(name, ())
+            items = tuple(view.of_package(name))
             if not items:
                 others = (other for package in view.unvendored for other in (package.name, *package.packages))
-                question = did_you_mean(closest(name, (*view.by_package, *others), POSSIBLE), inside=True)
+                question = did_you_mean(closest(name, (*view.packages, *others), POSSIBLE), inside=True)
                 return f"there is no package {name}" + (f"; {question}" if question else "")
             versions = sorted({item.origin.version for item in items})
             return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
         case LabelPredicate(label):
-            labels = (*view.by_label, *(other for package in view.unvendored for other in package.labels))
+            labels = (*view.labels, *(other for package in view.unvendored for other in package.labels))
             return did_you_mean(closest(label, labels, POSSIBLE), inside=True)
         case _:
             return ""

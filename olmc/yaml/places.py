@@ -99,10 +99,27 @@ def key_of(node: Node) -> str | None:
     return key_text(resolve(node.text)) if node.plain and node.tag is None else node.text
 
 
-# Whoever asks for one place of a document soon asks for another.
-@lru_cache(maxsize=2)
 def root_node(path: str, text: str, number: int) -> tuple[Node | None, int]:
     """The root of a document, and how many lines of the file stand before those that it counts."""
+    return (_small_root if len(text) < _SMALL else _large_root)(path, text, number)
+
+
+_SMALL = 16_384
+"""How many characters small files have at most: those with what users ask for, at which many look time and again."""
+
+
+@lru_cache(maxsize=96)
+def _small_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    return _composed_root(path, text, number)
+
+
+# Whoever asks for one place of a document soon asks for another.
+@lru_cache(maxsize=2)
+def _large_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    return _composed_root(path, text, number)
+
+
+def _composed_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     offset = _json_offset(path, text, number)
     if offset is not None:
         return compose_json(text, offset), 0

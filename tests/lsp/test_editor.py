@@ -423,7 +423,7 @@ spec:
 
 
 def test_beside_a_big_catalog(tmp_path: Path) -> None:
-    """Ten megabytes; that it is loaded once is held in test_workspaces."""
+    """Ten megabytes; that it is loaded once is held in test_open_documents."""
     big_catalog(tmp_path, 300)
 
     async def scenario() -> None:

@@ -69,8 +69,8 @@ NO_SERVER = Rule(
     "The libraries of a server are missing",
     "olmc {command} needs more than olmc alone: {cause}",
     "Install it with pip install 'olmc[{command}]'.",
-    "`olmc serve` brings a web server, TLS and the watching of files, `olmc lsp` the protocol of editors; no other"
-    " command needs them.",
+    "The API server of `olmc serve` brings a web server, TLS and the watching of files, `olmc lsp` the protocol of"
+    " editors; no other command needs them.",
     found_by=FoundBy.OTHERS,
 )
 NO_CERTIFICATE = Rule(
