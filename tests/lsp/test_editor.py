@@ -72,7 +72,7 @@ def test_of_many_edits_the_last_one_is_shown(port: Path) -> None:
             assert "OLMC510" not in codes(await it.shown(uri))
             versions = [each.version or 0 for each in it.published if each.uri == uri]
             assert versions == sorted(versions)
-            assert len(versions) < 5
+            assert len(versions) < 20  # of 41
 
     run(scenario())
 
