@@ -13,11 +13,11 @@ from olmc.model.diagnostics import Severity
 @click.option("--stdio", is_flag=True, help="What it does in any case; many editors say so.")
 @click.pass_context
 def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: ARG001
-    """Serve an editor: findings while typing, what names resolve to, completion.
+    """Tell an editor what is wrong and what names resolve to.
 
     A server of the Language Server Protocol on stdin and stdout, which editors start: see the page Editor of the docs.
     It compiles the workspace of every open document with what is not saved yet, as `olmc check` does with olmc.yaml,
-    and opens no socket. Needs pip install 'olmc[lsp]'.
+    and listens nowhere. Needs pip install 'olmc[lsp]'.
 
     \b
     Examples:

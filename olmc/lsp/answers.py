@@ -13,7 +13,7 @@ from olmc.explain.extensions import extension_states
 from olmc.explain.status import OperatorStatus, operators
 from olmc.graph.upgrade_graph import UpgradeGraph, upgrade_graph
 from olmc.lean import NamedTuple, regex
-from olmc.lsp.subjects import Asked, Subject, subject_at, visible
+from olmc.lsp.subjects import EditorSubject, FieldMeaning, subject_at, visible
 from olmc.lsp.workspace import Analysis
 from olmc.model.catalog import Catalog
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
@@ -44,25 +44,25 @@ def hover(analysis: Analysis, path: Path, text: str, line: int, column: int) -> 
     return "\n\n".join(said[:_LINES])
 
 
-def _about(subject: Subject, compilation: Compilation) -> Iterator[str]:
+def _about(subject: EditorSubject, compilation: Compilation) -> Iterator[str]:
     match subject.asked:
-        case Asked.PACKAGE:
+        case FieldMeaning.PACKAGE:
             for name, package in subject.packages():
                 graph = upgrade_graph(package)
                 yield f"**{_plain(package.name)}**, a package of catalog {_plain(name)}"
                 yield "\n".join(f"- {line}" for line in _channels(graph))
                 yield from _deprecation(graph.deprecated, graph.message)
-        case Asked.CHANNEL:
+        case FieldMeaning.CHANNEL:
             yield from _about_channel(subject)
-        case Asked.VERSION:
+        case FieldMeaning.VERSION:
             yield from _about_version(subject)
-        case Asked.CATALOG | Asked.CATALOG_NAMESPACE:
+        case FieldMeaning.CATALOG | FieldMeaning.CATALOG_NAMESPACE:
             yield from (_about_catalog(source) for source in _sources(subject, compilation))
-        case Asked.OBJECT if subject.kind == "CatalogSource" and compilation.settled is not None:
+        case FieldMeaning.OBJECT if subject.kind == "CatalogSource" and compilation.settled is not None:
             key = CatalogKey(subject.namespace, subject.name)
             source = compilation.settled.cluster.catalogs.get(key)
             yield from [_about_catalog(source)] if source is not None else ()
-        case Asked.OBJECT | Asked.NAMESPACE if compilation.settled is not None:
+        case FieldMeaning.OBJECT | FieldMeaning.NAMESPACE if compilation.settled is not None:
             yield from _about_groups(subject, compilation.settled.cluster)
 
 
@@ -80,7 +80,7 @@ def _versioned(graph: UpgradeGraph, names: Iterable[str]) -> str:
     return join_limited([_plain(f"{n} ({known[n].version})" if n in known else n) for n in names], _SHOWN)
 
 
-def _about_channel(subject: Subject) -> Iterator[str]:
+def _about_channel(subject: EditorSubject) -> Iterator[str]:
     for name, package in subject.packages():
         channel = package.channels.get(subject.text or package.default_channel)
         if channel is None:
@@ -96,7 +96,7 @@ def _about_channel(subject: Subject) -> Iterator[str]:
         yield from _deprecation(view.deprecated, view.message)
 
 
-def _about_version(subject: Subject) -> Iterator[str]:
+def _about_version(subject: EditorSubject) -> Iterator[str]:
     for name, package in subject.packages():
         graph = upgrade_graph(package)
         vertex = graph.vertices().get(subject.text)
@@ -107,7 +107,7 @@ def _about_version(subject: Subject) -> Iterator[str]:
         yield f"It is in channel {where} of catalog {_plain(name)}."
         for channel in graph.channels:
             after = channel.first.get(vertex.name, "")
-            if after and channel.name in (subject.channels or (package.default_channel,)):
+            if after and channel.name in subject.followed(package):
                 yield f"In channel {_plain(channel.name)} it is upgraded to {_versioned(graph, [after])}."
         yield from _deprecation(vertex.deprecated, vertex.message)
 
@@ -117,7 +117,7 @@ def _deprecation(deprecated: bool, message: str) -> Iterator[str]:
         yield f"Deprecated: {_plain(message)}" if message else "Deprecated."
 
 
-def _sources(subject: Subject, compilation: Compilation) -> list[CatalogSource]:
+def _sources(subject: EditorSubject, compilation: Compilation) -> list[CatalogSource]:
     spec = spec_of(dict(subject.object))
     cluster = compilation.settled.cluster if compilation.settled is not None else None
     return visible(cluster, as_text(spec.get("sourceNamespace")), as_text(spec.get("source"))) if cluster else []
@@ -138,12 +138,12 @@ def _size(catalog: Catalog) -> str:
     return f"{count} package{'s' * (count != 1)}"
 
 
-def _about_groups(subject: Subject, cluster: Cluster) -> Iterator[str]:
-    namespace = subject.text if subject.asked is Asked.NAMESPACE else subject.namespace
-    if subject.asked is Asked.OBJECT and subject.kind != "OperatorGroup":
+def _about_groups(subject: EditorSubject, cluster: Cluster) -> Iterator[str]:
+    namespace = subject.text if subject.asked is FieldMeaning.NAMESPACE else subject.namespace
+    if subject.asked is FieldMeaning.OBJECT and subject.kind != "OperatorGroup":
         return
     for group in cluster.groups_in(namespace):
-        if subject.asked is Asked.NAMESPACE or group.name == subject.name:
+        if subject.asked is FieldMeaning.NAMESPACE or group.name == subject.name:
             names = [_plain(target) for target in group.targets if target]
             targets = "all namespaces" if group.is_global else join_limited(names, _SHOWN) or "no namespace"
             yield f"**{_plain(group.name)}**, the OperatorGroup of {_plain(namespace)}, selects {targets}."
@@ -152,9 +152,9 @@ def _about_groups(subject: Subject, cluster: Cluster) -> Iterator[str]:
             yield from [f"Its members are {join_limited([_plain(m) for m in members], _SHOWN)}."] if members else ()
 
 
-def _outcome(subject: Subject, compilation: Compilation) -> Iterator[str]:
+def _outcome(subject: EditorSubject, compilation: Compilation) -> Iterator[str]:
     """What the Subscription or ClusterExtension that the position is in comes to."""
-    if subject.kind not in ("Subscription", "ClusterExtension") or subject.asked is Asked.NAMESPACE:
+    if subject.kind not in ("Subscription", "ClusterExtension") or subject.asked is FieldMeaning.NAMESPACE:
         return
     for row in rows_of(subject, compilation):
         what = f"{subject.kind} {row.subscription or row.extension}"
@@ -166,7 +166,7 @@ def _outcome(subject: Subject, compilation: Compilation) -> Iterator[str]:
         yield from ["\n".join(lines)] if lines else ()
 
 
-def rows_of(subject: Subject, compilation: Compilation) -> Iterator[OperatorStatus]:
+def rows_of(subject: EditorSubject, compilation: Compilation) -> Iterator[OperatorStatus]:
     """The rows of `olmc status` for a Subscription or a ClusterExtension."""
     if subject.kind == "ClusterExtension":
         yield from (row for row in extension_states(compilation.extensions) if row.extension == subject.name)
@@ -189,36 +189,34 @@ def completions(analysis: Analysis, path: Path, text: str, line: int, column: in
     return tuple(dict.fromkeys(_names(there[0], compilation)))
 
 
-def _names(subject: Subject, compilation: Compilation) -> Iterator[Completion]:
+def _names(subject: EditorSubject, compilation: Compilation) -> Iterator[Completion]:
     match subject.asked:
-        case Asked.PACKAGE:
+        case FieldMeaning.PACKAGE:
             for name, catalog in subject.catalogs.items():
                 yield from (Completion(known, f"catalog {name}") for known in sorted(catalog.packages))
-        case Asked.CHANNEL:
+        case FieldMeaning.CHANNEL:
             for name, package in subject.packages():
                 graph = upgrade_graph(package)
                 for channel in graph.channels:
                     default = ", default" if channel.is_default else ""
                     yield Completion(channel.name, f"{', '.join(channel.heads)}{default}, catalog {name}")
-        case Asked.VERSION:
+        case FieldMeaning.VERSION:
             yield from _versions(subject)
-        case Asked.CATALOG | Asked.CATALOG_NAMESPACE if compilation.settled is not None:
-            by_name = subject.asked is Asked.CATALOG
+        case FieldMeaning.CATALOG | FieldMeaning.CATALOG_NAMESPACE if compilation.settled is not None:
+            by_name = subject.asked is FieldMeaning.CATALOG
             for key, source in sorted(compilation.settled.cluster.catalogs.items()):
                 size = _size(source.catalog) if source.catalog is not None else "no content"
                 name, other = (key.name, f"in {key.namespace}") if by_name else (key.namespace, f"has {key.name}")
                 yield Completion(name, f"{other}, {size}")
-        case Asked.APPROVAL:
+        case FieldMeaning.APPROVAL:
             yield Completion("Automatic", "upgrades do not wait")
             yield Completion("Manual", "every InstallPlan waits for approval")
 
 
-def _versions(subject: Subject) -> Iterator[Completion]:
+def _versions(subject: EditorSubject) -> Iterator[Completion]:
     """The versions that a field can name: CSVs for a Subscription, versions for a ClusterExtension; newest first."""
     for name, package in subject.packages():
-        graph = upgrade_graph(
-            package, subject.channels or ([package.default_channel] if subject.kind == "Subscription" else None)
-        )
+        graph = upgrade_graph(package, subject.followed(package))
         for vertex in reversed(graph.versions):
             if vertex.missing or vertex.barred:
                 continue
@@ -236,18 +234,18 @@ def definitions(analysis: Analysis, path: Path, text: str, line: int, column: in
     return tuple(dict.fromkeys(place for place in places if place is not None))
 
 
-def _places(subject: Subject, compilation: Compilation) -> Iterator[Place | Location | None]:
+def _places(subject: EditorSubject, compilation: Compilation) -> Iterator[Place | Location | None]:
     cluster = compilation.settled.cluster if compilation.settled is not None else None
     match subject.asked:
-        case Asked.CATALOG | Asked.CATALOG_NAMESPACE:
+        case FieldMeaning.CATALOG | FieldMeaning.CATALOG_NAMESPACE:
             for source in _sources(subject, compilation):
                 yield Place(source.source) if source.source is not None else _first_file(source.catalog)
-        case Asked.NAMESPACE if cluster is not None:
+        case FieldMeaning.NAMESPACE if cluster is not None:
             yield from (Place(group.source) for group in cluster.groups_in(subject.text) if group.source is not None)
-        case Asked.OBJECT if subject.kind == "CatalogSource" and cluster is not None:
+        case FieldMeaning.OBJECT if subject.kind == "CatalogSource" and cluster is not None:
             known = cluster.catalogs.get(CatalogKey(subject.namespace, subject.name))
             yield _first_file(known.catalog) if known is not None else None
-        case Asked.PACKAGE | Asked.CHANNEL | Asked.VERSION | Asked.OBJECT:
+        case FieldMeaning.PACKAGE | FieldMeaning.CHANNEL | FieldMeaning.VERSION | FieldMeaning.OBJECT:
             yield from _bundle_places(subject, compilation)
 
 
@@ -255,14 +253,14 @@ def _first_file(catalog: Catalog | None) -> Location | None:
     return Location(min(catalog.files)) if catalog is not None and catalog.files else None
 
 
-def _bundle_places(subject: Subject, compilation: Compilation) -> Iterator[Place | Location | None]:
+def _bundle_places(subject: EditorSubject, compilation: Compilation) -> Iterator[Place | Location | None]:
     """The CSV of the bundle that is meant: the one that is named, else the one that is installed, else the head."""
     installed = [row.csv for row in rows_of(subject, compilation) if row.csv]
     for _, package in subject.packages():
-        graph = upgrade_graph(package, subject.channels or [package.default_channel])
+        graph = upgrade_graph(package, subject.followed(package))
         heads = [head for channel in graph.channels for head in channel.heads]
         named = [n for n, b in package.bundles.items() if subject.text in (n, b.version)]
-        wanted = named if subject.asked is Asked.VERSION and named else installed or heads
+        wanted = named if subject.asked is FieldMeaning.VERSION and named else installed or heads
         for name in wanted:
             entry = package.bundles.get(name)
             content = _content(name, entry.image if entry is not None else "", compilation)

@@ -1,7 +1,7 @@
 """The language server: the protocol on stdin and stdout, when something is compiled, and when that is told.
 
 The documents are those that pygls keeps. One task compiles, in a thread, one workspace after the other; what is asked
-at a position is answered from what was compiled last. No socket is opened.
+at a position is answered from what was compiled last. Nothing listens, and nobody is asked.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from olmc.model.workspace import EXTENSIONS_V1, Workspace
 from olmc.yaml.cursor import Cursor, cursor
 
 
-class Asked(Enum):
+class FieldMeaning(Enum):
     """What a field names."""
 
     PACKAGE = "package"
@@ -31,14 +31,14 @@ class Asked(Enum):
     OBJECT = "object"
 
 
-class Subject(NamedTuple):
+class EditorSubject(NamedTuple):
     """What stands at a position: the object with its kind and what is named there.
 
     `catalogs` are those that the object may get something from, by the names that people know them by; `package` and
     `channels` are what it asks for, and `text` is what stands at the position itself.
     """
 
-    asked: Asked
+    asked: FieldMeaning
     kind: str
     object: Mapping[str, Any]
     text: str
@@ -52,6 +52,11 @@ class Subject(NamedTuple):
             if self.package in catalog.packages:
                 yield name, catalog.packages[self.package]
 
+    def followed(self, package: Package) -> list[str]:
+        """The channels of a package that the object follows, as far as it names some that there are."""
+        named = [channel for channel in self.channels if channel in package.channels]
+        return named or ([package.default_channel] if self.kind == "Subscription" else list(package.channels))
+
     @property
     def namespace(self) -> str:
         """The namespace of the object, "" where it does not say."""
@@ -63,29 +68,31 @@ class Subject(NamedTuple):
         return name_of(self.object)
 
 
-_SUBSCRIPTION: Mapping[tuple[str, ...], Asked] = {
-    ("spec", "name"): Asked.PACKAGE,
-    ("spec", "channel"): Asked.CHANNEL,
-    ("spec", "startingCSV"): Asked.VERSION,
-    ("spec", "source"): Asked.CATALOG,
-    ("spec", "sourceNamespace"): Asked.CATALOG_NAMESPACE,
-    ("spec", "installPlanApproval"): Asked.APPROVAL,
+_SUBSCRIPTION: Mapping[tuple[str, ...], FieldMeaning] = {
+    ("spec", "name"): FieldMeaning.PACKAGE,
+    ("spec", "channel"): FieldMeaning.CHANNEL,
+    ("spec", "startingCSV"): FieldMeaning.VERSION,
+    ("spec", "source"): FieldMeaning.CATALOG,
+    ("spec", "sourceNamespace"): FieldMeaning.CATALOG_NAMESPACE,
+    ("spec", "installPlanApproval"): FieldMeaning.APPROVAL,
 }
 _FILTER = ("spec", "source", "catalog")
-_EXTENSION: Mapping[tuple[str, ...], Asked] = {
-    (*_FILTER, "packageName"): Asked.PACKAGE,
-    (*_FILTER, "channels"): Asked.CHANNEL,
-    (*_FILTER, "version"): Asked.VERSION,
+_EXTENSION: Mapping[tuple[str, ...], FieldMeaning] = {
+    (*_FILTER, "packageName"): FieldMeaning.PACKAGE,
+    (*_FILTER, "channels"): FieldMeaning.CHANNEL,
+    (*_FILTER, "version"): FieldMeaning.VERSION,
 }
-_OF_ALL: Mapping[tuple[str, ...], Asked] = {
-    ("kind",): Asked.OBJECT,
-    ("metadata", "name"): Asked.OBJECT,
-    ("metadata", "namespace"): Asked.NAMESPACE,
+_OF_ALL: Mapping[tuple[str, ...], FieldMeaning] = {
+    ("kind",): FieldMeaning.OBJECT,
+    ("metadata", "name"): FieldMeaning.OBJECT,
+    ("metadata", "namespace"): FieldMeaning.NAMESPACE,
 }
 _KINDS = ("CatalogSource", "ClusterServiceVersion", "OperatorGroup", "Subscription")
 
 
-def subject_at(analysis: Analysis, path: Path, text: str, line: int, column: int) -> tuple[Subject, Cursor] | None:
+def subject_at(
+    analysis: Analysis, path: Path, text: str, line: int, column: int
+) -> tuple[EditorSubject, Cursor] | None:
     """What stands at a line and column, from 1, of a document; None where nothing is known about it.
 
     Where the text can't be read, it is what stood there when all was well.
@@ -106,14 +113,14 @@ def _before(analysis: Analysis, path: Path, text: str, line: int, column: int) -
     return cursor(path.name, "\n".join(sound), nearest, column) if nearest else None
 
 
-def _subject(there: Cursor, compilation: Compilation, workspace: Workspace) -> Subject | None:
+def _subject(there: Cursor, compilation: Compilation, workspace: Workspace) -> EditorSubject | None:
     obj, kind = there.object, as_text(there.object.get("kind"))
     api, keys = as_text(obj.get("apiVersion")), there.keys
     is_extension = (api, kind) == (EXTENSIONS_V1, "ClusterExtension")
     if not is_extension and not (api.partition("/")[0] == OLM_GROUP and kind in _KINDS):
         return None
     names = keys[:-1] if keys and isinstance(keys[-1], int) else keys
-    fields: Mapping[tuple[str, ...], Asked] = {}
+    fields: Mapping[tuple[str, ...], FieldMeaning] = {}
     if is_extension or kind == "Subscription":
         fields = _EXTENSION if is_extension else _SUBSCRIPTION
     path = tuple(map(str, names))
@@ -134,7 +141,7 @@ def _subject(there: Cursor, compilation: Compilation, workspace: Workspace) -> S
         )
         catalogs = {f"{each.key.name} in {each.key.namespace}": each.catalog for each in sources if each.catalog}
     text = as_text(there.at(*keys))
-    return Subject(asked, kind, obj, text, catalogs, package, tuple(channels))
+    return EditorSubject(asked, kind, obj, text, catalogs, package, tuple(channels))
 
 
 def visible(cluster: Cluster, namespace: str, name: str) -> list[CatalogSource]:

@@ -85,8 +85,9 @@ class Editor:
         """What is shown at the mark `|`, "" for nothing."""
         document = types.TextDocumentIdentifier(uri)
         found = await self.client.text_document_hover_async(types.HoverParams(document, self.position(uri, at)))
-        assert found is None or isinstance(found.contents, types.MarkupContent)
-        return found.contents.value if found is not None else ""
+        contents = found.contents if found is not None else types.MarkupContent(types.MarkupKind.Markdown, "")
+        assert isinstance(contents, types.MarkupContent)
+        return contents.value
 
     async def complete(self, uri: str, at: str) -> list[types.CompletionItem]:
         """What is offered at the mark `|`."""
@@ -121,26 +122,26 @@ class Editor:
 @asynccontextmanager
 async def editor(
     *folders: Path, options: Sequence[str] = (), encodings: Sequence[types.PositionEncodingKind] = (),
-    env: dict[str, str] | None = None,
+    program: Sequence[str] = ("-m", "olmc"),
 ) -> AsyncIterator[Editor]:  # fmt: skip
     """An editor with folders open, until it is closed; then the server has ended, and with 0."""
-    client = LanguageClient(converter_factory=default_converter)
+    client: Any = LanguageClient(converter_factory=default_converter)  # not all of it is typed
     each = Editor(client)
 
-    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def publish(params: types.PublishDiagnosticsParams) -> None:
         each.published.append(params)
         each.told.set()
 
-    @client.feature(types.WINDOW_LOG_MESSAGE)
     def log(params: types.LogMessageParams) -> None:
         each.said.append(params.message)
 
-    @client.feature(types.CLIENT_REGISTER_CAPABILITY)
     def register(params: types.RegistrationParams) -> None:
         each.registered += [registration.method for registration in params.registrations]
 
-    await client.start_io(sys.executable, "-m", "olmc", "lsp", *options, env={**os.environ, **(env or {})})
+    client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
+    client.feature(types.WINDOW_LOG_MESSAGE)(log)
+    client.feature(types.CLIENT_REGISTER_CAPABILITY)(register)
+    await client.start_io(sys.executable, *program, "lsp", *options, env=dict(os.environ))
     general = types.GeneralClientCapabilities(position_encodings=list(encodings)) if encodings else None
     named = [types.WorkspaceFolder(folder.as_uri(), folder.name) for folder in folders]
     await client.initialize_session(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from olmc.cli.main import main
 from olmc.load.unsaved import is_unsaved, with_unsaved
 from olmc.lsp.answers import hover
 from olmc.lsp.compiling import NOTHING, OpenDocuments, compiled
@@ -160,3 +163,12 @@ def test_positions_lead_back_to_offsets(encoding: str) -> None:
 def test_a_finding_is_about_what_stands_at_its_place(text: str, line: int, column: int, span: str) -> None:
     start, end = span_of(olmc_lines("a.yaml", text), Location("a.yaml", line, column))
     assert text[start:end] == span
+
+
+def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygls", None)
+    monkeypatch.delitem(sys.modules, "olmc.lsp.server", raising=False)
+    done = CliRunner().invoke(main, ["lsp"])
+    assert done.exit_code == 3
+    assert "pip install 'olmc[lsp]'" in done.output
+    assert "OLMC656" in done.output
