@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import tell, writing
+from olmc.cli.completing import namespaces, resources
+from olmc.cli.console import say_table, tell, writing
 from olmc.cli.options import (
     approve_option,
     as_option,
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("resource")
+@click.argument("resource", shell_complete=resources)
 @click.argument("name", default="")
 @click.option(
-    "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NS",
+    shell_complete=namespaces,
+    help="The namespace to look into.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
 @as_option(
@@ -109,7 +116,7 @@ def get(
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings, workspace)
-    click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
+    say_table(as_text(asked, got, list_version(view, found), output), wide=output != "table")
     if found is INSTALLED:
         tell(waiting_plans(settled.cluster, asked), workspace, least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""
@@ -209,7 +216,7 @@ def serve(
     try:
         from olmc.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
-        tell([NO_SERVER.finding(None, cause=error)])
+        tell([NO_SERVER.finding(None, command="serve", cause=error)])
         ctx.exit(BAD_INPUT)
     place = ServeAddress(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)

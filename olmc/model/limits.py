@@ -47,5 +47,6 @@ CONFLICTS_PER_SECOND = 10_000
 CONFLICTS = Limit(
     "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"
 )
+CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (FILE_BYTES, FILES, DEPTH, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CONFLICTS)
 """Those of what is compiled, in the order of the table."""
