@@ -9,7 +9,7 @@ from typing import Any
 from olmc.diagnostics.rules import migration as rules
 from olmc.load.config import CONFIG_FILE, read_config
 from olmc.load.files import has_file, read_text
-from olmc.migrate.extension_moves import ExtensionMove, Reason, catalog_edit, catalog_for, cluster_catalog_object
+from olmc.migrate.extension_moves import ExtensionMove, MoveReason, catalog_edit, catalog_for, cluster_catalog_object
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report, Source
 from olmc.model.objects import CatalogKey, KubernetesObject, labels_of, mapping, name_of, namespace_of, texts
@@ -77,16 +77,16 @@ def _has_no_use(
 
 def unwritable(
     moves: list[ExtensionMove], workspace: Workspace, cluster: Cluster
-) -> dict[NamespacedName, tuple[Reason, ...]]:
+) -> dict[NamespacedName, tuple[MoveReason, ...]]:
     """The Subscriptions whose documents olmc can't edit, or what goes with them, with the reason."""
-    refused: dict[NamespacedName, tuple[Reason, ...]] = {}
+    refused: dict[NamespacedName, tuple[MoveReason, ...]] = {}
     for move in moves:
         try:
             carried_out(list(edits([move], workspace, cluster)))
         except EditError as error:
             place = at(move.subscription.source, "spec")
             hint = "Write it in YAML, one object a document, and run olmc migrate again."
-            refused[move.subscription.name] = (Reason("files", "R-V1-MIG-3", str(error), hint, place),)
+            refused[move.subscription.name] = (MoveReason("files", "R-V1-MIG-3", str(error), hint, place),)
     return refused
 
 

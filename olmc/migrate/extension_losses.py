@@ -15,7 +15,7 @@ from olmc.diff.change import plain
 from olmc.diff.operators import operators as operators_of
 from olmc.diff.permissions import access, permission_changes
 from olmc.lean import NamedTuple
-from olmc.migrate.extension_moves import ExtensionMove, Reason
+from olmc.migrate.extension_moves import ExtensionMove, MoveReason
 from olmc.model.diagnostics import join_limited
 from olmc.model.objects import (
     ACCOUNT,
@@ -52,16 +52,16 @@ _ISSUED = frozenset({"Issuer", "Certificate"})
 _SERVING = "service.beta.openshift.io/serving-cert-secret-name"
 
 
-class Sides(NamedTuple):
+class BothGenerations(NamedTuple):
     """What is in the cluster before and after."""
 
     before: tuple[Rendered, ...]
     after: tuple[Rendered, ...]
 
 
-def losses(sides: Sides, moves: Iterable[ExtensionMove]) -> dict[str, list[Reason]]:
+def losses(sides: BothGenerations, moves: Iterable[ExtensionMove]) -> dict[str, list[MoveReason]]:
     """What each operator loses, by the name of its ClusterExtension."""
-    lost: dict[str, list[Reason]] = {}
+    lost: dict[str, list[MoveReason]] = {}
     owned = {move.name: _owned(sides, move) for move in moves}
     for move in moves:
         lost[move.name] = list(_of_objects(*owned[move.name], move))
@@ -73,7 +73,7 @@ def losses(sides: Sides, moves: Iterable[ExtensionMove]) -> dict[str, list[Reaso
 _Objects = dict[ObjectKey, KubernetesObject]
 
 
-def _owned(sides: Sides, move: ExtensionMove) -> tuple[_Objects, _Objects]:
+def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Objects]:
     """What of the two sides belongs to an operator, its bookkeeping and its permissions apart."""
     now = {r.identity: r.object for r in sides.after if labels_of(r.object).get(f"{PREFIX}owner-name") == move.name}
     # What a bundle ships under a name that its CSV has as well may belong to nobody.
@@ -92,7 +92,7 @@ def belongs(obj: KubernetesObject, move: ExtensionMove) -> bool:
     return own in names and metadata_of(obj).get("namespace") == move.namespace
 
 
-def _of_objects(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[Reason]:
+def _of_objects(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[MoveReason]:
     place = move.place()
     yield from _of_webhooks(was, now, move)
     yield from _of_conditions(move)
@@ -103,17 +103,17 @@ def _of_objects(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[R
             if key.kind == "Secret" and key.name.endswith("-cert"):
                 continue  # cert-manager and service-ca make it by themselves
             why = f"{key} is not installed any more"
-            yield Reason("objects", "R-V1-GEN-7", why, "Apply it beside the ClusterExtension.", place)
+            yield MoveReason("objects", "R-V1-GEN-7", why, "Apply it beside the ClusterExtension.", place)
         elif key not in was:
             why = f"{key} is installed besides"
-            yield Reason("objects", "R-V1-GEN-7", why, "See that nothing else has an object of this name.", place)
+            yield MoveReason("objects", "R-V1-GEN-7", why, "See that nothing else has an object of this name.", place)
         else:
             old, new = (_comparable(obj) for obj in (was[key], now[key]))
             if old != new:
                 yield _changed(key, old, new, move)
 
 
-def _changed(key: ObjectKey, old: KubernetesObject, new: KubernetesObject, move: ExtensionMove) -> Reason:
+def _changed(key: ObjectKey, old: KubernetesObject, new: KubernetesObject, move: ExtensionMove) -> MoveReason:
     difference = join_limited(list(differences(old, new)), _SHOWN)
     why = f"{key} has other values: {difference}"
     place = move.place()
@@ -121,19 +121,19 @@ def _changed(key: ObjectKey, old: KubernetesObject, new: KubernetesObject, move:
         hint = "Say what is lost in the bundle itself, or check that the operator does without."
         configured = bool(move.subscription.spec.get("config"))
         kind, rule = ("configuration", "R-V1-CFG-5") if configured else ("workloads", "R-V1-GEN-8")
-        return Reason(kind, rule, why, hint, place)
+        return MoveReason(kind, rule, why, hint, place)
     rule = "R-V1-GEN-6" if key.kind == CRD_KIND else "R-V1-GEN-11" if key.kind == "Service" else "R-V1-GEN-7"
-    return Reason("objects", rule, why, "Check that whoever uses it can do with the new values.", place)
+    return MoveReason("objects", rule, why, "Check that whoever uses it can do with the new values.", place)
 
 
-def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[Reason]:
+def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[MoveReason]:
     """The new names of webhook configurations, and who issues certificates now (R-V1-GEN-10, R-V1-CERT-2, 3)."""
     old, new = (sorted(key.name for key in side if key.kind in CONFIGURATIONS) for side in (was, now))
     place = move.place("spec", "webhookdefinitions")
     if old or new:
         why = f"the webhook configurations {_names(old)} are called {_names(new)}"
         hint = "Change what names them, such as exemptions of policies; the old ones have to go."
-        yield Reason("names of webhooks", "R-V1-GEN-10", why, hint, place)
+        yield MoveReason("names of webhooks", "R-V1-GEN-10", why, hint, place)
     for key, obj in now.items():
         same = [other for name, other in was.items() if key.kind in CONFIGURATIONS and _is_same(key, name)]
         before, after = (
@@ -141,16 +141,16 @@ def _of_webhooks(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[
         )
         if before != after:
             why = f"{key} has other values: {join_limited(list(differences(before, after)), _SHOWN)}"
-            yield Reason("webhooks", "R-V1-GEN-10", why, "Check which requests it gets to see now.", place)
+            yield MoveReason("webhooks", "R-V1-GEN-10", why, "Check which requests it gets to see now.", place)
     if any(key.kind in _ISSUED for key in now):
         why = "cert-manager issues the certificates that OLM v0 issued"
         hint = "Have cert-manager in the cluster before the operator moves."
-        yield Reason("certificates", "R-V1-CERT-2", why, hint, place)
+        yield MoveReason("certificates", "R-V1-CERT-2", why, hint, place)
     elif any(
         _SERVING in annotations_of(obj) and _SERVING not in annotations_of(was.get(key, {})) for key, obj in now.items()
     ):
         why = "service-ca issues the certificates that OLM v0 issued"
-        yield Reason("certificates", "R-V1-CERT-3", why, "OpenShift has service-ca by itself.", place)
+        yield MoveReason("certificates", "R-V1-CERT-3", why, "OpenShift has service-ca by itself.", place)
 
 
 def _is_same(new: ObjectKey, old: ObjectKey) -> bool:
@@ -168,7 +168,7 @@ def _names(names: list[str]) -> str:
     return join_limited(names, _SHOWN) or "(none)"
 
 
-def _of_conditions(move: ExtensionMove) -> Iterator[Reason]:
+def _of_conditions(move: ExtensionMove) -> Iterator[MoveReason]:
     """That an operator which asks for its OperatorCondition gets none (R-V1-LIM-4)."""
     csv = move.installed.csv
     rules = [rule for entry in (*csv.permissions, *csv.cluster_permissions) for rule in mappings(entry.rules)]
@@ -183,10 +183,12 @@ def _of_conditions(move: ExtensionMove) -> Iterator[Reason]:
         hint = (
             "Check that it starts without OPERATOR_CONDITION_NAME, and pin its version while it must not be upgraded."
         )
-        yield Reason("OperatorConditions", "R-V1-LIM-4", why, hint, move.place())
+        yield MoveReason("OperatorConditions", "R-V1-LIM-4", why, hint, move.place())
 
 
-def _of_permissions(sides: Sides, moves: tuple[ExtensionMove, ...]) -> Iterator[tuple[ExtensionMove, Reason]]:
+def _of_permissions(
+    sides: BothGenerations, moves: tuple[ExtensionMove, ...]
+) -> Iterator[tuple[ExtensionMove, MoveReason]]:
     """The permissions that accounts, users and admin, edit and view get or lose (R-V1-GEN-4, R-V1-GEN-5)."""
     installers = {f"{ACCOUNT}/{move.namespace}/{move.name}-installer" for move in moves}
     before, after = (access(objects, operators_of(objects)) for objects in ([r.object for r in side] for side in sides))
@@ -201,7 +203,7 @@ def _of_permissions(sides: Sides, moves: tuple[ExtensionMove, ...]) -> Iterator[
         for move in [move for move in moves if who.namespace in ("", move.namespace)][:1]:
             hint = "Grant it beside the ClusterExtension if it is needed; olmc rbac shows all that there is."
             rule = "R-V1-GEN-4" if move.config else "R-V1-GEN-5"
-            yield move, Reason("permissions", rule, f"{who} {join_limited(lines, _SHOWN)}", hint, move.place())
+            yield move, MoveReason("permissions", rule, f"{who} {join_limited(lines, _SHOWN)}", hint, move.place())
 
 
 _USERS = ("admin", "edit", "view", "cluster-admin")

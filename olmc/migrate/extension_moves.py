@@ -29,7 +29,7 @@ _FIELDS = {
     "config": ("spec", "config"),
 }
 _CATALOG_FIELDS: Mapping[str, FieldPath] = {
-    "image": ("spec", "source", "image"),
+    "image": ("spec", "source", "image", "ref"),
     "priority": ("spec", "priority"),
     "updateStrategy": ("spec", "source", "image", "pollIntervalMinutes"),
 }
@@ -41,7 +41,7 @@ _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
 _OWN_WAYS = "Let its OperatorGroup target all namespaces first, as olmc migrate --to descoped does where it can"
 
 
-class Reason(NamedTuple):
+class MoveReason(NamedTuple):
     """Why something is lost, or can't move: which sort of reason, the rule of OLM v1, and what to do about it."""
 
     kind: str
@@ -67,7 +67,7 @@ class ExtensionMove(NamedTuple):
     pinned: bool = False
     required: tuple[ScopedRule, ...] = ()
     users: tuple[KubernetesObject, ...] = ()
-    losses: tuple[Reason, ...] = ()
+    losses: tuple[MoveReason, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,7 +128,7 @@ class ExtensionPlan(NamedTuple):
     """The Subscriptions that may become ClusterExtensions, and those that can't, with the reasons."""
 
     moves: tuple[ExtensionMove, ...]
-    stays: Mapping[NamespacedName, tuple[Reason, ...]]
+    stays: Mapping[NamespacedName, tuple[MoveReason, ...]]
 
 
 def plan_extensions(
@@ -138,7 +138,7 @@ def plan_extensions(
     given = {name: entry for name, entry in sorted(cluster.subscriptions.items()) if entry.source is not None}
     roles = [obj for obj in objects if obj["kind"] == "ClusterRole"]
     moves: list[ExtensionMove] = []
-    stays: dict[NamespacedName, tuple[Reason, ...]] = {}
+    stays: dict[NamespacedName, tuple[MoveReason, ...]] = {}
     for name, subscription in given.items():
         reasons = tuple(_hindrances(subscription, given.values(), workspace, cluster, gates))
         member = cluster.members.get(NamespacedName(name.namespace, subscription.installed))
@@ -165,54 +165,58 @@ def plan_extensions(
 def _hindrances(
     subscription: Subscription, others: Iterable[Subscription], workspace: Workspace, cluster: Cluster,
     gates: FeatureGates,
-) -> Iterator[Reason]:  # fmt: skip
+) -> Iterator[MoveReason]:  # fmt: skip
     """What keeps a Subscription from becoming a ClusterExtension, as far as nobody has to look into the bundle."""
     place, package = at(subscription.source, "spec"), subscription.package
     same = [str(each.name) for each in others if each.package == package and each is not subscription]
     if same:
         why = f"{', '.join(same)} asks for the same package, and each object belongs to one ClusterExtension"
-        yield Reason("other instances", "R-V1-LIM-2", why, "Keep one of them, and let it watch all namespaces.", place)
+        yield MoveReason(
+            "other instances", "R-V1-LIM-2", why, "Keep one of them, and let it watch all namespaces.", place
+        )
     taken = any(text(mapping(m.object.get("metadata")).get("name")) == package for m in workspace.extensions)
     if taken:
         why = f"there is a ClusterExtension {package} already"
-        yield Reason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
+        yield MoveReason("other instances", "R-V1-LIM-2", why, "Remove one of the two.", place)
     if subscription.failure or not subscription.installed:
         why = "nothing is installed by it" + (f": {subscription.failure[1]}" if subscription.failure else "")
         hint = "Have OLM v0 install it first; a ClusterExtension would install something at once."
-        yield Reason("state", "R-V1-MIG-3", why, hint, place)
+        yield MoveReason("state", "R-V1-MIG-3", why, hint, place)
         return
     source = cluster.catalogs.get(subscription.catalog)
     _, problem = catalog_for(subscription.catalog, cluster)
     if problem:
         where = at(source.source, "spec") if source is not None else place
         hint = "Give the CatalogSource an image with a file-based catalog."
-        yield Reason("catalogs", "R-V1-CC-1", problem, hint, where)
+        yield MoveReason("catalogs", "R-V1-CC-1", problem, hint, where)
     elif source is None or subscription.installed not in {entry.name for entry in source.entries}:
         why = f"its catalog does not have {subscription.installed} any more, so OLM v1 could not install that"
-        yield Reason("catalogs", "R-V1-RES-8", why, "Upgrade the operator under OLM v0 first.", place)
+        yield MoveReason("catalogs", "R-V1-RES-8", why, "Upgrade the operator under OLM v0 first.", place)
     member = cluster.members.get(NamespacedName(subscription.name.namespace, subscription.installed))
     if member is None or not member.succeeded:
         phase = f"{member.phase}, {member.reason}" if member is not None else "not there"
         why = f"{subscription.installed} does not run ({phase}), so that there is nothing to compare with"
-        yield Reason("state", "R-V1-MIG-3", why, "Mend it first; olmc status says what it lacks.", place)
+        yield MoveReason("state", "R-V1-MIG-3", why, "Mend it first; olmc status says what it lacks.", place)
     if member is not None and member.group is not None:
         yield from _modes(member, gates)
 
 
-def _modes(member: CsvState, gates: FeatureGates) -> Iterator[Reason]:
+def _modes(member: CsvState, gates: FeatureGates) -> Iterator[MoveReason]:
     """Why OLM v1 can't watch what an operator watches (R-V1-CFG-1, R-V1-OPT-1)."""
     assert member.group is not None
     targets, place = member.group.targets, at(member.group.source, "spec")
     if len(targets) > 1:
         why = f"it watches {len(targets)} namespaces, and a ClusterExtension watches all or one"
-        yield Reason("install modes", "R-V1-OPT-1", why, f"{_OWN_WAYS}.", place)
+        yield MoveReason("install modes", "R-V1-OPT-1", why, f"{_OWN_WAYS}.", place)
     elif targets != ("",) and not gates.single_own_namespace_install_support:
         why = f"it watches the namespace {targets[0] if targets else '(none)'}, which takes a closed feature gate"
         hint = f"{_OWN_WAYS}, or open SingleOwnNamespaceInstallSupport (--olm-version v1-experimental)."
-        yield Reason("install modes", "R-V1-CFG-1", why, hint, place)
+        yield MoveReason("install modes", "R-V1-CFG-1", why, hint, place)
 
 
-def _config(subscription: Subscription, member: CsvState, gates: FeatureGates) -> tuple[dict[str, Any], list[Reason]]:
+def _config(
+    subscription: Subscription, member: CsvState, gates: FeatureGates
+) -> tuple[dict[str, Any], list[MoveReason]]:
     """The inline configuration for what a group targets and a Subscription configures, and what can't be said in it."""
     inline: dict[str, Any] = {}
     targets = member.group.targets if member.group is not None else ("",)
@@ -230,21 +234,21 @@ def _config(subscription: Subscription, member: CsvState, gates: FeatureGates) -
     hint = "Open the gate DeploymentConfig (--olm-version v1-experimental), or have the operator do without."
     if gates.deployment_config:
         hint = "Remove it: the configuration counts for all Deployments of the bundle."
-    return inline, [Reason("configuration", "R-V1-CFG-5", why, hint, at(subscription.source, "spec", "config"))]
+    return inline, [MoveReason("configuration", "R-V1-CFG-5", why, hint, at(subscription.source, "spec", "config"))]
 
 
-def _approval(subscription: Subscription, version: str) -> Reason:
+def _approval(subscription: Subscription, version: str) -> MoveReason:
     why = f"upgrades are not approved one by one any more; it is pinned to {version}"
     hint = "Change spec.source.catalog.version to upgrade; only successors of what is installed are allowed."
-    return Reason("approvals", "R-V1-CE-1", why, hint, at(subscription.source, "spec", "installPlanApproval"))
+    return MoveReason("approvals", "R-V1-CE-1", why, hint, at(subscription.source, "spec", "installPlanApproval"))
 
 
-def _of_group(member: CsvState) -> Iterator[Reason]:
+def _of_group(member: CsvState) -> Iterator[MoveReason]:
     if member.group is not None and member.group.account:
         why = f"ServiceAccount {member.group.account} no longer bounds what the operator is granted"
         hint = "Look at the roles of the installer: they are what the bundle asks for."
         place = at(member.group.source, "spec", "serviceAccountName")
-        yield Reason("accounts of groups", "R-V1-SA-1", why, hint, place)
+        yield MoveReason("accounts of groups", "R-V1-SA-1", why, hint, place)
 
 
 def _user_roles(package: str, member: CsvState, roles: Iterable[KubernetesObject]) -> Iterator[KubernetesObject]:
@@ -300,7 +304,7 @@ def catalog_edit(source: CatalogSource, place: Source) -> Edit:
     return Edit(place, in_place((cluster_catalog_object(source),), "ClusterCatalog", _CATALOG_FIELDS))
 
 
-def catalog_losses(source: CatalogSource) -> Iterator[Reason]:
+def catalog_losses(source: CatalogSource) -> Iterator[MoveReason]:
     """What of a CatalogSource a ClusterCatalog can't have."""
     if source.manifest is None:
         return
@@ -310,4 +314,4 @@ def catalog_losses(source: CatalogSource) -> Iterator[Reason]:
     if lost:
         why = f"ClusterCatalog {source.key.name} has no {' and no '.join(lost)} of its CatalogSource"
         hint = "Pull secrets are those of the cluster for OLM v1; write the image with its tag."
-        yield Reason("catalogs", "R-V1-CC-1", why, hint, at(source.source, "spec"))
+        yield MoveReason("catalogs", "R-V1-CC-1", why, hint, at(source.source, "spec"))

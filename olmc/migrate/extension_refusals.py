@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
-from olmc.migrate.extension_moves import ExtensionMove, Reason
+from olmc.migrate.extension_moves import ExtensionMove, MoveReason
 from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Report, Severity
@@ -71,14 +71,14 @@ _REFUSALS = (
 )  # fmt: skip
 
 
-def reason_of(problem: str, place: Location | None, hint: str = "") -> Reason:
+def reason_of(problem: str, place: Location | None, hint: str = "") -> MoveReason:
     """A message of the controller as a reason to stay."""
     text = _PREFIX.sub("", problem).strip()
     known = next((refusal for refusal in _REFUSALS if refusal.part in text), _Refusal("", "bundles", "R-V1-VAL-1"))
-    return Reason(known.kind, known.rule, text, hint or known.hint, place)
+    return MoveReason(known.kind, known.rule, text, hint or known.hint, place)
 
 
-def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> Iterator[Reason]:
+def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> Iterator[MoveReason]:
     """What a bundle needs besides itself, by the properties that its catalog has of it, and what was installed for
     that in the same cluster."""
     needed = [each for each in entry.properties if each.type in DEPENDENCIES]
@@ -92,7 +92,7 @@ def dependencies(entry: Candidate, cluster: Cluster, place: Location | None) -> 
 
 def refusals(
     bundle: Bundle, name: NamespacedName, options: Options, move: ExtensionMove | None = None
-) -> Iterator[Reason]:
+) -> Iterator[MoveReason]:
     """What operator-controller refuses of a bundle, and what it renders and the API server refuses."""
     place = at(bundle.csv.source)
     gates = gates_of(options.olm_version)
@@ -113,7 +113,7 @@ def refusals(
     for finding in report:
         if finding.severity is Severity.FAILURE:
             kind, rule = _NOT_CREATED[finding.code]
-            yield Reason(kind, rule, finding.message, _KEEP, place)
+            yield MoveReason(kind, rule, finding.message, _KEEP, place)
 
 
 def _needed(kind: str, value: Any) -> str:

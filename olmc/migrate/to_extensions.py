@@ -14,8 +14,8 @@ from olmc.diagnostics.rules import migration as rules
 from olmc.lean import NamedTuple
 from olmc.migrate.cutover import cutover
 from olmc.migrate.extension_edits import config_change, edits, unwritable, with_catalogs
-from olmc.migrate.extension_losses import Sides, copied_csvs, losses
-from olmc.migrate.extension_moves import ExtensionMove, Reason, catalog_losses, plan_extensions
+from olmc.migrate.extension_losses import BothGenerations, copied_csvs, losses
+from olmc.migrate.extension_moves import ExtensionMove, MoveReason, catalog_losses, plan_extensions
 from olmc.migrate.extension_refusals import dependencies, reason_of, refusals
 from olmc.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
@@ -30,13 +30,13 @@ from olmc.yaml import at
 _MOST_ROUNDS = 100
 
 
-class Verdict(NamedTuple):
+class MoveVerdict(NamedTuple):
     """Whether a Subscription moves, and the reasons: what is lost if it does, what stands against it if it does not."""
 
     subscription: NamespacedName
     place: Source | None
     move: ExtensionMove | None
-    reasons: tuple[Reason, ...]
+    reasons: tuple[MoveReason, ...]
 
     @property
     def outcome(self) -> str:
@@ -49,7 +49,7 @@ class ExtensionMigration(NamedTuple):
     """The changes with what there is to say about them, the verdicts, and the steps on a live cluster as a script."""
 
     migration: Migration
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[MoveVerdict, ...] = ()
     steps: str = ""
 
 
@@ -100,7 +100,7 @@ def _migrated(
             break
     if not moves:
         changes = ()
-    lost = losses(Sides(before.objects, after.objects), moves) if moves else {}
+    lost = losses(BothGenerations(before.objects, after.objects), moves) if moves else {}
     verdicts = tuple(sorted(_verdicts(moves, stays, lost, cluster), key=lambda verdict: verdict.subscription))
     remarks = [finding for verdict in verdicts for finding in _findings(verdict)]
     if moves:
@@ -119,8 +119,8 @@ def _is_current(moves: Iterable[ExtensionMove], workspace: Workspace) -> bool:
 
 
 def _of_bundle(
-    name: NamespacedName, before: Compilation, workspace: Workspace, options: Options, known: Iterable[Reason]
-) -> Iterator[Reason]:
+    name: NamespacedName, before: Compilation, workspace: Workspace, options: Options, known: Iterable[MoveReason]
+) -> Iterator[MoveReason]:
     """What stands against the bundle of a Subscription that stays for another reason."""
     assert before.settled is not None
     subscription = before.settled.cluster.subscriptions[name]
@@ -131,7 +131,7 @@ def _of_bundle(
     csv = subscription.installed or subscription.current or subscription.starting_csv or next(iter(heads), "")
     entry = next((entry for entry in listed if entry.name == csv), None)
     content = workspace.bundles.get(csv)
-    reasons: list[Reason] = []
+    reasons: list[MoveReason] = []
     if entry is not None:
         reasons += dependencies(entry, before.settled.cluster, at(subscription.source, "spec"))
     if content is not None:
@@ -142,20 +142,20 @@ def _of_bundle(
 
 def _judged(
     moves: Iterable[ExtensionMove], before: Compilation, after: Compilation, options: Options
-) -> tuple[list[ExtensionMove], dict[NamespacedName, tuple[Reason, ...]]]:
+) -> tuple[list[ExtensionMove], dict[NamespacedName, tuple[MoveReason, ...]]]:
     """The moves corrected by what came of them, and those that are refused with the reasons."""
     results = {result.extension.name: result for result in after.extensions}
     corrected: list[ExtensionMove] = []
-    refused: dict[NamespacedName, tuple[Reason, ...]] = {}
+    refused: dict[NamespacedName, tuple[MoveReason, ...]] = {}
     assert before.settled is not None
     rest = _rest_changed(tuple(moves), before, after)
     workspace, cluster = after.workspace, before.settled.cluster
     for move in moves:
         result = results.get(move.name)
-        reasons: list[Reason] = []
+        reasons: list[MoveReason] = []
         place = move.place()
         if result is None or workspace is None:
-            reasons.append(Reason("bundles", "R-V1-CE-1", "its ClusterExtension is refused", "Rename it.", place))
+            reasons.append(MoveReason("bundles", "R-V1-CE-1", "its ClusterExtension is refused", "Rename it.", place))
         elif result.problem:
             reasons += (reason_of(line, place) for line in result.problem.split("\n"))
             if any(reason.kind == "dependencies" for reason in reasons):
@@ -165,7 +165,7 @@ def _judged(
         elif result.installed is not None and result.installed.name != move.csv:
             if move.pinned:
                 why = f"OLM v1 would install {result.installed.name} in place of {move.csv}"
-                reasons.append(Reason("versions", "R-V1-RES-8", why, "Upgrade it under OLM v0 first.", place))
+                reasons.append(MoveReason("versions", "R-V1-RES-8", why, "Upgrade it under OLM v0 first.", place))
             else:
                 move = _pinned(move, result.installed.name)
         content = workspace.bundles.get(move.csv) if workspace is not None else None
@@ -187,41 +187,41 @@ def _pinned(move: ExtensionMove, instead: str) -> ExtensionMove:
         f"{move.version}"
     )
     hint = "Remove spec.source.catalog.version once it is installed, and it is upgraded edge by edge."
-    loss = Reason("upgrades", "R-V1-RES-8", why, hint, at(move.subscription.source, "spec", "channel"))
+    loss = MoveReason("upgrades", "R-V1-RES-8", why, hint, at(move.subscription.source, "spec", "channel"))
     return move._replace(pinned=True, losses=(*move.losses, loss))
 
 
 def _rest_changed(
     moves: tuple[ExtensionMove, ...], before: Compilation, after: Compilation
-) -> Mapping[str, tuple[Reason, ...]]:
+) -> Mapping[str, tuple[MoveReason, ...]]:
     """By namespace, what would become of operators that stay with OLM v0."""
     moving = {move.member for move in moves}
     was = {name: phase for name, phase in before.phases.items() if name not in moving}
-    reasons: dict[str, tuple[Reason, ...]] = {}
+    reasons: dict[str, tuple[MoveReason, ...]] = {}
     for name in sorted(was.keys() | after.phases.keys()):
         now = after.phases.get(name)
         if was.get(name) != now:
             became = "be gone" if now is None else "be installed by OLM v0 again" if name in moving else f"be {now[0]}"
             why = f"{name} is installed beside it, and would {became}"
             hint = "Subscribe to both by name, and let what depends on the other move with it."
-            reasons.setdefault(name.namespace, (Reason("dependencies", "R-V1-RES-13", why, hint),))
+            reasons.setdefault(name.namespace, (MoveReason("dependencies", "R-V1-RES-13", why, hint),))
     return reasons
 
 
 def _verdicts(
-    moves: Iterable[ExtensionMove], stays: Mapping[NamespacedName, tuple[Reason, ...]],
-    lost: Mapping[str, list[Reason]], cluster: Cluster,
-) -> Iterator[Verdict]:  # fmt: skip
+    moves: Iterable[ExtensionMove], stays: Mapping[NamespacedName, tuple[MoveReason, ...]],
+    lost: Mapping[str, list[MoveReason]], cluster: Cluster,
+) -> Iterator[MoveVerdict]:  # fmt: skip
     for move in moves:
         source = cluster.catalogs.get(move.subscription.catalog)
         of_catalog = catalog_losses(source) if isinstance(source, CatalogSource) else ()
         reasons = dict.fromkeys((*move.losses, *of_catalog, *lost.get(move.name, ())))
-        yield Verdict(move.subscription.name, move.subscription.source, move, tuple(reasons))
+        yield MoveVerdict(move.subscription.name, move.subscription.source, move, tuple(reasons))
     for name, reasons_against in stays.items():
-        yield Verdict(name, cluster.subscriptions[name].source, None, reasons_against)
+        yield MoveVerdict(name, cluster.subscriptions[name].source, None, reasons_against)
 
 
-def _findings(verdict: Verdict) -> Iterator[Diagnostic]:
+def _findings(verdict: MoveVerdict) -> Iterator[Diagnostic]:
     name, place = verdict.subscription, at(verdict.place)
     move = verdict.move
     if move is not None:

@@ -71,7 +71,8 @@ COMMANDS = tuple(
     olmc graph beacon w --from 1.0.0 --to 1.1.0 | olmc get installed -A -C w | olmc get packagemanifests -A -C w -o yaml
     olmc get csv -A -C w -o wide | olmc explain w | olmc import w | olmc import -
     olmc fn | olmc migrate w --to descoped --dry-run
-    olmc migrate w --to v2alpha1 | olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
+    olmc migrate w --to v2alpha1 | olmc migrate w --to olm-v1 --dry-run
+    olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
     olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
     olmc report w -o out
     """.replace("\n", " | ").split(" | ")

@@ -42,6 +42,8 @@ READING = tuple(
     import w/cluster.yaml
     migrate w --to descoped --dry-run
     migrate w --to v2alpha1 --dry-run
+    migrate w --to olm-v1 --dry-run
+    migrate w --to olm-v1 --steps
     explain OLMC301
     version
     """.strip().splitlines()

@@ -3,78 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import yaml
-from operator_manifests import OLM
+from corpus_workspaces import NAMESPACE, operator_workspace, supported_mode
 
 import olmc
-from olmc.catalogs.properties import GVK
-from olmc.catalogs.rendering import bundle_properties, uncatalogued
 from olmc.diff.change import plain
 from olmc.diff.operators import operators as operators_of
 from olmc.diff.permission_kinds import permission_gained, permission_lost, role_gained, role_lost
 from olmc.diff.permissions import SideAccess, access, permission_changes
-from olmc.load.bundles import read_bundle
-from olmc.load.files import scan
 from olmc.migrate.proposed import migrate
 from olmc.model.cluster import NamespacedName
-from olmc.model.diagnostics import Report
-from olmc.model.operators import Csv
 
-NAMESPACE = "home"
-TARGETS: dict[str, dict[str, Any]] = {
-    "AllNamespaces": {},
-    "OwnNamespace": {"targetNamespaces": [NAMESPACE]},
-    "SingleNamespace": {"targetNamespaces": ["team-a"]},
-    "MultiNamespace": {"targetNamespaces": ["team-a", "team-b"]},
-}
 # OLM's own bookkeeping, and the accounts and grants by which Installs are applied.
 BOOKKEEPING = {"Subscription", "InstallPlan", "Operator", "Install"}
-
-
-def operator_workspace(
-    root: Path, bundle: Path, mode: str, types: tuple[str, ...] | None = ("olm.package", GVK)
-) -> str:
-    """A workspace that subscribes to a real bundle from a catalog, with a group for an install mode; the CSV's name."""
-    folder = scan(bundle, Report())
-    assert folder is not None
-    read = read_bundle(bundle, folder, Report())
-    assert read is not None
-    name, image = str(read.csv.object["metadata"]["name"]), "registry.example.com/bundle:v1"
-    properties = [
-        {"type": each.type, "value": json.loads(json.dumps(each.value))}
-        for each in bundle_properties(uncatalogued(read, image), Report())
-        if types is None or each.type in types
-    ]
-    catalog = [
-        {"schema": "olm.package", "name": read.package, "defaultChannel": "stable"},
-        {"schema": "olm.channel", "package": read.package, "name": "stable", "entries": [{"name": name}]},
-        {"schema": "olm.bundle", "name": name, "package": read.package, "image": image, "properties": properties},
-    ]
-    source = {"sourceType": "grpc", "image": "registry.example.com/catalog:v1"}
-    subscription = {"name": read.package, "channel": "stable", "source": "cat", "sourceNamespace": "olm"}
-    group = {"apiVersion": f"{OLM}/v1", "kind": "OperatorGroup"}
-    manifests = [
-        *({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": n}} for n in (NAMESPACE, "team-a", "team-b")),
-        {
-            "apiVersion": f"{OLM}/v1alpha1", "kind": "CatalogSource",
-            "metadata": {"name": "cat", "namespace": "olm"}, "spec": source,
-        },
-        {**group, "metadata": {"name": "group", "namespace": NAMESPACE}, "spec": TARGETS[mode]},
-        {
-            "apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription",
-            "metadata": {"name": "it", "namespace": NAMESPACE}, "spec": subscription,
-        },
-    ]  # fmt: skip
-    (root / "catalogs/cat").mkdir(parents=True)
-    (root / "catalogs/cat/catalog.json").write_text("\n".join(map(json.dumps, catalog)))
-    (root / "cluster.yaml").write_text("---\n".join(yaml.safe_dump(each) for each in manifests))
-    shutil.copytree(bundle, root / "bundles/it")
-    return name
 
 
 def running(made: olmc.Compilation) -> dict[tuple[str, str, str], Any]:
@@ -100,20 +44,6 @@ def access_of(made: olmc.Compilation) -> SideAccess:
     """Who may do what once a workspace is compiled."""
     objects = [rendered.object for rendered in made.objects]
     return access(objects, operators_of(objects))
-
-
-def supported_mode(bundle: Path, number: int) -> str:
-    """One of the install modes that a bundle supports, so that over the corpus all modes come up."""
-    folder = scan(bundle, Report())
-    assert folder is not None
-    read = read_bundle(bundle, folder, Report())
-    assert read is not None
-    modes = [
-        mode
-        for mode in TARGETS
-        if any(each.type == mode and each.supported for each in Csv(read.csv.object).install_modes)
-    ]
-    return modes[number % len(modes)]
 
 
 def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
