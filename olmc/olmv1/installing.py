@@ -155,13 +155,13 @@ def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Re
 
 def _registry_bundle(content: Bundle) -> RegistryBundle:
     """A bundle as the controller reads it, with its files where they are in the workspace."""
-    read = read_registry_bundle(_files(content))
+    read = read_registry_bundle(bundle_files(content))
     places = {f"{MANIFESTS}{file.name}": file.manifest.source.path for file in content.files}
     sources = tuple(source._replace(path=places.get(source.path, source.path)) for source in read.sources)
     return read._replace(csv_source=content.csv.source, sources=sources)
 
 
-def _files(bundle: Bundle) -> dict[str, str]:
+def bundle_files(bundle: Bundle) -> dict[str, str]:
     """The files of a bundle as its image has them."""
     files = {f"{MANIFESTS}{file.name}": file.manifest.source.text for file in bundle.files}
     files[ANNOTATIONS] = json.dumps({"annotations": dict(bundle.annotations)})
