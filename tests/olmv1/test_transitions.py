@@ -178,3 +178,20 @@ def test_a_catalog_of_extensions_is_no_catalog_source() -> None:
     said = olmc("diff", folder / "before", folder / "after").stdout
     assert "ClusterCatalog/tools: ~ channel stable of kettle changes" in said
     assert "CatalogSource" not in said
+
+
+def test_what_goes_with_a_cluster_extension() -> None:
+    """R-V1-UN-1: all that it owns, CRDs with their objects included; not the namespace, the account that installs, and
+    what others have."""
+    folder = FIXTURES / "extension-removed"
+    before, after = (rendered(folder / side, folder / "before") for side in ("before", "after"))
+    gone = {name.partition("/")[0] for name in before.keys() - after.keys()}
+    kinds = "ClusterExtension ClusterRole ClusterRoleBinding CustomResourceDefinition Deployment ServiceAccount"
+    assert gone == set(kinds.split())
+    assert {
+        "Namespace/brewing",
+        "ServiceAccount/kettle-installer",
+        "ClusterRoleBinding/kettle-installer",
+    } <= after.keys()
+    (task,) = json.loads(olmc("plan", folder / "after", "--from", folder / "before", "-o", "json").stdout)["tasks"]
+    assert task["command"] == "kubectl get kettles.example.com -A -o yaml"
