@@ -195,3 +195,22 @@ def test_what_goes_with_a_cluster_extension() -> None:
     } <= after.keys()
     (task,) = json.loads(olmc("plan", folder / "after", "--from", folder / "before", "-o", "json").stdout)["tasks"]
     assert task["command"] == "kubectl get kettles.example.com -A -o yaml"
+
+
+def test_the_way_of_a_cluster_extension() -> None:
+    """R-V1-RES-10, R-V1-RES-15: resolution by resolution, as far as pins and successors let it."""
+    upgrade = olmc("graph", "ClusterExtension/kettle", FIXTURES.parent / "olmv1/upgrade")
+    assert upgrade.exit_code == 0
+    assert [line for line in upgrade.stdout.splitlines() if not line.startswith("    ")] == [
+        "ClusterExtension kettle: package kettle, any version, channels stable, successors as the catalog has them",
+        "  kettle.v1.0.0 is installed",
+        "→ kettle.v1.1.0 from catalog tools",
+        "→ kettle.v2.0.0 from catalog tools",
+        "  kettle.v2.0.0 stays: it is the best that is allowed",
+    ]
+    stuck = olmc("graph", "ClusterExtension/kettle", FIXTURES / "extension-ambiguous/after")
+    assert (stuck.exit_code, "it gets no further: found bundles" in stuck.stdout) == (1, True)
+    unknown = olmc("graph", "ClusterExtension/ketle", FIXTURES / "extension-ambiguous/after")
+    assert (unknown.exit_code, "Did you mean kettle?" in unknown.stderr) == (2, True)
+    drawn = olmc("graph", "ClusterExtension/kettle", FIXTURES / "extension-ambiguous/after", "-o", "svg")
+    assert drawn.exit_code == 2
