@@ -48,7 +48,7 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
         waiting = _waiting(done.settled.cluster)
         if not waiting and not any(result.further for result in done.extensions):
             return
-        state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+        state = state_of(done.objects, done.settled.cluster, done.workspace)
         after = compile_once(options._replace(state=state, approve=(waiting,) if waiting else (), delete=()))
         if after.settled is None or (waiting and waiting == _waiting(after.settled.cluster)):
             return
@@ -94,7 +94,7 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
     """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
     a workspace is always what is expected of it."""
-    if state.tracked and not state.expected:
+    if (state.tracked and not state.expected) or not state.objects:  # of what holds nothing yet nothing can be missing
         return ()
     if state.expected:
         from olmc.plan.drift import compare_state

@@ -20,6 +20,7 @@ from olmc.model.objects import (
     Origin,
     Provenance,
     Rendered,
+    annotations_of,
     labels_of,
     object_key,
 )
@@ -212,12 +213,21 @@ def _preflight(
     for obj in rendered:
         key = object_key(obj)
         present = there.get(key)
+        if present is not None and _is_adopted(present.object, extension):
+            continue
         owner = labels_of(present.object).get(f"{PREFIX}owner-name") if present is not None else taken.get(key)
         if owner not in (None, extension.name) or (present is not None and owner is None):
             # Helm takes over nothing that it did not create (R-V1-HELM-4).
             where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
             return f"{key.kind} '{key.name}' already exists {where}"
     return ""
+
+
+def _is_adopted(obj: KubernetesObject, extension: ClusterExtension) -> bool:
+    """Whether somebody has marked an object as Helm marks those of this extension's release (R-V1-MIG-2)."""
+    release = {"meta.helm.sh/release-name": extension.name, "meta.helm.sh/release-namespace": extension.namespace}
+    managed = labels_of(obj).get("app.kubernetes.io/managed-by") == "Helm"
+    return managed and release.items() <= annotations_of(obj).items()
 
 
 def _further(extension: ClusterExtension, chosen: InstalledBundle, setting: ExtensionSetting) -> str:

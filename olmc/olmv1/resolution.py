@@ -24,7 +24,7 @@ from olmc.strconv import quoted
 
 _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
 _NOT_SELECTED, _UNAVAILABLE = "the selector does not name it", "it is Unavailable"
-_DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
+DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
 class ServedCatalog(NamedTuple):
@@ -303,7 +303,7 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
     except ValueError as error:
         raise _ResolutionError(f"error getting resolved bundle version for bundle {name}: {error}") from None
     for prop in bundle.properties:
-        if prop.type in _DEPENDENCIES:
+        if prop.type in DEPENDENCIES:
             text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"
             raise _ResolutionError(f"validating bundle {name}: bundle {name} {text}")
     return version

@@ -13,7 +13,9 @@ from olmc.cli.main import main
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(
-    path.name for path in FIXTURES.iterdir() if path.is_dir() and path.name not in ("olmv1", "repos", "transitions")
+    path.name
+    for path in FIXTURES.iterdir()
+    if path.is_dir() and path.name not in ("fleet", "olmv1", "repos", "transitions")
 )
 
 # Workspaces that hold workspaces: rendered side by side.
