@@ -8,16 +8,6 @@ import sys
 import pytest
 from shown_pages import PROJECT
 
-PROGRAM = """
-import sys
-from olmc.__main__ import run
-sys.argv = ["olmc", *sys.argv[1:]]
-try:
-    run()
-except SystemExit:
-    pass
-print("imported:", *(name for name in sys.modules if name.startswith("olmc.olmv1")), file=sys.stderr)
-"""
 SITE = "{tmp_path}/site"
 COMMANDS = (
     "render fixtures/own-namespace/bundles/beacon-1.0.0 -n tools -o name",
@@ -37,10 +27,11 @@ COMMANDS = (
 
 def imported(command: str) -> str:
     """The modules of OLM v1 that a command imports, as a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *command.split()], capture_output=True, text=True, check=False, cwd=PROJECT
-    )
-    return done.stderr.splitlines()[-1].removeprefix("imported:").strip()
+    arguments = [sys.executable, "-X", "importtime", "-m", "olmc", *command.split()]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=PROJECT)
+    lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
+    assert len(lines) > 20
+    return " ".join(name for name in lines if name.startswith("olmc.olmv1"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
