@@ -46,6 +46,7 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 
 _ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.state is not None)
+_EXTENSION = "ClusterExtension/"
 _NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
 
 if TYPE_CHECKING:
@@ -356,6 +357,7 @@ def graph(
       olmc graph kettle -o json catalogs/acme        for machines (schemas/graph.schema.json)
       olmc graph kettle --from 1.0.0 --to 1.4.2      the hops from one version to another
       olmc graph kettle --from 1.0.0 --channel fast  where an upgrade ends
+      olmc graph ClusterExtension/kettle             where OLM v1 takes it, resolution by resolution
 
     Exit codes: 0 done, 1 findings (the version is not reached, or OLM can't serve the catalog), 2 wrong usage,
     3 input that can't be read.
@@ -366,6 +368,10 @@ def graph(
         raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
         raise click.UsageError("--from walks in one channel; give --channel once.")
+    if package.startswith(_EXTENSION):
+        if output is not None or start is not None or channels or catalog or skip_ranges:
+            raise click.UsageError("the way of a ClusterExtension is a text, and follows from what that asks for.")
+        ctx.exit(_walk_extension(package.removeprefix(_EXTENSION), path))
     from olmc.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
     from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
     from olmc.load.config import read_config
@@ -398,6 +404,25 @@ def graph(
         click.echo(f"olmc: {answer.remark}", err=True)
     click.echo(answer.text, nl=False)
     ctx.exit(DONE if answer.holds and not chosen.problem else FINDINGS)
+
+
+def _walk_extension(name: str, path: Path) -> int:
+    """Print where the controller takes a ClusterExtension, and give the exit code."""
+    from olmc.model.objects import name_of
+    from olmc.olmv1.route import extension_route, route_lines
+    from olmc.output.messages import not_found
+    from olmc.output.unicode import clean
+
+    done = compile(path)
+    tell(done.diagnostics, path, least=Severity.ERROR)
+    if done.failed or done.workspace is None:
+        return BAD_INPUT
+    found = extension_route(done.workspace, name, done.options)
+    if found is None:
+        known = [name_of(manifest.object) for manifest in done.workspace.extensions]
+        raise click.UsageError(str(not_found(f"There is no ClusterExtension {name}", name, known)))
+    click.echo("\n".join(map(clean, route_lines(*found))))
+    return FINDINGS if found[1][-1].resolution.error else DONE
 
 
 def write(difference: Difference, output: str, *, color: bool = False) -> str:

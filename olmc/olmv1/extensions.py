@@ -140,7 +140,7 @@ def _status(result: ExtensionResult) -> KubernetesObject:
 def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
     """What the ClusterExtensions of a workspace come to in a settled cluster; what is wrong goes to `report`."""
     gates = gates_of(options.olm_version)
-    catalogs, lacking = _catalogs(workspace, report)
+    catalogs, lacking = served_catalogs(workspace, report)
     held = held_objects(cluster.objects.values()) if workspace.is_live else {}
     setting = ExtensionSetting(workspace, cluster, options, gates, catalogs, lacking, held)
     results: list[ExtensionResult] = []
@@ -156,7 +156,7 @@ def install_extensions(workspace: Workspace, cluster: Cluster, options: Options,
     return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over), locked)
 
 
-def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
+def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
     """The catalogs with what they serve, and those whose content is not here, with their images.
 
     A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already.
@@ -256,6 +256,12 @@ def _resolution(extension: ClusterExtension, setting: ExtensionSetting) -> Exten
         if not resolution.error:
             return resolution
     return resolve(extension.source, extension.installed, setting.catalogs, releases=releases)
+
+
+def typed_extension(manifest: Manifest, options: Options) -> ClusterExtension:
+    """The ClusterExtension of a manifest as the CRD that goes with the gates keeps it."""
+    experimental = _has_experimental_crds(gates_of(options.olm_version))
+    return cluster_extension(manifest.object, experimental=experimental)
 
 
 def _has_experimental_crds(gates: FeatureGates) -> bool:

@@ -70,11 +70,11 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
+    from olmc.diagnostics.rules import extensions as rules  # most plans are about none
     from olmc.plan.extensions import extension_outcomes, planned_extensions, tasks_of_extensions
 
     # How the controller came to what it says is a derivation, and no advice.
-    stops = [result.problem for result in results if result.problem and result.conditions]
-    hints = {found.hint for found in plan.problems if any(problem in found.message for problem in stops)}
+    hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks = [task for task in plan.tasks if task.text not in hints]
     return plan._replace(
         extensions=tuple(planned_extensions(state, results)),

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from olmc.lean import NamedTuple
 from olmc.model.objects import ACCOUNT, APIEXTENSIONS, CRD_KIND, RBAC, GroupKind
 from olmc.model.operators import CSV_KIND, OLM_GROUP
+from olmc.model.workspace import EXTENSIONS_V1
 
 STATE_FILE = "cluster-state.yaml"
 
@@ -28,6 +29,7 @@ def _asked(kind: str, group: str = "", *, always: bool = False, recent: bool = F
 
 
 _ADMISSION = "admissionregistration.k8s.io"
+_V1 = EXTENSIONS_V1.partition("/")[0]
 ASKED = (
     _asked(CSV_KIND, OLM_GROUP, always=True),
     _asked("Subscription", OLM_GROUP),
@@ -37,6 +39,9 @@ ASKED = (
     _asked("OperatorCondition", OLM_GROUP, recent=True),
     _asked("Operator", OLM_GROUP, recent=True),
     _asked("OLMConfig", OLM_GROUP, recent=True),
+    _asked("ClusterExtension", _V1, recent=True),
+    _asked("ClusterCatalog", _V1, recent=True),
+    _asked("ClusterObjectSet", _V1, recent=True),
     _asked("Namespace", always=True),
     _asked(CRD_KIND, APIEXTENSIONS, always=True),
     _asked("APIService", "apiregistration.k8s.io", always=True),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from commands import names, olmc
 
 from olmc.olm.profiles.data import UnknownVersionError, canonical
+from olmc.olmv1.feature_gates import gates_of
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  olmVersion: {version}\n"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -171,3 +173,28 @@ def test_what_can_not_be_reproduced() -> None:
     assert "olm.deployment-spec-hash" not in newest
     assert "- keys and certificates, and the hashes of them" in newest
     assert olmc("version", "--profile", "4.14").exit_code == 2
+
+
+def test_single_feature_gates_of_a_profile(tmp_path: Path) -> None:
+    """R-V1-FG-1: behind `+` gates are opened, and closed with `=false`; olmc.yaml says it alike."""
+    assert gates_of("v1+BoxcutterRuntime") == gates_of("v1")._replace(boxcutter_runtime=True)
+    assert gates_of("v1-experimental+BoxcutterRuntime=false+DeploymentConfig=true") == gates_of(
+        "v1-experimental"
+    )._replace(boxcutter_runtime=False)
+    assert gates_of("v0.46+BoxcutterRuntime").boxcutter_runtime
+    gauge = FIXTURES / "olmv1/gauge"
+    opened = olmc("render", gauge, "--olm-version", "v1+SingleOwnNamespaceInstallSupport", "--watch", "north")
+    assert (opened.exit_code, "kind: Deployment" in opened.stdout) == (0, True)
+    shutil.copytree(gauge, tmp_path / "gauge")
+    (tmp_path / "gauge/olmc.yaml").write_text(
+        CONFIG.format(version="v1+SingleOwnNamespaceInstallSupport"), encoding="utf-8"
+    )
+    assert olmc("render", tmp_path / "gauge", "--watch", "north").exit_code == 0
+    (tmp_path / "gauge/olmc.yaml").write_text(CONFIG.format(version="v1+Boxcutter"), encoding="utf-8")
+    assert "Boxcutter is no feature gate" in olmc("render", tmp_path / "gauge").stderr
+
+
+@pytest.mark.parametrize("gate", ["Boxcutter", "BoxcutterRuntime=maybe", ""])
+def test_a_gate_that_there_is_not(gate: str) -> None:
+    with pytest.raises(UnknownVersionError, match="olmc knows no OLM version"):
+        gates_of(f"v1+{gate}")

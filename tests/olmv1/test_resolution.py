@@ -235,7 +235,7 @@ def test_a_release_is_build_metadata_or_a_field_of_its_own() -> None:
 
 
 def test_conditions_of_other_situations() -> None:
-    """R-V1-CND-1, R-V1-SA-1."""
+    """R-V1-CND-1, R-V1-SA-1, R-V1-COS-8."""
     progressing, installed = service_account_missing("installer", "brewing")
     text = (
         "operation cannot proceed due to the following validation error(s): "

@@ -154,7 +154,7 @@ def test_something_deprecated(tmp_path: Path) -> None:
 
 
 def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
-    """R-V1-LIM-2: the second by name finds what the first has."""
+    """R-V1-LIM-2, R-V1-HELM-4: the second by name finds what the first has, which Helm does not take over."""
     second = read_fixture(EXTENSION).replace("name: kettle\n", "name: pot\n", 1)
     root = workspace(tmp_path, "extension", second=second)
     exit_code, printed = run("status", str(root), "-o", "wide")

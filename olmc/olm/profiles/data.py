@@ -23,8 +23,14 @@ V1 = "v1"
 class UnknownVersionError(ValueError):
     """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, gate: str = "") -> None:
         super().__init__(f"olmc knows no OLM version {version}")
+        if gate:
+            known_are = (
+                f"{gate} is no feature gate that can be opened, or closed with =false: {', '.join(known_gates())}."
+            )
+            self.hint = " ".join(filter(None, (did_you_mean(closest(gate, known_gates())), known_are)))
+            return
         known, named = known_versions(), formats()["named"]
         shipped = [name for name in named if is_openshift(name)]
         others = ", ".join(name for name in named if not is_openshift(name))
@@ -69,9 +75,16 @@ def formats() -> dict[str, Any]:
 def canonical(version: str) -> str:
     """The name of a profile: a release (`0.25.0`), or a name of `named` (`ocp-4.14`, `docs`).
 
-    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. Raises
-    UnknownVersionError.
+    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. What follows behind
+    `+` are feature gates of operator-controller that are open besides, or with `=false` closed: `v1+DeploymentConfig`
+    (R-V1-FG-1). Raises UnknownVersionError.
     """
+    version, *switches = version.split("+")
+    if switches:
+        unknown = [switch for switch in switches if _switched(switch)[0] not in known_gates()]
+        if unknown:
+            raise UnknownVersionError("+".join((version, *switches)), unknown[0])
+        return "+".join((canonical(version), *switches))
     releases: list[str] = formats()["versions"]
     if version in formats()["named"]:
         return version
@@ -128,9 +141,11 @@ def profile_of(version: str) -> Profile:
 
     Raises UnknownVersionError.
     """
-    name = canonical(version)
+    name, *switches = canonical(version).split("+")
     values = {field_of(feature): era["value"] for feature, era in eras(name)}
-    return Profile(name, dict(gaps(name)), bundles_by(name), open_gates(name), **values)
+    gates = dict.fromkeys(open_gates(name), True) | dict(map(_switched, switches))
+    is_open = tuple(gate for gate, on in gates.items() if on)
+    return Profile("+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, **values)
 
 
 SUBSCRIPTION, EXTENSION = "Subscription", "ClusterExtension"
@@ -140,6 +155,18 @@ def bundles_by(name: str) -> str:
     """The kind of object that installs a bundle by itself; `name` is a canonical one."""
     blend = formats()["named"].get(name) or {}
     return str(blend.get("installs", SUBSCRIPTION))
+
+
+def known_gates() -> tuple[str, ...]:
+    """The feature gates of operator-controller that some profile opens."""
+    named = formats()["named"].values()
+    return tuple(sorted({gate for blend in named for gate in blend.get("gates", ())}))
+
+
+def _switched(switch: str) -> tuple[str, bool]:
+    """A gate, and whether it is open: `Name`, `Name=true` or `Name=false`."""
+    gate, _, value = switch.partition("=")
+    return (gate, value != "false") if value in ("", "true", "false") else (switch, False)
 
 
 def open_gates(name: str) -> tuple[str, ...]:

@@ -51,6 +51,17 @@ def openshift_images(folder: Path) -> Iterator[tuple[str, Image]]:
         yield f"bundles/{name}:v1.0.0", bundle_image(folder / f"bundles/{name}.v1.0.0")
 
 
+def extension_images(root: Path) -> Iterator[tuple[str, Image]]:
+    """The repository of a ClusterExtension, whose catalog and bundles are images."""
+    fixture = PROJECT / "fixtures/transitions/extension-upgraded/after"
+    shutil.copytree(fixture, root, ignore=shutil.ignore_patterns("catalogs", "bundles"))
+    file = root / "extension.yaml"
+    file.write_text(f"{file.read_text(encoding='utf-8')}      version: 1.0.0\n", encoding="utf-8")
+    yield "catalogs/tools:latest", catalog_image(fixture / "catalogs/tools")
+    for version in ("1.0.0", "1.1.0"):
+        yield f"bundles/kettle:v{version}", bundle_image(fixture / f"bundles/kettle-{version}")
+
+
 def commit(root: Path, message: str) -> None:
     git("add", "--all", cwd=root)
     git("commit", "--quiet", "--allow-empty", "--message", message, cwd=root)
@@ -65,6 +76,8 @@ def repository(section: str, root: Path, host: str) -> None:
         shutil.copytree(PROJECT / "fixtures/repos/openshift", root)
         (root / "olmc.yaml").unlink()
         images = dict(openshift_images(root.parent / "images"))
+    elif "OLM v1" in section:
+        images = dict(extension_images(root))
     else:
         made = with_images(root, "dependency")
         images = {reference.partition("/")[2]: image for reference, image in made.items()}
@@ -76,7 +89,7 @@ def repository(section: str, root: Path, host: str) -> None:
     conf = "".join(f'[[registry]]\nprefix = "{name}"\nlocation = "{host}/{prefix}"\n' for name in registries)
     Path(os.environ["CONTAINERS_REGISTRIES_CONF"]).write_text(conf, encoding="utf-8")
     git("init", "--quiet", "--initial-branch=main", cwd=root)
-    if "pipeline" in section:
+    if "pipeline" in section or "OLM v1" in section:
         assert CliRunner().invoke(main, ["vendor", str(root)]).exit_code == 0
     commit(root, "operators")
     if "write an operator" in section:
@@ -84,6 +97,9 @@ def repository(section: str, root: Path, host: str) -> None:
         text = csv.read_text(encoding="utf-8")
         assert "update, patch" in text
         csv.write_text(text.replace("update, patch", "update, delete"), encoding="utf-8")
+    elif "OLM v1" in section:
+        file = root / "extension.yaml"
+        file.write_text(file.read_text(encoding="utf-8").replace("      version: 1.0.0\n", ""), encoding="utf-8")
     elif "OpenShift" not in section:
         file = root / "operators.yaml"
         text = file.read_text(encoding="utf-8")
@@ -107,5 +123,5 @@ def test_commands_of_the_page(section: str, host: str, tmp_path: Path, monkeypat
         assert is_as_shown(output, re.sub(r"sha256:[0-9a-f]+", "sha256:...", printed)), printed
 
 
-def test_the_page_has_four_readers() -> None:
-    assert len(sections()) == 4
+def test_the_page_has_five_readers() -> None:
+    assert len(sections()) == 5
