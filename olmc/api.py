@@ -19,6 +19,7 @@ from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshi
 if TYPE_CHECKING:
     from olmc.load.beside import Beside
     from olmc.load.releases import Release
+    from olmc.load.served_catalogs import CatalogLoader
     from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
@@ -78,6 +79,7 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
     narrowing: Narrowing | None = None, beside: Beside | None = None, release: Release | None = None,
+    loader: CatalogLoader | None = None,
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
@@ -94,7 +96,8 @@ def _read_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
         resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
-        release=release,
+        release=release, loader=loader,
+        known=options.state.documents if options.state is not None else {},
     )  # fmt: skip
     if release is not None and release.namespace:
         from olmc.load.scopes import in_default_namespace
@@ -135,15 +138,17 @@ def compile(
     narrowing: Narrowing | None = None,
     beside: Beside | None = None,
     release: Release | None = None,
+    loader: CatalogLoader | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
     anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
     say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
-    as `release` says. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
+    as `release` says; `loader` loads catalogs in the place of `load_catalog`. Nothing is raised for bad input: whatever
+    is wrong with it is among the diagnostics.
     """
-    report, path = Report(), Path(root)
+    report, path = Report(), root if isinstance(root, Path) else Path(root)
     options = options or Options()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
@@ -170,8 +175,9 @@ def compile(
             settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
         workspace, options, config = _read_workspace(
-            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release
-        )
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release,
+            loader=loader,
+        )  # fmt: skip
         if not report.failed:
             begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles

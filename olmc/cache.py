@@ -9,17 +9,20 @@ read it.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256  # OpenSSL's: this hashes megabytes
 from pathlib import Path
-from secrets import token_hex
 
 from olmc.lean import NamedTuple
 from olmc.model.limits import CACHE_BYTES
 from olmc.resources import program_state
 from olmc.version import __version__
+
+NO_CACHE = "OLMC_NO_CACHE"
+"""The variable of the environment that turns the cache off."""
 
 _DIGEST = 32
 _PARTIAL = "partial-"
@@ -48,6 +51,35 @@ def default_folder() -> Path:
     return (base if base.is_absolute() else Path.home() / ".cache") / "olmc"
 
 
+def user_cache() -> Cache | None:
+    """The cache of whoever runs olmc; None where OLMC_NO_CACHE says so, or where others could have written into it."""
+    if is_off():
+        return None
+    try:
+        folder = default_folder()
+    except RuntimeError:  # no home
+        return None
+    return open_cache(folder) if is_own(folder) else None
+
+
+def is_off() -> bool:
+    """Whether the environment says that there is to be no cache."""
+    return os.environ.get(NO_CACHE, "") not in ("", "0")
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder belongs to the user and nobody else may write into it, or is not there yet."""
+    try:
+        name, status = folder.lstat(), folder.stat()
+    except FileNotFoundError:
+        return not folder.is_symlink()
+    except OSError:
+        return False
+    user = getattr(os, "geteuid", lambda: status.st_uid)()
+    is_open = not stat.S_ISDIR(status.st_mode) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not is_open and {name.st_uid, status.st_uid} == {user}
+
+
 def open_cache(folder: Path) -> Cache:
     """The cache in a folder, which need not exist, for the olmc that runs."""
     return Cache(folder, sha256(f"{__version__}\n{program_state()}".encode()).digest())
@@ -62,7 +94,7 @@ def key(cache: Cache, kind: str, *parts: bytes) -> str:
     return state.hexdigest()
 
 
-def read(cache: Cache, name: str) -> bytes | None:
+def read(cache: Cache, name: str) -> memoryview | None:
     """The content under a key, or None where there is none that is whole."""
     path = _path(cache, name)
     try:
@@ -74,15 +106,16 @@ def read(cache: Cache, name: str) -> bytes | None:
         return None
     with suppress(OSError):
         os.utime(path)  # the oldest are the first to go
-    return bytes(content)
+    return content
 
 
 def write(cache: Cache, name: str, content: bytes) -> bool:
     """Keep a content under a key, all of it or nothing; False where the folder does not take it."""
     path = _path(cache, name)
-    partial = path.with_name(f"{_PARTIAL}{token_hex(8)}")
+    partial = path.with_name(f"{_PARTIAL}{os.urandom(8).hex()}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (cache.folder, path.parent):  # each of them: above the last one the umask alone would count
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -85,7 +85,9 @@ def _joined(states: Sequence[NamedState]) -> NamedState:
         raise click.BadParameter(text, param_hint="--from")
     applied = {**git.state.applied, **held.state.applied}
     expected = git.state.objects if git is not held else held.state.expected
-    state = ClusterState(held.state.objects, applied, git.state.tracked, expected, git.state.ignored)
+    state = ClusterState(
+        held.state.objects, applied, git.state.tracked, expected, git.state.ignored, git.state.documents
+    )  # fmt: skip
     return NamedState(state, held.served)
 
 
@@ -153,7 +155,7 @@ def _settled(
         if not done.failed:
             raise click.BadParameter(f"{path} is a bundle by itself, and no cluster.", param_hint="--from")
         return None
-    state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+    state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
     side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -46,7 +46,7 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
         waiting = _waiting(done.settled.cluster)
         if not waiting:
             return
-        state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+        state = state_of(done.objects, done.settled.cluster, done.workspace)
         after = compile_once(options._replace(state=state, approve=(waiting,), delete=()))
         if after.settled is None or waiting == _waiting(after.settled.cluster):
             return

@@ -168,7 +168,7 @@ def _state_of(made: SettledCompilation) -> ClusterState | None:
         return None
     if options.descoped or options.v2alpha1 or made.workspace.extensions or made.workspace.extension_catalogs:
         return None
-    return state_of(made.objects, made.settled.cluster, made.workspace.manifests)
+    return state_of(made.objects, made.settled.cluster, made.workspace)
 
 
 def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: _Shared) -> KeptBack | None:

@@ -21,7 +21,7 @@ from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_withou
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
-from olmc.diff.permissions import access, permission_changes
+from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import KeptBack, Side
@@ -97,9 +97,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes += catalog_changes(old.settled, new.settled)
     hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
-    rights = permission_changes(
-        access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after), names
-    )
+    ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
+    rights = permission_changes(access(ours, before), access(theirs, after), names)
     told, noise = without_derived(rights, (*kept_old, *kept_new))
     changes += told
     changes += _format_changes(pairs) if formats else ()

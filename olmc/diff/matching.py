@@ -180,14 +180,18 @@ _NO_RULES = json.dumps(None)
 
 
 class _Grants(NamedTuple):
-    """The RBAC of a side: the rules of roles, and who has them, both by kind, namespace and name of the role."""
+    """The RBAC of a side: the roles, and who has them, both by kind, namespace and name of the role."""
 
-    rules: Mapping[tuple[str, str, str], str]
+    roles: Mapping[tuple[str, str, str], KubernetesObject]
     whom: Mapping[tuple[str, str, str], frozenset[str]]
+
+    def rules(self, role: tuple[str, str, str]) -> str | None:
+        """The rules of a role as a text; None if it is not there."""
+        return json.dumps(self.roles[role].get("rules"), sort_keys=True, default=str) if role in self.roles else None
 
 
 def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
-    rules: dict[tuple[str, str, str], str] = {}
+    roles: dict[tuple[str, str, str], KubernetesObject] = {}
     whom: dict[tuple[str, str, str], frozenset[str]] = {}
     for obj in objects:
         known = object_key(obj)
@@ -197,8 +201,8 @@ def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
             role = _role_of(known, obj)
             whom[role] = whom.get(role, frozenset()) | _subjects(known, obj)
         else:
-            rules[known.kind, known.namespace, known.name] = json.dumps(obj.get("rules"), sort_keys=True, default=str)
-    return _Grants(rules, whom)
+            roles[known.kind, known.namespace, known.name] = obj
+    return _Grants(roles, whom)
 
 
 def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
@@ -212,9 +216,10 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
         # Names of roles that OLM makes are hashes of what they grant, so a new rule gives a new name.
         role = _role_of(known, obj) if is_binding else (known.kind, known.namespace, known.name)
         whom = _subjects(known, obj) if is_binding else grants.whom.get(role, frozenset())
-        if not whom and not (exactly and (is_binding or grants.rules[role] != _NO_RULES)):
+        if not whom and not (exactly and (is_binding or grants.rules(role) != _NO_RULES)):
             return None
-        return known.kind, known.namespace, whom, grants.rules.get(role, role[2]) if exactly else ""
+        rules = grants.rules(role) if exactly else ""
+        return known.kind, known.namespace, whom, role[2] if rules is None else rules
 
     return key
 

@@ -11,7 +11,7 @@ from olmc.diagnostics.rules import reconcile as versions
 from olmc.diagnostics.rules import workspace as rules
 from olmc.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
 from olmc.load.json_schema import problems
-from olmc.model.diagnostics import Location, Place, Report, Source
+from olmc.model.diagnostics import Location, Place, Report, Source, misspelt
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
@@ -69,7 +69,9 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
             hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
             report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
             continue
-        report.add(rules.BAD_CONFIG.finding(place, where=problem.where or "the document", problem=problem.text))
+        where = problem.where or "the document"
+        finding = rules.BAD_CONFIG.finding(place, where=where, problem=problem.text)
+        report.add(finding.caused_by(misspelt(problem.written(document.value), problem.meant)))
     # All or nothing: half of the options would compile something that nobody has asked for.
     if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}

@@ -239,7 +239,8 @@ class Workspace(NamedTuple):
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
-    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
+    what files hold, by path and text, of which there was nothing to say.
     """
 
     manifests: tuple[Manifest, ...]
@@ -253,6 +254,7 @@ class Workspace(NamedTuple):
     cluster_catalogs: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
+    documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

@@ -25,6 +25,7 @@ from olmc.model.objects import (
     Origin,
     Provenance,
     Rendered,
+    annotations_of,
     labels_of,
     name_of,
     object_key,
@@ -300,7 +301,7 @@ def _installed(
             report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
     _report_account(result, setting, report)
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = read_registry_bundle(bundle_files(content))._replace(csv_source=content.csv.source)
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
@@ -351,14 +352,14 @@ def _kept_objects(result: ExtensionResult, setting: _Setting) -> tuple[Rendered,
     if content is None:
         return ()
     try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
+        registry = read_registry_bundle(bundle_files(content))._replace(csv_source=content.csv.source)
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
     except BundleError:
         return ()  # it was installed with another configuration, of which nothing is known
     return _objects(result, registry, rendered, installed, setting, Report())
 
 
-def _files(bundle: Bundle) -> dict[str, str]:
+def bundle_files(bundle: Bundle) -> dict[str, str]:
     """The files of a bundle as its image has them."""
     files = {f"{MANIFESTS}{file.name}": file.manifest.source.text for file in bundle.files}
     files[ANNOTATIONS] = json.dumps({"annotations": dict(bundle.annotations)})
@@ -404,12 +405,21 @@ def _preflight(
     for obj in rendered:
         key = object_key(obj)
         present = there.get(key)
+        if present is not None and _is_adopted(present.object, extension):
+            continue
         owner = labels_of(present.object).get(f"{PREFIX}owner-name") if present is not None else taken.get(key)
         if owner not in (None, extension.name) or (present is not None and owner is None):
             # Helm takes over nothing that it did not create (R-V1-HELM-4).
             where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
             return f"{key.kind} '{key.name}' already exists {where}"
     return ""
+
+
+def _is_adopted(obj: KubernetesObject, extension: ClusterExtension) -> bool:
+    """Whether somebody has marked an object as Helm marks those of this extension's release (R-V1-MIG-2)."""
+    release = {"meta.helm.sh/release-name": extension.name, "meta.helm.sh/release-namespace": extension.namespace}
+    managed = labels_of(obj).get("app.kubernetes.io/managed-by") == "Helm"
+    return managed and release.items() <= annotations_of(obj).items()
 
 
 def _further(extension: ClusterExtension, chosen: InstalledBundle, setting: _Setting) -> str:

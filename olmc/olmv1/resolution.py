@@ -23,7 +23,7 @@ from olmc.semver import Version, VersionError, parse_strict, range_or_none
 from olmc.strconv import quoted
 
 _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
-_DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
+DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
 class ServedCatalog(NamedTuple):
@@ -297,7 +297,7 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
     except ValueError as error:
         raise _ResolutionError(f"error getting resolved bundle version for bundle {name}: {error}") from None
     for prop in bundle.properties:
-        if prop.type in _DEPENDENCIES:
+        if prop.type in DEPENDENCIES:
             text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"
             raise _ResolutionError(f"validating bundle {name}: bundle {name} {text}")
     return version

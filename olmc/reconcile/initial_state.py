@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refusal
 from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
@@ -85,6 +84,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
+    from olmc.load.manifests import refusal
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
@@ -233,6 +233,8 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
+    from olmc.load.manifests import refusal  # few objects are refused
+
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)

@@ -108,6 +108,17 @@ def compile_rule(rule: str) -> Rule:
     return holds
 
 
+def cel_problem(rule: str) -> str:
+    """What is wrong with a CEL rule, "" for nothing."""
+    try:
+        compile_rule(rule)
+    except CelError as error:
+        return str(error)
+    except CelMissingError as error:
+        return f"it can't be judged, since the CEL library can't be loaded ({error})"
+    return ""
+
+
 @lru_cache(maxsize=1)
 def _environment() -> cel.Env:
     try:

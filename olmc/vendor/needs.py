@@ -14,6 +14,7 @@ from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location, Report
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
+from olmc.model.served import named
 from olmc.model.workspace import ImageKind, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
 from olmc.proposed.v2alpha1.approval import OperatorResult
@@ -123,7 +124,7 @@ def _bundles(workspace: Workspace, settled: SettledCluster) -> Iterator[NeededIm
 def _unvendored(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[NeededImage]:
     """The image of a bundle whose content is neither in the workspace nor inline in the catalog."""
     source = cluster.catalogs.get(key)
-    entry = next((entry for entry in (source.entries if source else ()) if entry.name == csv), None)
+    entry = next(named(source.entries, csv), None) if source else None
     if entry is None or source is None or source.catalog is None or not entry.image or csv in workspace.bundles:
         return
     if not has_inline_content(source.catalog.packages[entry.package].bundles[csv]):

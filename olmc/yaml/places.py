@@ -32,12 +32,12 @@ def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> 
     text = source.text.removeprefix(BYTE_ORDER_MARK)
     if not keys:
         return _root_location(source.path, text, source.document)
-    root, lines = _root(source.path, text, source.document)
+    root, lines = root_node(source.path, text, source.document)
     if root is None:
         return Location(source.path)
     node, key_node = root, root
     for key in keys:
-        step = _step(_target(node), key)
+        step = _step(target_of(node), key)
         if step is None:
             break
         key_node, node = step
@@ -49,7 +49,8 @@ def _moved(location: Location, lines: int) -> Location:
     return location._replace(line=location.line + lines)
 
 
-def _target(node: Node) -> Node:
+def target_of(node: Node) -> Node:
+    """The node itself, or what an alias stands for."""
     return node.target if node.target is not None else node
 
 
@@ -69,7 +70,7 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
         if is_merge(key_node):
             exact = _step_into_merge(value, key) or exact
             continue
-        text = _key(_target(key_node))
+        text = key_of(target_of(key_node))
         if text == key:
             exact = key_node, value
         elif text is not None and text.casefold() == key.casefold():
@@ -80,13 +81,14 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
 def _step_into_merge(node: Node, key: str) -> tuple[Node, Node] | None:
     """A key in a mapping, or in the first of a list of mappings, that a merge key brings in."""
     for source in node.children if node.kind is NodeKind.SEQUENCE else [node]:
-        step = _step(_target(source), key)
+        step = _step(target_of(source), key)
         if step:
             return step
     return None
 
 
-def _key(node: Node) -> str | None:
+def key_of(node: Node) -> str | None:
+    """What a node is as a key, None for what is none."""
     if node.kind is not NodeKind.SCALAR:
         return None
     if node.tag in SCALAR_TAGS:
@@ -97,7 +99,7 @@ def _key(node: Node) -> str | None:
     return key_text(resolve(node.text)) if node.plain and node.tag is None else node.text
 
 
-def _root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+def root_node(path: str, text: str, number: int) -> tuple[Node | None, int]:
     """The root of a document, and how many lines of the file stand before those that it counts."""
     return (_small_root if len(text) < _SMALL else _large_root)(path, text, number)
 
@@ -127,6 +129,15 @@ def _composed_root(path: str, text: str, number: int) -> tuple[Node | None, int]
     except PARSE_ERRORS:
         return None, 0
     return (roots[number] if number < len(roots) else None), lines
+
+
+def document_at(path: str, text: str, line: int) -> int:
+    """The number of the document that a line of a file is in."""
+    if looks_like_json(path, text):
+        lines = (place(text, offset)[0] for offset in _json_starts(text))
+    else:
+        lines = (start + 1 for _, start in _yaml_starts(text))
+    return max(sum(start <= line for start in lines) - 1, 0)
 
 
 def _root_location(path: str, text: str, number: int) -> Location:
