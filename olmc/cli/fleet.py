@@ -90,8 +90,6 @@ def _work_options(function: F) -> F:
         click.option("--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes. [default: all processors]"),
         click.option("--entry-timeout", type=click.IntRange(1), default=_SECONDS, show_default=True, metavar="SECONDS",
                      help="How long one cluster may take."),
-        click.option("--cache/--no-cache", "use_cache", default=True, show_default=True,
-                     help="Whether results are kept, and taken from earlier runs."),
         click.option("--scheduler", default="", metavar="tcp://HOST:PORT",
                      help="Work on a Dask cluster in place of processes here."),
         as_option(approve_option), kube_version_option, as_option(olm_version_option),
@@ -380,9 +378,12 @@ def _run(
         command, {**fields, **options}, tuple(sorted(fixed)), values or {}, found.beside,
         tuple(map(reader_of, found.trees)),
     )  # fmt: skip
+    from olmc.cache import user_cache
+
+    store = user_cache()
     with _progress() as advanced:
         work = tasks_of(order, found.entries)
-        for count, result_of in results_of(work, _store(given), _runner(given), advanced):
+        for count, result_of in results_of(work, store, _runner(given, store), advanced):
             _tell_count(count)
 
             def results() -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -396,7 +397,7 @@ def _run(
     raise AssertionError
 
 
-def _runner(given: Mapping[str, Any]) -> Runner:
+def _runner(given: Mapping[str, Any], store: Cache | None) -> Runner:
     """What does the tasks: processes here, or a Dask cluster."""
     seconds = float(given["entry_timeout"])
 
@@ -414,19 +415,11 @@ def _runner(given: Mapping[str, Any]) -> Runner:
                 done += 1
                 yield end
         except SchedulerError as error:
-            kept = "what is done is kept, so run the command again" if given["use_cache"] else "nothing of it is kept"
+            kept = "what is done is kept, so run the command again" if store is not None else "nothing of it is kept"
             say(f"Error: {error}; {done:,} of {len(tasks):,} tasks were done, and {kept}.")
             raise SystemExit(BAD_INPUT) from error
 
     return run_elsewhere if given["scheduler"] else run
-
-
-def _store(given: Mapping[str, Any]) -> Cache | None:
-    if not given["use_cache"]:
-        return None
-    from olmc.cache import default_folder, open_cache
-
-    return open_cache(default_folder())
 
 
 def _tell_count(count: FleetCount) -> None:

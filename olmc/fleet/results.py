@@ -62,7 +62,7 @@ def packed(result: Mapping[str, Any]) -> bytes:
     return zlib.compress(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 1)
 
 
-def unpacked(data: bytes) -> dict[str, Any] | None:
+def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
     """A result that somebody gave, None for what is none."""
     try:
         value = json.loads(zlib.decompress(data))

@@ -196,7 +196,9 @@ def test_what_is_being_written_is_completed(port: Path) -> None:
                 ("installPlanApproval: ", ["Automatic", "Manual"]),
             ):
                 key = written.partition(":")[0]
-                rest = [line for line in ("channel: stable", "source: harbour", "sourceNamespace: olm") if key not in line]
+                rest = [
+                    line for line in ("channel: stable", "source: harbour", "sourceNamespace: olm") if key not in line
+                ]
                 text = right.replace(
                     "channel: stable\n  source: harbour\n  sourceNamespace: olm", "\n  ".join([written, *rest]), 1
                 )
@@ -235,12 +237,16 @@ def test_a_broken_file_keeps_the_last_answers(port: Path) -> None:
             uri = it.open(port / "operators.yaml")
             await it.shown(uri)
             right = it.texts[uri]
-            it.change(uri, right.replace("kind: OperatorGroup", "kind: [OperatorGroup", 1).replace("---", "- - -: x:", 2))
+            it.change(
+                uri, right.replace("kind: OperatorGroup", "kind: [OperatorGroup", 1).replace("---", "- - -: x:", 2)
+            )
             shown = await it.shown(uri, bool)
             assert {each.severity for each in shown} >= {types.DiagnosticSeverity.Error}
             assert "a package of catalog harbour" in await it.hover(uri, PACKAGE)
             it.change(uri, right)
-            await it.shown(uri, lambda shown: all(each.severity is not types.DiagnosticSeverity.Error for each in shown))
+            await it.shown(
+                uri, lambda shown: all(each.severity is not types.DiagnosticSeverity.Error for each in shown)
+            )
 
     run(scenario())
 
@@ -312,7 +318,9 @@ def test_files_that_change_beside_the_editor_count(port: Path) -> None:
 
 
 def test_no_answer_has_anything_of_a_secret(port: Path) -> None:
-    secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\n  namespace: olm\nstringData:\n  token: hunter2hunter2\n"
+    secret = (
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: key\n  namespace: olm\nstringData:\n  token: hunter2hunter2\n"
+    )
     (port / "secret.yaml").write_text(secret, encoding="utf-8")
 
     async def scenario() -> None:
@@ -355,7 +363,9 @@ def big_catalog(root: Path, packages: int) -> None:
     for number in range(packages):
         name = f"pack{number:04}"
         lines.append({"schema": "olm.package", "name": name, "defaultChannel": "stable"})
-        entries = [{"name": f"{name}.v1.{n}.0", **({"replaces": f"{name}.v1.{n - 1}.0"} if n else {})} for n in range(9)]
+        entries = [
+            {"name": f"{name}.v1.{n}.0", **({"replaces": f"{name}.v1.{n - 1}.0"} if n else {})} for n in range(9)
+        ]
         lines.append({"schema": "olm.channel", "package": name, "name": "stable", "entries": entries})
         for n in range(9):
             properties = [{"type": "olm.package", "value": {"packageName": name, "version": f"1.{n}.0"}}]
@@ -417,7 +427,9 @@ def test_the_exit_code_says_whether_the_editor_has_ended_it(messages: tuple[str,
         return f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
     given = b"".join(framed(method, number) for number, method in enumerate(("initialize", *messages), 1))
-    done = subprocess.run([sys.executable, "-m", "olmc", "lsp", "--stdio"], input=given, capture_output=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "olmc", "lsp", "--stdio"], input=given, capture_output=True, timeout=60
+    )
     assert done.returncode == code
     assert done.stdout.startswith(b"Content-Length: ")
     assert b"Traceback" not in done.stderr

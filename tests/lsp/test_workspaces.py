@@ -121,7 +121,9 @@ def test_the_keys_that_lead_to_a_position(text: str, line: int, column: int, key
     assert (there.keys, there.on_key) == (keys, False)
 
 
-@pytest.mark.parametrize(("text", "line", "column"), [("", 1, 1), ("# a\n", 1, 2), ("- a\n- b\n", 1, 3), ("a: [", 9, 1)])
+@pytest.mark.parametrize(
+    ("text", "line", "column"), [("", 1, 1), ("# a\n", 1, 2), ("- a\n- b\n", 1, 3), ("a: [", 9, 1)]
+)
 def test_where_nothing_stands_there_is_no_answer(text: str, line: int, column: int) -> None:
     assert cursor("a.yaml", text, line, column) is None
 
