@@ -16,7 +16,7 @@ from olmc.fleet.entries import FleetEntry
 from olmc.fleet.pool import TaskEnd
 from olmc.fleet.results import UNCHANGED, failed_result, packed, unpacked
 from olmc.fleet.staging import put_blob
-from olmc.fleet.tasks import Content, Contents, TaskSide, listing, sides_of, task_bytes
+from olmc.fleet.tasks import TaskContent, Contents, TaskSide, listing, sides_of, task_bytes
 from olmc.fleet.trees import digest_of
 from olmc.lean import NamedTuple
 from olmc.model.limits import LIMITS
@@ -114,7 +114,7 @@ def _beside(
         files = listing(side, contents, digests)
         text = json.dumps(files, separators=(",", ":")).encode()
         digest = digest_of(text)
-        contents[digest] = Content(lambda text=text: text, tuple(file[2] for file in files if file[2]))  # type: ignore[misc]
+        contents[digest] = TaskContent(lambda text=text: text, tuple(file[2] for file in files if file[2]))  # type: ignore[misc]
         found.append((digest, side.state()))
     return found
 
