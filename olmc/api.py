@@ -159,6 +159,7 @@ def compile(
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
+    live: Workspace | None = None
     config: Mapping[str, Any] = {}
     bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
     if folder is not None and bundle_folder is not None:
@@ -179,9 +180,9 @@ def compile(
             loader=loader,
         )  # fmt: skip
         if not report.failed:
-            begun, settled = _settle_workspace(workspace, options, report)
+            live, begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
-    made = _compilation(workspace, bundles, begun, settled, options, report)
+    made = _compilation(workspace, live, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
@@ -200,13 +201,14 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
 def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
     """Compile a workspace that was read already; what was found before is in `report`."""
-    begun, settled = (None, None) if report.failed else _settle_workspace(workspace, options, report)
-    return _compilation(workspace, workspace.bundles, begun, settled, options, report)
+    live, begun, settled = (None, None, None) if report.failed else _settle_workspace(workspace, options, report)
+    return _compilation(workspace, live, workspace.bundles, begun, settled, options, report)
 
 
 def _settle_workspace(
     workspace: Workspace, options: Options, report: Report
-) -> tuple[InitialInstalls | None, SettledCluster | None]:
+) -> tuple[Workspace, InitialInstalls | None, SettledCluster | None]:
+    """The workspace with all that its cluster holds, what became of its Installs, and the cluster at rest."""
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
@@ -221,14 +223,15 @@ def _settle_workspace(
     if not options.v2alpha1:
         from olmc.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
 
-        return None, reconcile(workspace, options, report)
+        return workspace, None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
 
-    return settled_with_installs(workspace, options, report)
+    return workspace, *settled_with_installs(workspace, options, report)
 
 
 def _compilation(
     workspace: Workspace | None,
+    live: Workspace | None,
     bundles: Mapping[str, Bundle],
     begun: InitialInstalls | None,
     settled: SettledCluster | None,
@@ -255,11 +258,13 @@ def _compilation(
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     extensions: tuple[ExtensionResult, ...] = ()
-    if workspace is not None and (workspace.extensions or workspace.extension_catalogs):
+    if live is not None and live.has_extensions:
         from olmc.olmv1.extensions import install_extensions  # most workspaces have none
 
-        extended = install_extensions(workspace, settled.cluster, options, report)
+        extended = install_extensions(live, settled.cluster, options, report)
         extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
+        settled = settled._replace(cluster=extended.without_held(settled.cluster))
+        lock = (lock or Lock({}))._replace(extensions=extended.locked) if extended.locked else lock
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
         from olmc.render.components import refused_objects
@@ -316,9 +321,9 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
         for namespace, text in find_deviations(workspace.lock, present):
-            report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
+            report.add(rules.NOT_LOCKED.finding(place, where=f"namespace {namespace}", text=text))
         for namespace, name in find_changed(workspace.lock, present):
-            report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
+            report.add(rules.MOVED.finding(place, where=f"in namespace {namespace}", name=name))
     return present
 
 

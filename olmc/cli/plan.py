@@ -202,7 +202,7 @@ def planned_for(
     if output == "text":
         root = None if path.one.is_staged else path.one.root
         diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
-    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics)
+    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
     return plan._replace(drift=drift_in(begun.state, options, partial(_recompiled, path)))
 
 

@@ -34,6 +34,7 @@ from olmc.model.objects import (
     text,
 )
 from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import EXTENSIONS_V1
 
 IMAGE_VARIABLE = "RELATED_IMAGE_"
 """How the variables begin by which an operator is told which images to use."""
@@ -60,7 +61,7 @@ _ANNOTATIONS = frozenset(
 )
 _PREFIXES = (
     "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
-    "features.operators.openshift.io/", "operators.openshift.io/",
+    "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
 )  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
@@ -94,9 +95,11 @@ class Pair(NamedTuple):
 
 def folded_kind(obj: KubernetesObject) -> str:
     """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
+    kind = obj.get("kind")
+    if (obj.get("apiVersion"), kind) == (EXTENSIONS_V1, "ClusterObjectSet"):
+        return "ClusterObjectSet"
     if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
         return ""
-    kind = obj.get("kind")
     if kind == CSV and is_copy(obj):
         return "copied CSV"
     return text(kind) if kind in ("InstallPlan", "Operator") else ""

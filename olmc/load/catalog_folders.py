@@ -45,7 +45,8 @@ def image_catalogs(
     served: Mapping[str, Catalog], bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
     loader: CatalogLoader | None = None,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; catalogs/NAME/ goes first."""
+    """The catalogs of CatalogSources whose image was vendored, by `namespace/name`; those of ClusterCatalogs by
+    `/name`. catalogs/NAME/ goes first."""
     from olmc.load.cached_catalogs import read_catalog
 
     load = loader or read_catalog
@@ -54,7 +55,7 @@ def image_catalogs(
     catalogs: dict[str, Catalog] = {}
     for manifest in manifests:
         metadata = manifest.object["metadata"]
-        if manifest.object["kind"] != "CatalogSource" or metadata["name"] in served:
+        if manifest.object["kind"] not in ("CatalogSource", "ClusterCatalog") or metadata["name"] in served:
             continue
         image = locked.get(catalog_image(manifest.object, kube_version))
         if image is None:

@@ -15,7 +15,7 @@ from olmc.model.diagnostics import Location, Place, Report, Source, misspelt
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
-from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile, Manifest
+from olmc.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile, Manifest
 from olmc.olm.profiles.data import UnknownVersionError, canonical
 from olmc.olm.profiles.openshift import on_platform
 from olmc.yaml import Document, dump_one, locate, read
@@ -229,7 +229,11 @@ def read_lock(root: Path, report: Report) -> LockFile:
     if faults or "namespaces" not in value:
         return LockFile(None, images)
     operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
-    return LockFile(Lock(operators, Place(source)), images)
+    extensions = {
+        item["extension"]: LockedExtension(*(item[field] for field in LockedExtension._fields))
+        for item in value.get("extensions", ())
+    }
+    return LockFile(Lock(operators, Place(source), extensions), images)
 
 
 def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:
@@ -243,6 +247,10 @@ def lock_text(lock: Lock | None, images: Sequence[LockedImage] = ()) -> str:
         value["namespaces"] = [
             {"namespace": name, "operators": list(map(_item, operators))}
             for name, operators in sorted(lock.namespaces.items())
+        ]
+    if lock is not None and lock.extensions:
+        value["extensions"] = [
+            {"extension": name, **locked._asdict()} for name, locked in sorted(lock.extensions.items())
         ]
     if images:
         value["images"] = [{key: text for key, text in image._asdict().items() if text} for image in sorted(images)]

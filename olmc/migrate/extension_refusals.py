@@ -13,8 +13,8 @@ from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Report, Severity
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
-from olmc.olmv1.extensions import bundle_files
 from olmc.olmv1.feature_gates import gates_of
+from olmc.olmv1.installing import bundle_files
 from olmc.olmv1.object_set import RevisionBundle
 from olmc.olmv1.registry_bundle import BundleError, read_registry_bundle
 from olmc.olmv1.render import InstallRequest, render_bundle

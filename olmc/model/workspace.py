@@ -127,6 +127,17 @@ class LockedOperator(NamedTuple):
     digest: str
 
 
+class LockedExtension(NamedTuple):
+    """The bundle that a ClusterExtension was resolved to: the ClusterCatalog that it is from, and the digest of what
+    that and the bundle said then."""
+
+    package: str
+    name: str
+    version: str
+    catalog: str
+    digest: str
+
+
 ImageKind = Literal["catalog", "bundle"]
 
 
@@ -149,10 +160,12 @@ class LockedImage(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """The bundles that the plans of each namespace go through, those at rest last of their package; and the file."""
+    """The bundles that the plans of each namespace go through, those at rest last of their package; the file; and by
+    name what ClusterExtensions were resolved to."""
 
     namespaces: Mapping[str, tuple[LockedOperator, ...]]
     place: Place | None = None
+    extensions: Mapping[str, LockedExtension] = MappingProxyType({})
 
 
 class LockFile(NamedTuple):
@@ -265,6 +278,22 @@ class Workspace(NamedTuple):
     def extension_catalogs(self) -> tuple[Manifest, ...]:
         """The ClusterCatalogs of OLM v1, by name."""
         return self._of_v1("ClusterCatalog")
+
+    @property
+    def has_extensions(self) -> bool:
+        """Whether OLM v1 has anything to do with it, or had when it was locked."""
+        is_locked = self.lock is not None and bool(self.lock.extensions)
+        return is_locked or bool(self.extensions) or bool(self.extension_catalogs)
+
+    @property
+    def extension_catalog_names(self) -> frozenset[str]:
+        """The catalogs that ClusterCatalogs serve: those that are called after one, and, where there are
+        ClusterExtensions, the folders that no CatalogSource is called after (R-V1-CC-1)."""
+        declared = frozenset(name_of(manifest.object) for manifest in self.extension_catalogs)
+        if not self.extensions:
+            return declared
+        sources = {name_of(m.object) for m in self.manifests if m.object["kind"] == "CatalogSource"}
+        return declared | {name for name in self.catalogs.keys() - sources if "/" not in name}
 
     def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
         listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)

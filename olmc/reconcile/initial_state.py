@@ -119,7 +119,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         kind = obj["kind"]
         if gvk_of(obj).group == OLM_GROUP and kind in _DECODED_KINDS:
             kinds.setdefault(kind, []).append(manifest)
-        elif not is_refused_crd(manifest, report):
+        elif _is_held(manifest, options) or not is_refused_crd(manifest, report):
             provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
             objects[object_key(obj)] = Rendered(obj, provenance)
     namespaces = _namespaces(manifests, objects, options, report)
@@ -150,6 +150,11 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         approvals=workspace.approvals,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
+
+
+def _is_held(manifest: Manifest, options: Options) -> bool:
+    """Whether the cluster that is begun with has an object as it is: then the API server has taken it."""
+    return options.state is not None and options.state.objects.get(object_key(manifest.object)) is manifest
 
 
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
@@ -311,7 +316,8 @@ def _catalogs(
     subscriptions: Mapping[NamespacedName, Subscription],
     options: Options,
 ) -> dict[CatalogKey, CatalogSource]:
-    """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
+    """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource, unless
+    it is a ClusterCatalog's."""
     sources: dict[CatalogKey, CatalogSource] = {}
     served: set[str] = set()
     declared = ((manifest, False) for manifest in manifests)
@@ -330,12 +336,13 @@ def _catalogs(
         sources[key] = catalog_source._replace(
             priority=priority, manifest=obj, source=manifest.source, of_cluster=of_cluster
         )
+    of_v1 = workspace.extension_catalog_names
     for name, catalog in workspace.catalogs.items():
         if name not in served:
             asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
             homes = {key.namespace for key in asked if key.name == name}
             # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
-            for namespace in sorted(homes) or [options.global_catalog_namespace]:
+            for namespace in sorted(homes) or [options.global_catalog_namespace] * (name not in of_v1):
                 key = CatalogKey(namespace, name)
                 sources[key] = _catalog_source(key, catalog)
     return sources

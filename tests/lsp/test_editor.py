@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed: make venv")
 
-from editor import Editor, editor, run
+from editor import editor, run
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 

@@ -43,7 +43,7 @@ def index() -> Iterator[Callable[[int, Any], str]]:
 
     def serve(status: int, answer: Any) -> str:
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 assert self.path == "/pypi/olmc/json"
                 self.send_response(status)
                 self.end_headers()
