@@ -1,6 +1,6 @@
 """Print the rows of the table for fleets: what `olmc fleet` takes for many clusters.
 
-    fleets.py [--olmc CMD] [--clusters N] [--operators N] [--jobs N]
+    fleet_table.py [--olmc CMD] [--clusters N] [--operators N] [--jobs N]
 
 The fleet is the one that fleet.py writes. Seconds are the CPU of the command and of all that it starts, divided by the
 processors that it may use: what it takes at least on a machine that has nothing else to do. Memory is that of all
