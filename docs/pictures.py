@@ -37,6 +37,11 @@ TABLE = {
     "plan.png": DocsPicture(
         "plan fixtures/review-upgrade/after --from fixtures/review-upgrade/before -o html", "", 1100, 1240
     ),
+    "fleet.png": DocsPicture(
+        "fleet plan 'clusters/*' --repository fixtures/fleet/after --from fixtures/fleet/before --beside operators "
+        "-o html",
+        "", 1100, 900,
+    ),
     "upgrade.png": DocsPicture(
         "diff fixtures/review-upgrade/before fixtures/review-upgrade/after -o html", "", 1100, 1000
     ),

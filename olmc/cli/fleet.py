@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import say, tell, writing
-from olmc.cli.options import (
-    approve_option,
-    as_option,
-    given_fields,
-    given_version,
-    kube_version_option,
-    olm_version_option,
-    output_option,
-)
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, STREAM
-from olmc.diff.git import GitError, as_revision, revision_files, top_of
-from olmc.fleet.closures import reader_of
-from olmc.fleet.entries import FleetEntry, entries_of, shard
-from olmc.fleet.pool import TaskEnd, default_jobs, run_tasks
-from olmc.fleet.results import GRAVITIES, FleetReport, merged, report_of
-from olmc.fleet.run import FleetCount, FleetOrder, Runner, results_of, tasks_of
-from olmc.fleet.trees import FileTree, revision_tree, work_tree
-from olmc.lean import NamedTuple
-from olmc.model.diagnostics import Report
+from olmc.cli.console import writing
+from olmc.cli.fleet_runs import finish, read_fleet, run_command
+from olmc.cli.options import approve_option, as_option, kube_version_option, olm_version_option, output_option
+from olmc.fleet.entries import shard
+from olmc.fleet.results import GRAVITIES, merged
 from olmc.output.unicode import clean
 
 if TYPE_CHECKING:
-    from olmc.cache import Cache
     from olmc.cli.declared import F
 
 _RANKS = {"breaking": GRAVITIES["breaking"], "risk": GRAVITIES["risk"], "any": 1}
@@ -60,15 +40,6 @@ def fleet() -> None:
     """
 
 
-class _FleetInput(NamedTuple):
-    """The top of the repository, its clusters, the folder beside them, and the trees, the first of them before."""
-
-    top: Path
-    entries: list[FleetEntry]
-    beside: str | None
-    trees: tuple[FileTree, ...]
-
-
 def _fleet_options(function: F) -> F:
     """The options that say which clusters, and how they are worked on."""
     options = (
@@ -90,8 +61,6 @@ def _work_options(function: F) -> F:
         click.option("--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes. [default: all processors]"),
         click.option("--entry-timeout", type=click.IntRange(1), default=_SECONDS, show_default=True, metavar="SECONDS",
                      help="How long one cluster may take."),
-        click.option("--cache/--no-cache", "use_cache", default=True, show_default=True,
-                     help="Whether results are kept, and taken from earlier runs."),
         click.option("--scheduler", default="", metavar="tcp://HOST:PORT",
                      help="Work on a Dask cluster in place of processes here."),
         as_option(approve_option), kube_version_option, as_option(olm_version_option),
@@ -148,9 +117,9 @@ def plan(ctx: click.Context, /, from_: str, output: str, fail_on: str, verbose: 
     Exit codes: 0 nothing happens, or nothing as grave as --fail-on asks, 1 something does, 2 wrong usage, 3 a cluster
     can't be compiled.
     """  # fmt: skip
-    found = _read(given, from_)
+    found = read_fleet(given, from_)
     options = {"prune": given["prune"]}
-    _finish(ctx, _run(ctx, "plan", found, given, options), output, _RANKS[fail_on], verbose=verbose)
+    finish(ctx, run_command(ctx, "plan", found, given, options), output, _RANKS[fail_on], verbose=verbose)
 
 
 @fleet.command()
@@ -171,7 +140,7 @@ def status(ctx: click.Context, /, output: str, verbose: bool, **given: Any) -> N
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """
-    _finish(ctx, _run(ctx, "status", _read(given), given, {}), output, _RANKS["breaking"], verbose=verbose)
+    finish(ctx, run_command(ctx, "status", read_fleet(given), given, {}), output, _RANKS["breaking"], verbose=verbose)
 
 
 @fleet.command()
@@ -202,8 +171,8 @@ def check(
 
     check_codes(("--select", select), ("--ignore", ignore))
     values = {"select": list(select), "ignore": list(ignore)}
-    done = _run(ctx, "check", _read(given), given, {}, values)
-    _finish(ctx, done, output, _RANKS["risk" if strict else "breaking"], verbose=verbose)
+    done = run_command(ctx, "check", read_fleet(given), given, {}, values)
+    finish(ctx, done, output, _RANKS["risk" if strict else "breaking"], verbose=verbose)
 
 
 @fleet.command()
@@ -246,8 +215,8 @@ def render(ctx: click.Context, /, output_dir: Path, for_: str, output: str, verb
             with writing(folder):
                 write(folder, {path: [text.encode()] for path, text in result["files"].items()}, result["private"])
 
-    done = _run(ctx, "render", _read(given), given, {"purpose": for_}, on_result=written)
-    _finish(ctx, done, output, _RANKS["breaking"], verbose=verbose)
+    done = run_command(ctx, "render", read_fleet(given), given, {"purpose": for_}, on_result=written)
+    finish(ctx, done, output, _RANKS["breaking"], verbose=verbose)
 
 
 @fleet.command("shard")
@@ -267,7 +236,7 @@ def shard_(count: int, index: int, from_: str, **given: Any) -> None:
     """
     if index >= count:
         raise click.BadParameter(f"the parts of {count} have the numbers 0 to {count - 1}.", param_hint="--index")
-    found = _read(given, from_)
+    found = read_fleet(given, from_)
     names = dict.fromkeys(entry.path or "." for entry in shard(found.entries, count, index))
     click.echo("".join(f"{clean(name)}\n" for name in names), nl=False)
 
@@ -303,176 +272,4 @@ def merge(ctx: click.Context, /, parts: tuple[Path, ...], output: str, fail_on: 
         reports.append(report)
     if len({report.command for report in reports}) > 1:
         raise click.UsageError("the parts are of different commands.")
-    _finish(ctx, merged(reports), output, _RANKS[fail_on], verbose=verbose)
-
-
-def _read(given: dict[str, Any], from_: str = "") -> _FleetInput:
-    """The clusters that the command line names, and the trees that they are in."""
-    patterns, source = given["entries"], given["entries_from"]
-    if source is not None:
-        lines = sys.stdin if str(source) == STREAM else source.read_text(encoding="utf-8").splitlines()
-        patterns = (*patterns, *(line.strip() for line in lines if line.strip() and not line.startswith("#")))
-    elif not patterns:
-        patterns = (".",)
-    top = given["repository"].resolve() if given["repository"] is not None else _top(patterns)
-    here = top if given["repository"] is not None else Path.cwd().resolve()
-    relative = [_relative(top, here / pattern) for pattern in patterns]
-    beside = _relative(top, here / given["beside"]) if given["beside"] is not None else None
-    revision = as_revision(from_) if from_ else None
-    hexdigits = 40
-    trees: list[FileTree] = []
-    if revision is not None:
-        if revision.path is not None:
-            raise click.BadParameter("give git:REF without a path; the clusters say where.", param_hint="--from")
-        report = Report()
-        try:
-            files = revision_files(revision.ref, report)
-        except GitError as error:
-            raise click.BadParameter(f"{error}.", param_hint="--from") from error
-        if files is None:
-            tell(tuple(report))
-            raise SystemExit(BAD_INPUT)
-        hexdigits = max((len(file.name) for file in files.values()), default=40)
-        after = work_tree(top, hexdigits=hexdigits)
-        trees = [revision_tree(files, after.by_name), after]
-    elif from_:
-        if not Path(from_).is_dir():
-            raise click.BadParameter(f"{from_} is no folder; give git:REF or a folder.", param_hint="--from")
-        trees = [work_tree(Path(from_).resolve()), work_tree(top)]
-    else:
-        trees = [work_tree(top)]
-    # What is written or kept beside the repository's own files is no input.
-    entries, idle = entries_of(top, relative, trees)
-    for pattern in idle:
-        raise click.UsageError(f"{pattern} names no folder of the repository.")
-    return _FleetInput(top, entries, beside, tuple(trees))
-
-
-def _top(patterns: Sequence[str]) -> Path:
-    """The top of the repository that the current directory is in; without one that of all entries."""
-    try:
-        top = top_of()
-    except GitError:
-        top = None
-    here = Path.cwd().resolve()
-    fixed = [here / pattern.partition("*")[0].rpartition("/")[0] for pattern in patterns]
-    if top is not None and all(Path(os.path.normpath(path)).is_relative_to(top) for path in fixed):
-        return top
-    folders = [Path(os.path.normpath(path)).resolve() for path in fixed]
-    return here if all(path.is_relative_to(here) for path in folders) else Path(os.path.commonpath(folders))
-
-
-def _relative(top: Path, place: Path) -> str:
-    absolute = Path(os.path.normpath(place))
-    if not absolute.is_relative_to(top):
-        raise click.UsageError(f"{place} is not in the repository {top}.")
-    return "" if absolute == top else absolute.relative_to(top).as_posix()
-
-
-def _run(
-    ctx: click.Context, command: str, found: _FleetInput, given: dict[str, Any], options: Mapping[str, Any],
-    values: Mapping[str, Any] | None = None, on_result: Callable[[str, Mapping[str, Any]], None] | None = None,
-) -> FleetReport:  # fmt: skip
-    """The report of a command for all clusters; `on_result` hears of each as well."""
-    fields = {name: given[name] for name in ("approve", "kube_version", "apis", "api_resources", "olm_version")}
-    fixed = given_fields(ctx, fields | dict(options)) | given_version(ctx)
-    order = FleetOrder(
-        command, {**fields, **options}, tuple(sorted(fixed)), values or {}, found.beside,
-        tuple(map(reader_of, found.trees)),
-    )  # fmt: skip
-    with _progress() as advanced:
-        work = tasks_of(order, found.entries)
-        for count, result_of in results_of(work, _store(given), _runner(given), advanced):
-            _tell_count(count)
-
-            def results() -> Iterator[tuple[str, Mapping[str, Any]]]:
-                for number, entry in enumerate(found.entries):
-                    result = result_of(number)  # noqa: B023
-                    if on_result is not None:
-                        on_result(entry.name, result)
-                    yield entry.name, result
-
-            return report_of(command, results())
-    raise AssertionError
-
-
-def _runner(given: Mapping[str, Any]) -> Runner:
-    """What does the tasks: processes here, or a Dask cluster."""
-    seconds = float(given["entry_timeout"])
-
-    def run(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
-        return run_tasks(tasks, given["jobs"] or default_jobs(len(tasks)), seconds, blobs, folder)
-
-    def run_elsewhere(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
-        try:
-            from olmc.fleet.dask_runner import SchedulerError, run_on_dask
-        except ImportError as error:
-            raise click.UsageError(f"--scheduler needs the extra olmc[fleet] ({error}).") from error
-        done = 0
-        try:
-            for end in run_on_dask(given["scheduler"], seconds, tasks, blobs, folder):
-                done += 1
-                yield end
-        except SchedulerError as error:
-            kept = "what is done is kept, so run the command again" if given["use_cache"] else "nothing of it is kept"
-            say(f"Error: {error}; {done:,} of {len(tasks):,} tasks were done, and {kept}.")
-            raise SystemExit(BAD_INPUT) from error
-
-    return run_elsewhere if given["scheduler"] else run
-
-
-def _store(given: Mapping[str, Any]) -> Cache | None:
-    if not given["use_cache"]:
-        return None
-    from olmc.cache import default_folder, open_cache
-
-    return open_cache(default_folder())
-
-
-def _tell_count(count: FleetCount) -> None:
-    alike = count.clusters - count.tasks
-    say(f"olmc: {count.clusters:,} clusters, {alike:,} of them unchanged or like another one; "
-        f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
-
-
-def _finish(ctx: click.Context, report: FleetReport, output: str, least: int, *, verbose: bool) -> None:
-    """Print a report, and end with the exit code that it asks for."""
-    from olmc.fleet import outputs
-
-    if output == "text":
-        click.echo(outputs.as_text(report, color=True, verbose=verbose), nl=False)
-    else:
-        formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": outputs.as_html}
-        click.echo(formats[output](report), nl=False)
-    is_broken = any(group.gravity == "error" for group in report.outcomes)
-    ctx.exit(BAD_INPUT if is_broken else FINDINGS if report.worst >= least else DONE)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Shows on a terminal how many tasks are done, how fast, and how long the rest will take."""
-    out = sys.stderr
-    if not out.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda done, total: None  # noqa: ARG005
-        return
-    begin: list[tuple[float, int]] = []
-
-    def advanced(done: int, total: int) -> None:
-        begin.append((time.monotonic(), done)) if not begin else None
-        seconds, fresh = time.monotonic() - begin[0][0], done - begin[0][1]
-        rate = fresh / seconds if seconds and fresh else 0
-        left = f", {rate:.1f}/s, {_span((total - done) / rate)} left" if rate else ""
-        bar = "█" * (20 * done // max(total, 1))
-        out.write(f"\r\x1b[Kolmc: {bar:░<20} {done:,} of {total:,}{left}")
-        out.flush()
-
-    try:
-        yield advanced
-    finally:
-        out.write("\r\x1b[K")
-        out.flush()
-
-
-def _span(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    finish(ctx, merged(reports), output, _RANKS[fail_on], verbose=verbose)

@@ -184,7 +184,7 @@ MODULES = {
 
 # The commands that read catalogs, and may keep what they have read of them.
 READING_CATALOGS = frozenset(
-    "check diff get graph migrate plan rbac render report resolve serve status vendor verify why".split()
+    "check diff fleet get graph migrate plan rbac render report resolve serve status vendor verify why".split()
 )
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from olmc.fleet.entries import FleetEntry
 from olmc.fleet.pool import TaskEnd
 from olmc.fleet.results import UNCHANGED, failed_result, packed, unpacked
 from olmc.fleet.staging import put_blob
-from olmc.fleet.tasks import Content, Contents, TaskSide, listing, sides_of, task_bytes
+from olmc.fleet.tasks import Contents, TaskContent, TaskSide, listing, sides_of, task_bytes
 from olmc.fleet.trees import digest_of
 from olmc.lean import NamedTuple
 from olmc.model.limits import LIMITS
@@ -114,7 +114,7 @@ def _beside(
         files = listing(side, contents, digests)
         text = json.dumps(files, separators=(",", ":")).encode()
         digest = digest_of(text)
-        contents[digest] = Content(lambda text=text: text, tuple(file[2] for file in files if file[2]))  # type: ignore[misc]
+        contents[digest] = TaskContent(lambda text=text: text, tuple(file[2] for file in files if file[2]))  # type: ignore[misc]
         found.append((digest, side.state()))
     return found
 
@@ -132,14 +132,16 @@ def _task_of(
     )  # fmt: skip
 
 
+@contextmanager
 def results_of(
     work: FleetTasks, store: cache.Cache | None, run: Runner,
-    advanced: Callable[[int, int], None],
+    progress: Callable[[], AbstractContextManager[Callable[[int, int], None]]],
 ) -> Iterator[tuple[FleetCount, Callable[[int], Mapping[str, Any]]]]:  # fmt: skip
     """Once all tasks are done how much that was, and the result of an entry by its number.
 
-    What is done goes to the cache at once, so that a run that is broken off goes on there. `advanced` hears of tasks:
-    how many are done, of how many. Results wait in files: a fleet may have more of them than fit into memory.
+    What is done goes to the cache at once, so that a run that is broken off goes on there. `progress` gives what hears
+    of tasks while they are done: how many are, of how many. Results wait in files: a fleet may have more of them than
+    fit into memory.
     """
     with tempfile.TemporaryDirectory(prefix="olmc-fleet-") as name:
         place = Path(name)
@@ -154,18 +156,19 @@ def results_of(
                 (results / str(number)).write_bytes(known)
             else:
                 waiting.append(number)
-        advanced(len(work.tasks) - len(waiting), len(work.tasks))
         _bring(work, waiting, blobs)
         done = len(work.tasks) - len(waiting)
-        for end in run([work.tasks[number] for number in waiting], blobs, place / "work") if waiting else ():
-            number = waiting[end.number]
-            result = end.result if end.result is not None and unpacked(end.result) is not None else None
-            if result is not None and store is not None:
-                cache.write(store, keys[number], result)
-            kept = result if result is not None else packed(failed_result(end.problem or "gave no result", ""))
-            (results / str(number)).write_bytes(kept)
-            done += 1
+        with progress() as advanced:
             advanced(done, len(work.tasks))
+            for end in run([work.tasks[number] for number in waiting], blobs, place / "work") if waiting else ():
+                number = waiting[end.number]
+                result = end.result if end.result is not None and unpacked(end.result) is not None else None
+                if result is not None and store is not None:
+                    cache.write(store, keys[number], result)
+                kept = result if result is not None else packed(failed_result(end.problem or "gave no result", ""))
+                (results / str(number)).write_bytes(kept)
+                done += 1
+                advanced(done, len(work.tasks))
         if store is not None and waiting:
             cache.trim(store)
 

@@ -20,14 +20,14 @@ _NEUTRAL = "cluster"
 """What the folder of an entry is called in a task."""
 
 
-class Content(NamedTuple):
+class TaskContent(NamedTuple):
     """How to read a content, and the digests of others that it lists."""
 
     read: Callable[[], bytes]
     lists: tuple[str, ...] = ()
 
 
-Contents = dict[str, Content]
+Contents = dict[str, TaskContent]
 """What tasks need, by its digest."""
 
 
@@ -91,7 +91,7 @@ def listing(side: TaskSide, contents: Contents, digests: dict[str, str]) -> list
             continue
         if file.name not in digests:
             digests[file.name] = digest_of(side.reader.tree.read(path))
-        contents.setdefault(digests[file.name], Content(partial(side.reader.tree.read, path)))
+        contents.setdefault(digests[file.name], TaskContent(partial(side.reader.tree.read, path)))
         files.append([shown, file.mode, digests[file.name], 0])
     return files
 

@@ -41,6 +41,7 @@ class Fleet(NamedTuple):
         place = Path(__file__).resolve().parent.parent.parent
         return {
             **os.environ, "XDG_CACHE_HOME": os.fspath(self.cache), "PYTHONPATH": os.fspath(place), "NO_COLOR": "1",
+            "OLMC_NO_CACHE": "",
             "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"],
         }  # fmt: skip
 
