@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,13 +123,15 @@ def _categories(path: str) -> Categories | None:
 
 
 def _cel_problem(rule: str) -> str:
-    from olmc.resolver.predicates import CelError, CelMissingError, compile_rule
+    from olmc.model.cel_account import CelCostError, CelMissingError
+    from olmc.resolver.predicates import CelError, compile_rule
 
-    compiled: Callable[[str], object] = compile_rule
     try:
-        compiled(rule)
+        compile_rule(rule)
     except CelError as error:
         return str(error)
+    except CelCostError as error:
+        return f"it can't be judged: {error}"
     except CelMissingError as error:
         return f"it can't be judged, since the CEL library can't be loaded ({error})"
     return ""

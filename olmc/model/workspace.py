@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.lean import NamedTuple
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Location, Place, Source
 from olmc.model.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
 
@@ -240,6 +241,7 @@ class Workspace(NamedTuple):
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
+    `cel`: what rules in CEL have cost so far, whatever is compiled of it.
     """
 
     manifests: tuple[Manifest, ...]
@@ -253,6 +255,7 @@ class Workspace(NamedTuple):
     cluster_catalogs: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
+    cel: CelAccount | None = None
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

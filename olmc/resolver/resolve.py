@@ -7,19 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
+from olmc.model.cel_account import CelAccount, CelCostError, CelMissingError
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
 from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.left_out import NotVendoredError
-from olmc.resolver.predicates import (
-    CelCostError,
-    CelMissingError,
-    LabelPredicate,
-    PackagePredicate,
-    Predicate,
-    ProvidingAPIPredicate,
-    wording,
-)
+from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate, wording
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
@@ -274,7 +267,7 @@ def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[Resol
     Raises cel.CelMissingError, and left_out.NotVendoredError.
     """
     present, failure = without_superseded(question)
-    draft = VariableSet(view_of(question, present), unheeded=question.unheeded)
+    draft = VariableSet(view_of(question, present), unheeded=question.unheeded, cel=question.cel or CelAccount())
     if question.kind != "Subscription":
         draft.asking = f"an {question.kind}"
     # By name, since their order decides whose preference counts first; OLM's is that of a map, which is none (D20).

@@ -4,6 +4,8 @@ stands for, kept in `vendor/blobs/` by their own digests. From them the content 
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -147,7 +149,10 @@ def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str])
     def blob(digest: str, most: int) -> bytes:
         used.append(digest)
         path = root / blob_path(digest)
-        if path.is_file() and path.stat().st_size > most:
+        # A link may lead to what has no end.
+        if not path.is_file():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if path.stat().st_size > most:
             raise _FalseError(f"the blob {digest[:19]} is too large to be what it is kept as")
         data = path.read_bytes()
         if digest_of(data, digest) != digest:

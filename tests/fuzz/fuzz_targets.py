@@ -26,6 +26,7 @@ from olmc.catalogs.properties import pull_spec_problem
 from olmc.cli.main import main
 from olmc.load.config import lock_text, options_from, read_config, read_lock
 from olmc.model.catalog import Candidate, Property
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
@@ -114,7 +115,8 @@ def run_reader(data: bytes) -> None:
                     locate(document.source, (key,))
         values = [document.value for document in documents]
         again = [document.value for document in read("y.yaml", dump(values), Report())]
-        if values and again != values and "nan" not in repr(values):
+        # What Go prints of a large float reads as an integer, which prints the same.
+        if values and again != values and dump(again) != dump(values):
             raise FuzzError(f"{values!r} comes back as {again!r}")
 
 
@@ -145,7 +147,7 @@ def run_constraints(data: bytes) -> None:
     entry = item_of_candidate(Candidate("a.v1", "a", "s", CatalogKey("c", "ns"), "1.0.0", tuple(declared)))
     for one in declared:
         with suppress(ConstraintError):
-            predicate = predicate_of(one)
+            predicate = predicate_of(one, CelAccount())
             if predicate is not None:
                 wording(predicate)
                 matches(predicate, entry)
