@@ -27,7 +27,7 @@ from olmc.catalogs.properties import pull_spec_problem
 from olmc.cli.main import main
 from olmc.load.config import lock_text, options_from, read_config, read_lock
 from olmc.model.catalog import Candidate, Property
-from olmc.model.cel_account import CelAccount
+from olmc.model.cel_account import CelAccount, CelCostError
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
@@ -153,7 +153,7 @@ def run_constraints(data: bytes) -> None:
     ]
     entry = item_of_candidate(Candidate("a.v1", "a", "s", CatalogKey("c", "ns"), "1.0.0", tuple(declared)))
     for one in declared:
-        with suppress(ConstraintError):
+        with suppress(ConstraintError, CelCostError):
             predicate = predicate_of(one, CelAccount())
             if predicate is not None:
                 wording(predicate)
