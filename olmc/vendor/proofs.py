@@ -93,6 +93,9 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
         if target.is_file() and digest_of(target.read_bytes(), digest) == digest:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
+        # What stands there may be a link to a file of somebody's, which is not to be written.
+        if target.is_symlink():
+            target.unlink()
         # Its name is its digest, so a copy that is cut off is found out by whoever reads it.
         shutil.copyfile(source, target)
         placed.append(target)
