@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from catalog import MANIFESTS
+from copies import write_workspace as write_copied
 from corpus import SHARED, unpacked
 from diff import rendering
-from fleet import write_fleet
 from render import MEDIAN_SIZE, bundles_in, size
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -84,7 +84,7 @@ def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     yield Work("`olmc version`", [*olmc, "version"], multiple=5, runs=5)
     yield from of_corpus(olmc, shared / "corpus" / "bundles.tar.xz")
     yield from of_catalogs(olmc, shared / "corpus" / "catalog-v4.20.tar.xz", folder)
-    render = [*olmc, "render", write_fleet(folder / "fleet", 40, 1000)]
+    render = [*olmc, "render", write_copied(folder / "fleet", 40, 1000)]
     out = folder / "written"
     yield Work("40 operators × 1,000 namespaces as YAML", render, held=100, speed=250)
     yield Work("the same as JSON", [*render, "-o", "json"], held=100, speed=250)
@@ -95,7 +95,7 @@ def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     if kubectl is not None:
         small = folder / "small"
         subprocess.run(
-            [*olmc, "render", write_fleet(folder / "less", 40, 10), "--output-dir", small],
+            [*olmc, "render", write_copied(folder / "less", 40, 10), "--output-dir", small],
             check=True,
             capture_output=True,
         )

@@ -17,7 +17,9 @@ from olmc.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Works
 from olmc.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 
 if TYPE_CHECKING:
+    from olmc.load.beside import Beside
     from olmc.load.releases import Release
+    from olmc.load.served_catalogs import CatalogLoader
     from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.proposed.v2alpha1.installs import InitialInstalls
@@ -76,7 +78,8 @@ def load(root: Path | str, report: Report | None = None) -> Workspace:
 
 def _read_workspace(
     path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
-    narrowing: Narrowing | None = None, beside: Path | None = None, release: Release | None = None,
+    narrowing: Narrowing | None = None, beside: Beside | None = None, release: Release | None = None,
+    loader: CatalogLoader | None = None,
 ) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
     """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
@@ -93,7 +96,8 @@ def _read_workspace(
         path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
         kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
         resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
-        release=release,
+        release=release, loader=loader,
+        known=options.state.documents if options.state is not None else {},
     )  # fmt: skip
     if release is not None and release.namespace:
         from olmc.load.scopes import in_default_namespace
@@ -132,17 +136,19 @@ def compile(
     given: frozenset[str] = frozenset(),
     obey_lock: bool = True,
     narrowing: Narrowing | None = None,
-    beside: Path | None = None,
+    beside: Beside | None = None,
     release: Release | None = None,
+    loader: CatalogLoader | None = None,
 ) -> Compilation:
     """Compile the workspace, or the bundle, in the directory `root`.
 
     `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
     anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
     say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
-    as `release` says. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
+    as `release` says; `loader` loads catalogs in the place of `load_catalog`. Nothing is raised for bad input: whatever
+    is wrong with it is among the diagnostics.
     """
-    report, path = Report(), Path(root)
+    report, path = Report(), root if isinstance(root, Path) else Path(root)
     options = options or Options()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
@@ -153,6 +159,7 @@ def compile(
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
+    live: Workspace | None = None
     config: Mapping[str, Any] = {}
     bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
     if folder is not None and bundle_folder is not None:
@@ -169,12 +176,13 @@ def compile(
             settled, bundles = _settle_bundle(path, bundle_folder, options, report)
     else:
         workspace, options, config = _read_workspace(
-            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release
-        )
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release,
+            loader=loader,
+        )  # fmt: skip
         if not report.failed:
-            begun, settled = _settle_workspace(workspace, options, report)
+            live, begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
-    made = _compilation(workspace, bundles, begun, settled, options, report)
+    made = _compilation(workspace, live, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
@@ -193,13 +201,14 @@ def compile_manifests(manifests: Iterable[Manifest], options: Options, report: R
 
 def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
     """Compile a workspace that was read already; what was found before is in `report`."""
-    begun, settled = (None, None) if report.failed else _settle_workspace(workspace, options, report)
-    return _compilation(workspace, workspace.bundles, begun, settled, options, report)
+    live, begun, settled = (None, None, None) if report.failed else _settle_workspace(workspace, options, report)
+    return _compilation(workspace, live, workspace.bundles, begun, settled, options, report)
 
 
 def _settle_workspace(
     workspace: Workspace, options: Options, report: Report
-) -> tuple[InitialInstalls | None, SettledCluster | None]:
+) -> tuple[Workspace, InitialInstalls | None, SettledCluster | None]:
+    """The workspace with all that its cluster holds, what became of its Installs, and the cluster at rest."""
     from olmc.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
@@ -214,14 +223,15 @@ def _settle_workspace(
     if not options.v2alpha1:
         from olmc.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
 
-        return None, reconcile(workspace, options, report)
+        return workspace, None, reconcile(workspace, options, report)
     from olmc.proposed.pipeline_hooks import settled_with_installs
 
-    return settled_with_installs(workspace, options, report)
+    return workspace, *settled_with_installs(workspace, options, report)
 
 
 def _compilation(
     workspace: Workspace | None,
+    live: Workspace | None,
     bundles: Mapping[str, Bundle],
     begun: InitialInstalls | None,
     settled: SettledCluster | None,
@@ -248,11 +258,13 @@ def _compilation(
         further, rewrite = stage.further, stage.rewrite
     settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
     extensions: tuple[ExtensionResult, ...] = ()
-    if workspace is not None and (workspace.extensions or workspace.extension_catalogs):
+    if live is not None and live.has_extensions:
         from olmc.olmv1.extensions import install_extensions  # most workspaces have none
 
-        extended = install_extensions(workspace, settled.cluster, options, report)
+        extended = install_extensions(live, settled.cluster, options, report)
         extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
+        settled = settled._replace(cluster=extended.without_held(settled.cluster))
+        lock = (lock or Lock({}))._replace(extensions=extended.locked) if extended.locked else lock
     diagnose(settled, bundles, options, report)
     if options.purpose == "review" and workspace is not None:
         from olmc.render.components import refused_objects
@@ -309,9 +321,9 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
     if workspace.lock is not None and workspace.lock.place is not None:
         place = Location(workspace.lock.place.source.path)
         for namespace, text in find_deviations(workspace.lock, present):
-            report.add(rules.NOT_LOCKED.finding(place, namespace=namespace, text=text))
+            report.add(rules.NOT_LOCKED.finding(place, where=f"namespace {namespace}", text=text))
         for namespace, name in find_changed(workspace.lock, present):
-            report.add(rules.MOVED.finding(place, namespace=namespace, name=name))
+            report.add(rules.MOVED.finding(place, where=f"in namespace {namespace}", name=name))
     return present
 
 

@@ -1,4 +1,5 @@
-"""What the standard library has, at less cost to a start: named tuples, patterns and hashes made when they are needed.
+"""What the standard library has, at less cost to a start: named tuples, patterns and hashes made when they are needed,
+and modules that are imported when they are used.
 
 Defining 140 named tuples as `typing` does takes as long as two empty runs of Python, compiling 200 patterns as long as
 one, and so does loading OpenSSL for a hash of forty bytes.
@@ -10,6 +11,7 @@ import re
 from _collections import _tuplegetter  # type: ignore[import-not-found]
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ try:
 except ImportError:
     from hashlib import sha1
 
-__all__ = ["NamedTuple", "regex", "sha1", "sha224", "sha256"]
+__all__ = ["NamedTuple", "module", "regex", "sha1", "sha224", "sha256"]
 
 _new = tuple.__new__
 
@@ -112,3 +114,20 @@ def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     is none: the functions of `re` do not take it."""
     made: Any = _Pattern(text, flags)
     return made  # type: ignore[no-any-return]
+
+
+class _Module:
+    """A module that is imported when one of its names is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._imported: Callable[[], Any] = lambda: import_module(name)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._imported(), name)
+        setattr(self, name, value)
+        return value
+
+
+def module(name: str) -> Any:
+    """As `importlib.import_module`, at the first use of one of the names in it."""
+    return _Module(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,22 @@ def spec_pages() -> dict[str, str]:
     """The pages of the rule book, `docs/spec/*.md`, by their names, in their order."""
     pages = sorted(_folder("docs/spec").glob("*.md"))
     return {page.name: page.read_text(encoding="utf-8") for page in pages}
+
+
+def program_state() -> str:
+    """What tells one state of the program from the next, without reading it: name, size and time of each of its
+    modules, schemas, templates and rules. An installed olmc changes with its version, a checkout does not."""
+    folders = [os.fspath(_PACKAGE), *(os.fspath(_folder(name)) for name in ("schemas", "templates", "docs/spec"))]
+    files: dict[str, str] = {}
+    while folders:
+        for entry in os.scandir(folders.pop()):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    folders.append(entry.path)
+            else:
+                status = entry.stat()
+                files[entry.path] = f"{entry.name} {status.st_size} {status.st_mtime_ns}"
+    return "\n".join(files[path] for path in sorted(files))
 
 
 def docs_url(path: str) -> str:

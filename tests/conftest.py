@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +20,15 @@ settings.register_profile(
 settings.load_profile("olmc")
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the developer's cache; one that is about the cache says so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OLMC_NO_CACHE", "1")
+        patch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

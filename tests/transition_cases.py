@@ -60,7 +60,7 @@ def state_left(settled: olmc.Compilation) -> ClusterState:
     """The state that a compilation ends in."""
     assert settled.settled is not None, [str(d) for d in settled.diagnostics]
     assert settled.workspace is not None
-    return state_of(settled.objects, settled.settled.cluster, settled.workspace.manifests)
+    return state_of(settled.objects, settled.settled.cluster, settled.workspace)
 
 
 def state_after(path: Path, state: ClusterState | None = None) -> ClusterState:

@@ -83,6 +83,11 @@ _GO_TYPES = {
     DEPRECATIONS: "declcfg.Deprecation",
 }
 
+_BUNDLE_TEXTS = ("schema", "name", "package", "image")
+_BUNDLE_FIELDS = frozenset({*_BUNDLE_TEXTS, "properties", "relatedImages"})
+_PROPERTY_FIELDS = frozenset({"type", "value"})
+_IMAGE_FIELDS = frozenset({"name", "image"})
+
 
 def meta_key(value: Mapping[str, Any], name: str) -> str | None:
     """The key of a document that means `name`, in any case.
@@ -110,6 +115,9 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
     schema = schema_of(value)
     if schema not in _GO_TYPES:
         return []
+    if schema == BUNDLE and _is_plain_bundle(value):
+        _add_bundle(value, source, blobs)
+        return []
     try:
         decoded = decode(_GO_TYPES[schema], value)
     except DecodeError as error:
@@ -117,6 +125,21 @@ def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> 
         return [CatalogError(rules.BAD_BLOB, Place(source, error.path), {"what": what, "cause": error})]
     _ADDERS[schema](decoded, source, blobs)
     return []
+
+
+def _is_plain_bundle(value: Mapping[str, Any]) -> bool:
+    """Whether a bundle is what nearly all are: the fields that it has to have, and of their types, so that Go's decoder
+    would change nothing that matters. Most of a catalog is bundles."""
+    if not value.keys() <= _BUNDLE_FIELDS or not {type(value.get(name)) for name in _BUNDLE_TEXTS} <= {str}:
+        return False
+    for name, fields, text in (("properties", _PROPERTY_FIELDS, "type"), ("relatedImages", _IMAGE_FIELDS, "image")):
+        items = value.get(name)
+        if type(items) is not list:
+            return False
+        for item in items:
+            if type(item) is not dict or not item.keys() <= fields or type(item.get(text)) is not str:
+                return False
+    return set(map(type, [item.get("name", "") for item in value["relatedImages"]])) <= {str}
 
 
 def _meta_error(value: Any, source: Source, prefix: str) -> CatalogError | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from olmc.diagnostics.rule import Rule
 from olmc.gojson import DecodeError, decode_failure
 from olmc.lean import NamedTuple
-from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import DecodeFailure, Location, Place, Report, Severity
 from olmc.yaml import locate
-from olmc.yaml.pieces import Known, locate_in_pieces
+
+if TYPE_CHECKING:
+    from olmc.diagnostics.rule import Rule
+    from olmc.model.catalog import Catalog
+    from olmc.yaml.pieces import Known
 
 Keys = tuple[str | int, ...]
 
@@ -53,6 +56,8 @@ def location_of(place: Place | None) -> Location | None:
 def report_errors(errors: Iterable[CatalogError], report: Report, known: Known | None = None) -> None:
     """Report errors where they stand; `known` is what the files of the catalog were read with."""
     for error in errors:
+        from olmc.yaml.pieces import locate_in_pieces  # most catalogs have no errors
+
         place = error.place
         location = location_of(place) if place is None or known is None else locate_in_pieces(*place, known)
         diagnostic = error.rule.finding(location, related=(), **error.values)
@@ -61,4 +66,6 @@ def report_errors(errors: Iterable[CatalogError], report: Report, known: Known |
 
 def unavailable(problem: str, place: Place | None = None) -> Catalog:
     """The catalog that can't be served because of `problem`."""
+    from olmc.model.catalog import Catalog
+
     return Catalog({}, problem, place)

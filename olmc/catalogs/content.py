@@ -4,19 +4,24 @@ R-CAT-129, R-CAT-303)."""
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from olmc.catalogs import properties as props
+from olmc.catalogs.blobs import Blobs, add_document
 from olmc.catalogs.catalog_errors import CatalogError, below, report_errors
+from olmc.catalogs.entries import index_of, rows_of
 from olmc.catalogs.properties import BUNDLE_OBJECT, CSV_METADATA, required_apis
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Package, Property
 from olmc.model.diagnostics import Place, Report, Severity
 from olmc.model.objects import CatalogKey, KubernetesObject
+from olmc.model.served import ServedEntries
 from olmc.strconv import quoted
-from olmc.yaml import read
+from olmc.yaml import Document, read
+from olmc.yaml.pieces import read_pieces
 
 # The fields of olm.csv.metadata and where they stand in a CSV's spec.
 _METADATA_FIELDS = {
@@ -41,6 +46,22 @@ def has_inline_content(bundle: CatalogBundle) -> bool:
     return bool(bundle.objects) or any(prop.type == BUNDLE_OBJECT for prop in bundle.properties)
 
 
+def content_value(prop: Property) -> Any:
+    """The value of a property that carries content: of a stored catalog that of the document where it stands."""
+    if not isinstance(prop.value, Place):
+        return prop.value
+    source, keys = prop.value
+    blobs = Blobs()
+    add_document(_documents(source.path, source.text)[source.document].value, source, blobs, is_yaml=False)
+    return blobs.bundles[0].properties[int(keys[1])][1]
+
+
+# Whoever looks into one bundle of a file looks into the others as well.
+@lru_cache(maxsize=2)
+def _documents(path: str, text: str) -> Sequence[Document]:
+    return read_pieces(path, text, Report(), {})
+
+
 def inline_objects(bundle: CatalogBundle, report: Report) -> tuple[KubernetesObject, ...]:
     """The objects inside of a bundle, () when it has none; those that can't be decoded are reported and left out."""
     if bundle.objects:
@@ -63,7 +84,8 @@ def check_content(catalog: Catalog, report: Report) -> None:
 
 
 def _encoded(bundle: CatalogBundle) -> Iterator[tuple[int, Any]]:
-    return ((index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == BUNDLE_OBJECT)
+    values = ((index, prop) for index, prop in enumerate(bundle.properties) if prop.type == BUNDLE_OBJECT)
+    return ((index, content_value(prop)) for index, prop in values)
 
 
 def _decode(value: Any, index: int) -> KubernetesObject:
@@ -97,12 +119,14 @@ def csv_of(package: Package, bundle: CatalogBundle, report: Report) -> Kubernete
     for obj in inline_objects(bundle, report):
         if obj.get("kind") == "ClusterServiceVersion":
             return obj
-    metadata = [(index, prop.value) for index, prop in enumerate(bundle.properties) if prop.type == CSV_METADATA]
+    metadata = [(index, prop) for index, prop in enumerate(bundle.properties) if prop.type == CSV_METADATA]
     if len(metadata) > 1:
         place = below(bundle.location, "properties", metadata[1][0])
         report_errors([CatalogError(rules.SEVERAL_METADATA, place, {"count": len(metadata)})], report)
         return None
-    return _synthesize_csv(package, bundle, match_keys(metadata[0][1] or {}, _METADATA_NAMES)) if metadata else None
+    if not metadata:
+        return None
+    return _synthesize_csv(package, bundle, match_keys(content_value(metadata[0][1]) or {}, _METADATA_NAMES))
 
 
 def _synthesize_csv(package: Package, bundle: CatalogBundle, fields: Any) -> KubernetesObject:
@@ -132,39 +156,39 @@ def served_properties(bundle: CatalogBundle) -> tuple[Property, ...]:
     return tuple([prop for prop in bundle.properties if prop.type not in props.CONTENT])
 
 
-def served_candidates(key: CatalogKey, catalog: Catalog) -> tuple[Candidate, ...]:
+def served_candidates(key: CatalogKey, catalog: Catalog) -> ServedEntries:
     """The entries of a catalog by package, channel name and place in the channel (R-CAT-303).
 
     An entry whose bundle the catalog doesn't have is not served (R-CAT-143). The location is that of the document
     that holds the entry.
     """
-    candidates: list[Candidate] = []
-    for _, package in sorted(catalog.packages.items()):
-        properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
-        for _, channel in sorted(package.channels.items()):
-            is_default = channel.name == package.default_channel
-            for entry in channel.entries:
-                bundle = package.bundles.get(entry.name)
-                if bundle is None:
-                    continue
-                candidates.append(
-                    Candidate(
-                        entry.name,
-                        package.name,
-                        channel.name,
-                        key,
-                        bundle.version,
-                        properties[entry.name],
-                        is_default,
-                        entry.replaces,
-                        entry.skips,
-                        entry.skip_range,
-                        bundle.image,
-                        _document(entry.location or bundle.location),
-                        bundle=bundle.location,
-                    )
+    packages = catalog.packages
+    index = catalog.entry_index if catalog.entry_index is not None else index_of(rows_of(packages))
+    return ServedEntries(index, lambda name: tuple(_candidates(key, packages[name])))
+
+
+def _candidates(key: CatalogKey, package: Package) -> Iterator[Candidate]:
+    properties = {name: _effective_properties(bundle) for name, bundle in package.bundles.items()}
+    for _, channel in sorted(package.channels.items()):
+        is_default = channel.name == package.default_channel
+        for entry in channel.entries:
+            bundle = package.bundles.get(entry.name)
+            if bundle is not None:
+                yield Candidate(
+                    entry.name,
+                    package.name,
+                    channel.name,
+                    key,
+                    bundle.version,
+                    properties[entry.name],
+                    is_default,
+                    entry.replaces,
+                    entry.skips,
+                    entry.skip_range,
+                    bundle.image,
+                    _document(entry.location or bundle.location),
+                    bundle=bundle.location,
                 )
-    return tuple(candidates)
 
 
 def _document(place: Place | None) -> Place | None:

@@ -46,8 +46,9 @@ def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
     for channel in blobs.channels:
         errors += _add_channel(channel, drafts)
     known: _ReadProperties = {}
+    images: dict[str, str] = {}
     for bundle in blobs.bundles:
-        errors += _add_bundle(bundle, drafts, known)
+        errors += _add_bundle(bundle, drafts, known, images)
     for name, draft in sorted(drafts.items()):
         errors += _missing_bundles(name, draft)
     for index, deprecations in enumerate(blobs.deprecations):
@@ -96,7 +97,9 @@ def _add_channel(blob: ChannelBlob, drafts: Mapping[str, _Draft]) -> Iterator[Ca
     draft.channels[blob.name] = Channel(blob.name, blob.package, blob.entries, Place(blob.source))
 
 
-def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft], known: _ReadProperties) -> Iterator[CatalogError]:
+def _add_bundle(
+    blob: BundleBlob, drafts: Mapping[str, _Draft], known: _ReadProperties, images: dict[str, str]
+) -> Iterator[CatalogError]:
     if not blob.package:
         yield _error(rules.BUNDLE_WITHOUT_PACKAGE, blob.source, **_names(blob))
         return
@@ -109,7 +112,7 @@ def _add_bundle(blob: BundleBlob, drafts: Mapping[str, _Draft], known: _ReadProp
         return
     packages: list[tuple[int, str, str, str]] = []
     yield from _property_errors(blob, packages, known)
-    yield from _image_errors(blob)
+    yield from _image_errors(blob, images)
     version = packages[0][2] if packages else ""
     if packages:
         yield from _version_errors(blob, *packages[0])
@@ -182,10 +185,13 @@ def _property_errors(
         yield _error(rules.OTHER_PACKAGE, blob.source, *keys, **_names(blob), other=quoted(packages[0][1]))
 
 
-def _image_errors(blob: BundleBlob) -> Iterator[CatalogError]:
+def _image_errors(blob: BundleBlob, known: dict[str, str]) -> Iterator[CatalogError]:
+    """Check the images; `known` is what is wrong with those of other bundles, and becomes that of these as well."""
     # An empty image is not refused here: the bundle may have its content inline (R-CAT-126).
     for index, image in enumerate((blob.image, *blob.related_images), start=-1):
-        problem = pull_spec_problem(image) if image else ""
+        if image not in known:
+            known[image] = pull_spec_problem(image) if image else ""
+        problem = known[image]
         if problem:
             where = "image" if index < 0 else f"relatedImages[{index}].image"
             keys: Keys = ("image",) if index < 0 else ("relatedImages", index, "image")

@@ -194,9 +194,14 @@ def load_catalog(
             report.add(unread.caused_by(file.cause))
             problem = problem or file.problem
     catalog = unavailable(problem) if problem else catalog_of(blobs, report, known)
-    documents = (document for file in read.values() for document in file.documents)
+    documents = [document for file in read.values() for document in file.documents]
     unused = (manifest for document in documents for manifest in applied_objects(document))
-    return catalog._replace(images=tuple(images), files=readable(read), unused=tuple(unused))
+    return catalog._replace(
+        images=tuple(images),
+        files=readable(read),
+        unused=tuple(unused),
+        self_contained=not any(schema_of(document.value) in _TEMPLATES for document in documents),
+    )
 
 
 def _template_images(file: CatalogFile, bundles: Mapping[str, UncataloguedBundle]) -> Iterator[str]:

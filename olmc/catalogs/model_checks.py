@@ -124,8 +124,13 @@ def _same_versions(package: Package) -> dict[str, list[str]]:
     return {version: names for version, names in sorted(by_version.items()) if len(names) > 1}
 
 
+_WITHOUT_RELEASE = {"packageName", "version"}
+
+
 def _release(bundle: CatalogBundle) -> str:
     package = next(prop.value for prop in bundle.properties if prop.type == props.PACKAGE)
+    if package.keys() == _WITHOUT_RELEASE:  # as nearly all are
+        return ""
     return props.field_texts(props.PACKAGE, package, "release")[0]
 
 

@@ -73,6 +73,29 @@ def color_option() -> click.Option:
     )
 
 
+def cache_option() -> click.Option:
+    """The option --no-cache of the commands that read catalogs."""
+    return click.Option(
+        ["--no-cache"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_without_cache,
+        help="Read all catalogs anew, and keep nothing for the next run (see olmc cache).",
+    )
+
+
+def _without_cache(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    """Turn the cache off for the rest of the command."""
+    if not value:
+        return
+    from olmc.cache import NO_CACHE, is_off  # with OpenSSL
+
+    if not is_off():
+        os.environ[NO_CACHE] = "1"
+        ctx.call_on_close(lambda: os.environ.pop(NO_CACHE))
+
+
 def _choose(ctx: click.Context, param: click.Parameter, value: str | None) -> None:  # noqa: ARG001
     """Decide for this command; without a word here, what was decided above holds."""
     if value is not None:

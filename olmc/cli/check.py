@@ -13,11 +13,11 @@ import click
 from olmc.api import Compilation, compile
 from olmc.cli.as_click import GivenPath
 from olmc.cli.check_output import print_findings, print_statistics, shown_as
+from olmc.cli.completing import codes, optional_validators
 from olmc.cli.console import progress, tell_approvals
 from olmc.cli.options import (
     allow_empty_option,
     as_option,
-    codes,
     compile_options,
     emptiness,
     entry_option,
@@ -25,7 +25,6 @@ from olmc.cli.options import (
     given_of,
     given_version,
     inputs_of,
-    optional_validators,
     output_option,
     show_secrets_option,
     tell_idle,
@@ -123,18 +122,9 @@ def _categories(path: str) -> Categories | None:
 
 
 def _cel_problem(rule: str) -> str:
-    from olmc.model.cel_account import CelCostError, CelMissingError
-    from olmc.resolver.predicates import CelError, compile_rule
+    from olmc.resolver.predicates import cel_problem  # takes its time to import
 
-    try:
-        compile_rule(rule)
-    except CelError as error:
-        return str(error)
-    except CelCostError as error:
-        return f"it can't be judged: {error}"
-    except CelMissingError as error:
-        return f"it can't be judged, since the CEL library can't be loaded ({error})"
-    return ""
+    return cel_problem(rule)
 
 
 @click.command()

@@ -33,6 +33,22 @@ def say(text: str, *, nl: bool = True, out: bool = False) -> None:
     stream.flush()
 
 
+def say_table(text: str, *, wide: bool) -> None:
+    """Print a table on stdout. On a terminal its lines end where the terminal does, unless it is asked for wide: what
+    follows a line that went on would be read as another row."""
+    if not wide and sys.stdout.isatty():
+        from shutil import get_terminal_size
+
+        columns = get_terminal_size().columns
+        lines = text.splitlines()
+        if any(len(line) > columns for line in lines):
+            text = "".join(f"{line if len(line) <= columns else f'{line[: columns - 1]}…'}\n" for line in lines)
+            say(text, nl=False, out=True)
+            say("olmc: cut to the width of the terminal; -o wide has all of it")
+            return
+    say(text, nl=False, out=True)
+
+
 def _chosen_color() -> bool | None:
     """What --color says, which only click hears, else the environment; None leaves it to whether this is a terminal."""
     click = sys.modules.get("click")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.api import Compilation, compile
+from olmc.cli import completing
 from olmc.cli import options as values
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import progress, tell, tell_approvals
@@ -76,14 +77,14 @@ if TYPE_CHECKING:
     "--include",
     multiple=True,
     metavar="KIND",
-    shell_complete=values.kinds,
+    shell_complete=completing.kinds,
     help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="KIND",
-    shell_complete=values.kinds,
+    shell_complete=completing.kinds,
     help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.",
 )
 @click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
@@ -293,7 +294,7 @@ def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Differe
 
 
 @click.command()
-@click.argument("package")
+@click.argument("package", shell_complete=completing.packages)
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option(
     "-o",

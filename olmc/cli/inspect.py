@@ -10,7 +10,8 @@ import click
 
 from olmc.api import Compilation
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import folder_from_here
+from olmc.cli.completing import targets
+from olmc.cli.console import folder_from_here, say_table
 from olmc.cli.options import (
     allow_empty_option,
     approve_option,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", shell_complete=targets)
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json)."))
 @scope_options
@@ -144,22 +145,20 @@ def status(
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators, _extension_rows(one))
+        for operator in operators(settled, one.operators, extension_rows(one))
     ]
     if output == "json":
         click.echo(json_text(as_data(found)))
     elif output == "prometheus":
         click.echo(as_prometheus(done[0][1], legacy=legacy_metrics, everything=all_metrics), nl=False)
     else:
-        click.echo(as_table(found, wide=output == "wide"), nl=False)
+        say_table(as_table(found, wide=output == "wide"), wide=output == "wide")
         if not found:
             click.echo("olmc: no operators here", err=True)
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(
-            folder, untold(one.diagnostics, operators(settled, one.operators, _extension_rows(one)))
-        )
+        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, extension_rows(one))))
         click.echo(as_text(untold_here), err=True, nl=False)
     empty = [
         finding
@@ -171,7 +170,7 @@ def status(
     ctx.exit(FINDINGS if fails else DONE)
 
 
-def _extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
+def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
         from olmc.explain.extensions import extension_states  # most workspaces have none
@@ -302,7 +301,12 @@ def _print_installers(done: Compilation, output: str) -> int:
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
-@as_option(output_option(["table", "json"], "A table for people, or JSON for machines (schemas/who-can.schema.json)."))
+@as_option(
+    output_option(
+        ["table", "wide", "json"],
+        "A table, one that no terminal cuts, or JSON for machines (schemas/who-can.schema.json).",
+    )
+)
 @compile_options
 @click.pass_context
 def who_can(
@@ -348,7 +352,7 @@ def who_can(
     if output == "json":
         click.echo(json_text(as_data(question, answer, find)))
     else:
-        click.echo(as_table(answer, find), nl=False)
+        say_table(as_table(answer, find), wide=output == "wide")
         if not answer:
             click.echo(clean(f"olmc: nobody can {question.in_words}"), err=True)
     tell_review(read)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import tell, writing
+from olmc.cli.completing import namespaces, resources
+from olmc.cli.console import say_table, tell, writing
 from olmc.cli.options import (
     approve_option,
     as_option,
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("resource")
+@click.argument("resource", shell_complete=resources)
 @click.argument("name", default="")
 @click.option(
-    "-n", "--namespace", default="default", show_default=True, metavar="NS", help="The namespace to look into."
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NS",
+    shell_complete=namespaces,
+    help="The namespace to look into.",
 )
 @click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
 @as_option(
@@ -109,7 +116,7 @@ def get(
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings, workspace)
-    click.echo(as_text(asked, got, list_version(view, found), output), nl=False)
+    say_table(as_text(asked, got, list_version(view, found), output), wide=output != "table")
     if found is INSTALLED:
         tell(waiting_plans(settled.cluster, asked), workspace, least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""
@@ -209,7 +216,7 @@ def serve(
     try:
         from olmc.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
-        tell([NO_SERVER.finding(None, cause=error)])
+        tell([NO_SERVER.finding(None, command="serve", cause=error)])
         ctx.exit(BAD_INPUT)
     place = ServeAddress(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
@@ -224,38 +231,55 @@ def serve(
 
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1"]), help="What to migrate to.")
+@click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1", "olm-v1"]), help="What to migrate to.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
+@click.option(
+    "--steps", is_flag=True, help="With olm-v1: print what to do in a cluster, as a script, and write nothing."
+)
+@as_option(olm_version_option)
 @click.pass_context
-def migrate(ctx: click.Context, /, path: Path, **given: Any) -> None:
-    """Change a workspace so that it fits the proposed APIs.
+def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bool, olm_version: str) -> None:
+    """Change a workspace so that it fits the proposed APIs, or OLM v1.
 
     descoped: operators that can watch all namespaces get an OperatorGroup for all of them, and several instances of one
     version become one; permissions that come or go are named. v2alpha1: Subscriptions become Operators, and olmc.yaml
     says so; the changed workspace is compiled, and where an operator would not run on as it does, its Subscription is
-    left alone. Comments are kept. What needs a decision is left alone and named.
+    left alone. olm-v1: Subscriptions become ClusterExtensions, with an account and the rights that it needs, and
+    CatalogSources ClusterCatalogs; what an operator loses by it is named, and what can't move stays. Comments are kept.
+    What needs a decision is left alone and named.
 
     \b
     Examples:
       olmc migrate --to descoped --dry-run              what would change, as a patch
       olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
       olmc migrate fleet --to v2alpha1                  change the files
+      olmc migrate --to olm-v1 --steps > move.sh        how operators that run move, before the files change
+      olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
 
-    Exit codes: 0 done, 1 something is left to people, 2 wrong usage, 3 input that can't be compiled.
+    Exit codes: 0 done, 1 something is lost or left to people, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.migrate import migrate as migrated
     from olmc.model.diagnostics import Severity
     from olmc.proposed.migration import as_patch
 
-    done = migrated(path, given["to"])
+    script = ""
+    if to == "olm-v1":
+        from olmc.migrate.to_extensions import migrate_to_extensions
+
+        done, _, script = migrate_to_extensions(path, olm_version if given_version(ctx) else "")
+    else:
+        from olmc.migrate.proposed import migrate as migrated
+
+        if steps or given_version(ctx):
+            raise click.UsageError("--steps and --olm-version are for --to olm-v1.")
+        done = migrated(path, "descoped" if to == "descoped" else "v2alpha1")
     # What changes by a migration is said once it is written, or shown: where that fails, nothing changes.
-    if not (done.failed or given["dry_run"]):
+    if not (done.failed or dry_run or steps):
         _write(path, done.changes)
     tell(done.remarks, path, least=Severity.INFO)
     if done.failed:
         ctx.exit(BAD_INPUT)
-    if given["dry_run"]:
-        click.echo(as_patch(done.changes), nl=False)
+    if steps or dry_run:
+        click.echo(script if steps else as_patch(done.changes), nl=False)
     ctx.exit(FINDINGS if done.unfinished else DONE)
 
 

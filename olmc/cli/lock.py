@@ -11,7 +11,7 @@ import click
 
 from olmc.api import Compilation, compile
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import progress, tell, tell_approvals, writing
+from olmc.cli.console import progress, say_table, tell, tell_approvals, writing
 from olmc.cli.options import (
     allow_empty_option,
     approve_option,
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
 @as_option(
-    output_option(["table", "json"], "A table for people, or JSON for machines (schemas/resolution.schema.json).")
+    output_option(
+        ["table", "wide", "json"],
+        "A table, one that no terminal cuts, or JSON for machines (schemas/resolution.schema.json).",
+    )
 )
 @click.option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock.")
 @click.option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved.")
@@ -134,7 +137,7 @@ def _print(done: Compilation, output: str) -> None:
         if not rows:
             asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
             click.echo(f"olmc: nothing here asks for an operator ({asking})", err=True)
-        click.echo(as_table(rows), nl=False)
+        say_table(as_table(rows), wide=output == "wide")
 
 
 def _write_lock(path: Path, done: Compilation) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
 from keyword import iskeyword
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 import click
 
-from olmc.cli.as_click import color_option, command_of
+from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
 from olmc.cli.declared import Declared
 from olmc.cli.process import DONE
 from olmc.lean import regex
@@ -105,6 +107,8 @@ def _fit_out(command: click.Command, name: str) -> None:
         command.epilog = command.epilog or f"Options are environment variables, too: {options[0].envvar} is {shown}."
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
+    if name.partition("_")[0] in READING_CATALOGS and not isinstance(command, click.Group):
+        command.params.append(cache_option())
     if not isinstance(command, click.Group):
         vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
@@ -143,25 +147,28 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 # What `olmc --help` shows: the commands by task, those first that somebody new begins with.
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
-    "Review a change": ("plan", "diff", "check", "rbac", "report"),
+    "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
     "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
-    "Serve others": ("argocd", "fn", "serve", "verify"),
-    "About olmc": ("explain", "completion", "version"),
+    "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
+    "About olmc": ("explain", "cache", "completion", "version"),
 }
 
 # The module of `olmc.cli` that each command is a function of.
 MODULES = {
     "argocd": "pipelines",
+    "cache": "cache",
     "check": "check",
     "completion": "reference",
     "diff": "diff",
     "plan": "plan",
     "explain": "reference",
+    "fleet": "fleet",
     "fn": "pipelines",
     "get": "installed",
     "graph": "diff",
     "import": "import_",
     "init": "pipelines",
+    "lsp": "editor",
     "migrate": "installed",
     "rbac": "inspect",
     "render": "render",
@@ -174,6 +181,11 @@ MODULES = {
     "version": "reference",
     "why": "inspect",
 }
+
+# The commands that read catalogs, and may keep what they have read of them.
+READING_CATALOGS = frozenset(
+    "check diff get graph migrate plan rbac render report resolve serve status vendor verify why".split()
+)
 
 
 def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
@@ -190,7 +202,20 @@ _VERSION = click.Option(
 )  # fmt: skip
 
 
-@click.group(cls=Commands, modules=MODULES, params=[color_option(), _VERSION], context_settings=CONTEXT)
+def _go_there(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:  # noqa: ARG001
+    if value is not None:
+        if not ctx.resilient_parsing:  # what is completed is so after the context was closed
+            ctx.call_on_close(partial(os.chdir, Path.cwd()))
+        os.chdir(value)
+
+
+_DIRECTORY = click.Option(
+    ["-C", "directory"], metavar="DIR", type=GivenPath(exists=True, file_okay=False, path_type=Path), is_eager=True,
+    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if it was started in DIR.",
+)  # fmt: skip
+
+
+@click.group(cls=Commands, modules=MODULES, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from olmc.cli.completing import olm_versions
 from olmc.cli.console import folder_from_here, progress, say, tell, tell_approvals
 from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, option
 from olmc.cli.process import BAD_INPUT, Input, bad_value, is_single, wrong_usage
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.api import Compilation
     from olmc.diff.both_sides import BegunCluster
+    from olmc.load.beside import Beside
     from olmc.load.releases import Release
     from olmc.model.objects import KubernetesObject
     from olmc.model.workspace import LeftOut
@@ -38,29 +40,6 @@ def as_option(*params: DeclaredOption) -> Callable[[F], F]:
     return decorate
 
 
-def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The codes of rules."""
-    from olmc.diagnostics.catalogue import all_rules
-
-    return [rule.code for rule in all_rules() if rule.code.startswith(incomplete.upper())]
-
-
-def codes_and_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The codes of rules, and once something is written the ids of the rule book."""
-    from olmc.diagnostics.rulebook import rules_beginning
-
-    ids = [rule.id for rule in rules_beginning(incomplete)] if incomplete else []
-    return [*codes(ctx, param, incomplete), *ids]
-
-
-def kinds(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The kinds that every cluster with OLM has."""
-    from olmc.kube.builtin_kinds import builtin_kinds
-
-    known = sorted({kind for _, kind in builtin_kinds()})
-    return [kind for kind in known if kind.lower().startswith(incomplete.lower())]
-
-
 def check_kinds(include: Sequence[str], exclude: Sequence[str], objects: Iterable[KubernetesObject]) -> None:
     """Raise BadParameter for a kind that nothing can be of among objects."""
     from olmc.reconcile.misspelling import unknown_kinds
@@ -68,20 +47,6 @@ def check_kinds(include: Sequence[str], exclude: Sequence[str], objects: Iterabl
     for kind, hint in unknown_kinds((*include, *exclude), objects):
         option = "--include" if kind in include else "--exclude"
         bad_value(f"nothing is of kind {kind}. {hint}", option)
-
-
-def optional_validators(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The names of optional validators and of suites of them."""
-    from olmc.check.validators.findings import OPTIONAL, SUITES
-
-    return [name for name in (*OPTIONAL, *SUITES) if name.startswith(incomplete)]
-
-
-def olm_versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """The versions of OLM that one can ask for."""
-    from olmc.olm.profiles.data import known_versions
-
-    return [version for version in known_versions() if version.startswith(incomplete)]
 
 
 CompileWith: TypeAlias = "Callable[[Options, Callable[[Options], Compilation]], Compilation]"
@@ -394,7 +359,7 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 
 def compiled(
     ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Path | None = None, compile_with: CompileWith | None = None,
+    least: Severity, beside: Beside | None = None, compile_with: CompileWith | None = None,
     release: Release | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no

@@ -283,9 +283,13 @@ def fn(ctx: click.Context, root: Path) -> None:
     The ResourceList is valid in any case and says what was found in its results. For apply it has the items as they
     came after 1 and 3.
     """
+    from olmc.cache import NO_CACHE
     from olmc.model.diagnostics import Severity
     from olmc.pipelines.function import run
 
+    # A function runs in a container that is thrown away, and is to leave nothing where it runs, unless it is told to.
+    if "XDG_CACHE_HOME" not in os.environ:
+        os.environ.setdefault(NO_CACHE, "1")
     if sys.stdin.isatty():
         raise click.UsageError("a ResourceList is to come from stdin, which is a terminal here.")
     outcome = run(_given_list().decode("utf-8", errors="replace"), root)

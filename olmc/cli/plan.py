@@ -114,15 +114,15 @@ def plan(
     options, begun = with_begun(given_options, proposed, may_be_absent=allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
-        path = _PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored)
-        done, narrowing = _compiled(path, options)
+        path = PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored)
+        done, narrowing = compile_planned(path, options)
         root = None if path.one.is_staged else path.one.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None:
             ctx.exit(BAD_INPUT)
         tell_approvals(approve, [done.settled.cluster])
-        planned = _planned(path, options, begun, done, narrowing, output)
+        planned = planned_for(path, options, begun, done, narrowing, output)
         is_walk = walk or at is not None
         hops = list(walk_hops(planned, done, options, partial(_recompiled, path))) if is_walk else []
     if hops:
@@ -141,12 +141,12 @@ def plan_page(ctx: click.Context, one: Input, name: str, options: Options, propo
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed)
-    path = _PlannedPath(one, name, given, begun.state.ignored)
-    done, narrowing = _compiled(path, options)
-    return as_html(_planned(path, options, begun, done, narrowing, "html"))
+    path = PlannedPath(one, name, given, begun.state.ignored)
+    done, narrowing = compile_planned(path, options)
+    return as_html(planned_for(path, options, begun, done, narrowing, "html"))
 
 
-class _PlannedPath(NamedTuple):
+class PlannedPath(NamedTuple):
     """What is applied: where it is and what it is called, the options that its olmc.yaml must not override, and the
     patterns of files that FROM leaves out, None where that is no workspace."""
 
@@ -156,7 +156,7 @@ class _PlannedPath(NamedTuple):
     ignored: tuple[str, ...] | None = None
 
 
-def _compiled(path: _PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
+def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
     """The compilation of PATH without the files that FROM leaves out, and what is left out: who changes PATH must not
     choose what a plan gets to see. Files that PATH leaves out itself stay left out where they can't be compiled."""
     one = path.one
@@ -172,13 +172,13 @@ def _compiled(path: _PlannedPath, options: Options) -> tuple[Compilation, Narrow
     return compile_with(narrowing=wider), wider
 
 
-def _recompiled(path: _PlannedPath, options: Options) -> Compilation:
+def _recompiled(path: PlannedPath, options: Options) -> Compilation:
     """PATH once more, with what somebody has approved or deleted by then."""
-    return _compiled(path._replace(given=path.given | {"approve", "delete"}), options)[0]
+    return compile_planned(path._replace(given=path.given | {"approve", "delete"}), options)[0]
 
 
-def _planned(
-    path: _PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, output: str
+def planned_for(
+    path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, output: str
 ) -> Plan:
     """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
     from olmc.diff.compare import compare, with_approval
@@ -192,7 +192,7 @@ def _planned(
     difference = compare(begun.side, after)
     if not options.approve and any(install.waits for install in planned_installs(begun.state, done.settled)):
         approving = path._replace(given=path.given | {"approve"})
-        later, _ = _compiled(approving, options._replace(approve=("all",)))
+        later, _ = compile_planned(approving, options._replace(approve=("all",)))
         objects = tuple(rendered.object for rendered in later.objects)
         difference = with_approval(
             difference, compare(begun.side, after._replace(objects=objects, settled=later.settled))
@@ -202,11 +202,11 @@ def _planned(
     if output == "text":
         root = None if path.one.is_staged else path.one.root
         diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
-    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics)
+    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
     return plan._replace(drift=drift_in(begun.state, options, partial(_recompiled, path)))
 
 
-def _side(path: _PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
+def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
     """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
     and with nothing else."""
     from olmc.diff.sides import Side, workspace_side
@@ -215,7 +215,7 @@ def _side(path: _PlannedPath, options: Options, begun: BegunCluster, done: Compi
         return Side(path.name, tuple(rendered.object for rendered in done.objects), done.settled)
 
     def compile_fresh() -> Compilation:
-        return _compiled(path, options._replace(state=None))[0]
+        return compile_planned(path, options._replace(state=None))[0]
 
     return workspace_side(path.name, path.one.root, done, narrowing, compile_fresh)
 
@@ -242,8 +242,8 @@ def _moved(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
     with progress() as doing:
         doing(f"compiling {one.root}")
-        path = _PlannedPath(one, "", given, options.state.ignored if options.state is not None else None)
-        done, _ = _compiled(path, before_the_move(options, move, given, one.root))
+        path = PlannedPath(one, "", given, options.state.ignored if options.state is not None else None)
+        done, _ = compile_planned(path, before_the_move(options, move, given, one.root))
         tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None or done.workspace is None:

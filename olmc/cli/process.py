@@ -13,6 +13,7 @@ from olmc.lean import NamedTuple
 from olmc.output.unicode import ESCAPED, register
 
 if TYPE_CHECKING:
+    from olmc.load.beside import Beside
     from olmc.load.releases import Release
 
 DONE = 0
@@ -40,7 +41,7 @@ class Input(NamedTuple):
     """
 
     root: Path
-    beside: Path | None = None
+    beside: Beside | None = None
     is_staged: bool = False
     release: Release | None = None
 

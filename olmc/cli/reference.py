@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from olmc.cli.completing import codes_and_rules, olm_versions
 from olmc.cli.console import say
 from olmc.cli.declared import Choice, argument, command, option
-from olmc.cli.options import canonical_version, codes_and_rules, olm_versions
+from olmc.cli.options import canonical_version
 from olmc.cli.process import bad_value, wrong_usage
 from olmc.lean import regex
 from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
@@ -156,7 +157,8 @@ def _version_of_reader() -> str:
 def completion(ctx: click.Context, /, shell: str) -> None:
     """Print what makes a shell complete what is typed.
 
-    That is commands, options, codes of rules, kinds, and names of validators.
+    That is commands, options, codes of rules, kinds, names of validators, and of the workspace its packages, versions,
+    namespaces and objects.
 
     \b
     Examples:

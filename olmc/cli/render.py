@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.api import Compilation, compile
+from olmc.cli.completing import kinds, namespaces
 from olmc.cli.console import progress, say, tell, tell_approvals, write_parts
 from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
@@ -21,7 +22,6 @@ from olmc.cli.options import (
     inputs_of,
     is_given,
     is_typed,
-    kinds,
     output_option,
     show_secrets_option,
     tell_idle,
@@ -107,7 +107,14 @@ _FIELDS = {
         type=Choice(("1", "2")),
         help="For apply: only what can be applied first, or only what needs an API that this brings.",
     ),
-    option("-n", "--namespace", default="", metavar="NS", help="For a bundle: the namespace to install it in."),
+    option(
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NS",
+        shell_complete=namespaces,
+        help="For a bundle: the namespace to install it in.",
+    ),
     option(
         "--watch",
         multiple=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,11 @@ from olmc.cli.process import BAD_INPUT, DONE
 from olmc.cli.scope import scope_options
 from olmc.model.diagnostics import Severity
 from olmc.model.options import Options
+
+if TYPE_CHECKING:
+    from olmc.api import Compilation
+    from olmc.model.cluster import CatalogSource
+    from olmc.report.extensions import ReportExtensions
 
 
 @click.command()
@@ -88,8 +93,9 @@ def report(
             doing("planning")
             plan = plan_page(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
         doing("writing")
-        operators = operator_pages(settled, done.objects, findings, done.operators)
-        made = pages(overview(name, operators, findings, settled), plan)
+        of_v1, served = _extensions(done)
+        operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
+        made = pages(overview(name, operators, findings, settled, served), plan)
         try:
             write_site(folder, made)
         except ForeignFileError as error:
@@ -99,3 +105,12 @@ def report(
     several = "" if len(operators) == 1 else "s"
     click.echo(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages")
     ctx.exit(DONE)
+
+
+def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:
+    """What there is to say of ClusterExtensions, and the ClusterCatalogs."""
+    from olmc.report.extensions import ReportExtensions, report_extensions, served_catalogs
+
+    if done.workspace is None or not done.workspace.has_extensions:
+        return ReportExtensions(), ()
+    return report_extensions(done.workspace, done.extensions), tuple(served_catalogs(done.workspace))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from olmc.cli.completing import namespaces
 from olmc.cli.declared import F
 from olmc.cli.options import watched
 
@@ -24,7 +25,7 @@ def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 _ALL_NAMESPACES = "olmc.all_namespaces"
 _SCOPE = (
     click.option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
-                 help="For a bundle: the namespace to install it in."),
+                 shell_complete=namespaces, help="For a bundle: the namespace to install it in."),
     click.option("--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches."),
     # Comes first, since the callback of --watch asks for it.
     click.option("--all-namespaces", "watch_all", is_flag=True, is_eager=True, expose_value=False, callback=_everywhere,

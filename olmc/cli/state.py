@@ -18,6 +18,7 @@ from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
 from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.lean import NamedTuple
+from olmc.load.beside import Beside
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
@@ -55,14 +56,25 @@ def begun_from(
 ) -> NamedState:
     """The same with its side; with `may_be_absent` a path that a revision does not have is an empty workspace."""
     states = [_state(name, beside, options, given, may_be_absent=may_be_absent, as_side=True) for name in names]
+    return _as_begun(states, " and ".join(names))
+
+
+def begun_at(
+    path: Path | None, name: str, options: Options, given: frozenset[str], report: Report, beside: Beside | None = None
+) -> BegunCluster | None:
+    """The cluster in which the workspace at `path` comes to rest, an empty one for None; None, with the reason in
+    `report`, where it can't be compiled. What is in the folder `beside` counts as well."""
+    found = _settled(path, options, given, report, as_side=True, beside=beside) if path is not None else _nothing()
+    return _as_begun([found], name).begun if found is not None else None
+
+
+def _as_begun(states: Sequence[NamedState], name: str) -> NamedState:
     found = _joined(states)
     side = next((one.side for one in states if one.side is not None), Side("", ()))
     objects = (manifest.object for manifest in found.state.objects.values())
     # What the workspace was compiled to is what the cluster holds, unless that is said by itself.
     settled = side.settled if len(states) == 1 else None
-    return found._replace(
-        side=side._replace(name=" and ".join(names), objects=tuple(objects), settled=settled, is_held=True)
-    )
+    return found._replace(side=side._replace(name=name, objects=tuple(objects), settled=settled, is_held=True))
 
 
 def _joined(states: Sequence[NamedState]) -> NamedState:
@@ -73,7 +85,9 @@ def _joined(states: Sequence[NamedState]) -> NamedState:
         raise click.BadParameter(text, param_hint="--from")
     applied = {**git.state.applied, **held.state.applied}
     expected = git.state.objects if git is not held else held.state.expected
-    state = ClusterState(held.state.objects, applied, git.state.tracked, expected, git.state.ignored)
+    state = ClusterState(
+        held.state.objects, applied, git.state.tracked, expected, git.state.ignored, git.state.documents
+    )  # fmt: skip
     return NamedState(state, held.served)
 
 
@@ -129,19 +143,19 @@ def _state_at(
 
 
 def _settled(
-    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool
+    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool, beside: Beside | None = None
 ) -> NamedState | None:
     """The state in which a workspace comes to rest."""
     # What the command line approves or deletes is for what comes next; what the workspace says itself is done already.
     before = options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (given | {"purpose", "include", "exclude"}) - {"approve", "delete"}
-    done = compile(path, before, given=fixed)
+    done = compile(path, before, given=fixed, beside=beside)
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
             raise click.BadParameter(f"{path} is a bundle by itself, and no cluster.", param_hint="--from")
         return None
-    state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
+    state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
     side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -25,7 +25,8 @@ _MOST = 100
 
 
 class PlanHop(NamedTuple):
-    """What happens once one more InstallPlan is approved (`approved` is "" for the beginning, which needs none)."""
+    """What happens once one more InstallPlan is approved; `approved` is "" for the beginning, which needs none, and
+    where ClusterExtensions go on by themselves."""
 
     number: int
     approved: str
@@ -33,7 +34,8 @@ class PlanHop(NamedTuple):
 
 
 def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: CompileOptions) -> Iterator[PlanHop]:
-    """The hops after `first`, whose compilation is `begun`: each approves the first InstallPlan that waits."""
+    """The hops after `first`, whose compilation is `begun`: each approves the first InstallPlan that waits, and has
+    ClusterExtensions resolve once more."""
     from olmc.diff.compare import compare
     from olmc.plan.plan import plan_of
     from olmc.transition.state import state_of
@@ -44,14 +46,14 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
         assert done.settled is not None
         assert done.workspace is not None
         waiting = _waiting(done.settled.cluster)
-        if not waiting:
+        if not waiting and not any(result.further for result in done.extensions):
             return
-        state = state_of(done.objects, done.settled.cluster, done.workspace.manifests)
-        after = compile_once(options._replace(state=state, approve=(waiting,), delete=()))
-        if after.settled is None or waiting == _waiting(after.settled.cluster):
+        state = state_of(done.objects, done.settled.cluster, done.workspace)
+        after = compile_once(options._replace(state=state, approve=(waiting,) if waiting else (), delete=()))
+        if after.settled is None or (waiting and waiting == _waiting(after.settled.cluster)):
             return
         difference = compare(_side(index - 1, done), _side(index, after))
-        plan = plan_of(state, (), after.settled, difference, after.diagnostics)
+        plan = plan_of(state, (), after.settled, difference, after.diagnostics, after.extensions)
         yield PlanHop(index, waiting, plan)
         done = after
 
@@ -80,7 +82,8 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
         click.echo(json_text({"version": outputs.FORMAT_VERSION, "hops": data}))
         return
     for number, hop in enumerate(chosen):
-        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else "what is applied")
+        begins = "ClusterExtensions go on" if hop.number else "what is applied"
+        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else begins)
         if output == "markdown":
             click.echo(f"## {head}\n\n{outputs.as_markdown(hop.plan)}")
         else:
@@ -91,7 +94,7 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
     """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
     a workspace is always what is expected of it."""
-    if state.tracked and not state.expected:
+    if (state.tracked and not state.expected) or not state.objects:  # of what holds nothing yet nothing can be missing
         return ()
     if state.expected:
         from olmc.plan.drift import compare_state

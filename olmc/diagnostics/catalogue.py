@@ -141,6 +141,7 @@ _CHAPTERS = (
     ("OLMC660", "Descoped operators (`--descoped`)"),
     ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
     ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
+    ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
 )
 """The title of each chapter, and the code that it begins with; it goes on to where the next one begins."""
 

@@ -162,13 +162,13 @@ def _after(before: _MadeSide, source: SideSource, shared: _Shared) -> _MadeSide:
 
 def _state_of(made: SettledCompilation) -> ClusterState | None:
     """What the cluster of a workspace holds; None where nothing goes on from it: what is applied without OLM, a bundle
-    by itself, and the proposed APIs and those of OLM v1, whose way from one state to another is not known here."""
+    by itself, and the proposed APIs, whose way from one state to another is not known here."""
     options = made.options
     if made.settled is None or made.workspace is None or options.purpose != "review":
         return None
-    if options.descoped or options.v2alpha1 or made.workspace.extensions or made.workspace.extension_catalogs:
+    if options.descoped or options.v2alpha1:
         return None
-    return state_of(made.objects, made.settled.cluster, made.workspace.manifests)
+    return state_of(made.objects, made.settled.cluster, made.workspace)
 
 
 def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: _Shared) -> KeptBack | None:
@@ -177,7 +177,7 @@ def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: 
     if after.state is None or after.compilation is None or after.side.settled is None:
         return None
     edited = edited_csvs(before.compilation, after.compilation) if before.compilation is not None else ()
-    if not edited and not has_stuck(after.side.settled):
+    if not edited and not has_stuck(after.side):
         return None
     fresh = _made(source._replace(report=Report()), shared).side
     objects = kept_back_objects(after.side, fresh, edited)

@@ -86,9 +86,14 @@ def package_added(package: str) -> Judgement:
 
 
 @change_kind("PackageRemoved", ChangeGroup.VERSIONS, REMOVED)
-def package_removed(package: str, subscribed: bool) -> Judgement:
-    """A package that only the old catalog has."""
-    return RISK if subscribed else CHANGE, ("package ", shown(package), " is gone from the catalog", _who(subscribed))
+def package_removed(package: str, subscribed: bool, asking: str) -> Judgement:
+    """A package that only the old catalog has; `asking` is the kind of what asks for packages."""
+    return RISK if subscribed else CHANGE, (
+        "package ",
+        shown(package),
+        " is gone from the catalog",
+        _who(subscribed, asking),
+    )
 
 
 @change_kind("ChannelAdded", ChangeGroup.VERSIONS, ADDED)
@@ -98,14 +103,14 @@ def channel_added(package: str, channel: str, head: str) -> Judgement:
 
 
 @change_kind("ChannelRemoved", ChangeGroup.VERSIONS, REMOVED)
-def channel_removed(package: str, channel: str, subscribed: bool) -> Judgement:
-    """A channel that only the old catalog has."""
+def channel_removed(package: str, channel: str, subscribed: bool, asking: str) -> Judgement:
+    """A channel that only the old catalog has; `asking` is the kind of what asks for channels."""
     start: Message = ("channel ", shown(channel), " of ", shown(package), " is gone from the catalog")
-    return RISK if subscribed else CHANGE, (*start, _who(subscribed))
+    return RISK if subscribed else CHANGE, (*start, _who(subscribed, asking))
 
 
-def _who(subscribed: bool) -> str:
-    return ": a Subscription asks for it" if subscribed else "; who subscribes to it gets no upgrades any more"
+def _who(subscribed: bool, asking: str) -> str:
+    return f": a {asking} asks for it" if subscribed else "; who subscribes to it gets no upgrades any more"
 
 
 @change_kind("ChannelChanged", ChangeGroup.VERSIONS, CHANGED)

@@ -7,40 +7,64 @@ from typing import TYPE_CHECKING
 
 from olmc.diff import catalog_kinds as kinds
 from olmc.diff.change import DiffChange
+from olmc.diff.extensions import asked, extensions
 from olmc.lean import NamedTuple
-from olmc.model.catalog import Channel, Package
+from olmc.model.catalog import Catalog, Channel, Package
 from olmc.model.objects import CatalogKey, ObjectKey, text
 from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import EXTENSIONS_V1
 
 if TYPE_CHECKING:
+    from olmc.diff.sides import Side
     from olmc.reconcile.loop import SettledCluster
 
 _DEPRECATED = {"olm.package": "package", "olm.channel": "channel", "olm.bundle": "version"}
 
 
 class _Use(NamedTuple):
-    """What Subscriptions of both sides ask for, and what is installed: packages, their channels, names of CSVs."""
+    """What Subscriptions of both sides ask for, and what is installed: packages, their channels, names of CSVs;
+    `who` is the kind of what asks."""
 
     packages: frozenset[str]
     channels: frozenset[tuple[str, str]]
     csvs: frozenset[str]
+    who: str = "Subscription"
 
 
-def catalog_changes(old: SettledCluster | None, new: SettledCluster | None) -> Iterator[DiffChange]:
+def catalog_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """How the catalogs that both sides have differ; what only one of them has is an object that comes or goes."""
-    if old is None or new is None:
-        return
-    for key in sorted(old.cluster.catalogs.keys() & new.cluster.catalogs.keys()):
-        was, now = old.cluster.catalogs[key].catalog, new.cluster.catalogs[key].catalog
-        if was is not None and now is not None and was.packages != now.packages:
-            use = _use(key, old, new)
+    if old.settled is not None and new.settled is not None:
+        before, after = old.settled.cluster.catalogs, new.settled.cluster.catalogs
+        for key in sorted(before.keys() & after.keys()):
             known = ObjectKey(OLM_GROUP, "CatalogSource", key.namespace, key.name)
-            if was.problem or now.problem:  # of what can't be served nobody knows the packages
-                if not was.problem:
-                    yield kinds.catalog_broken(known, now.problem)
-                continue
-            for name in sorted(was.packages.keys() | now.packages.keys()):
-                yield from _package(known, name, was.packages.get(name), now.packages.get(name), use)
+            yield from _catalog(known, before[key].catalog, after[key].catalog, _use(key, old.settled, new.settled))
+    use = _use_of_extensions(old, new)
+    for name in sorted(old.served.keys() & new.served.keys()):
+        known = ObjectKey(EXTENSIONS_V1.partition("/")[0], "ClusterCatalog", "", name)
+        yield from _catalog(known, old.served[name], new.served[name], use)
+
+
+def _catalog(known: ObjectKey, was: Catalog | None, now: Catalog | None, use: _Use) -> Iterator[DiffChange]:
+    if was is None or now is None or was.packages == now.packages:
+        return
+    if was.problem or now.problem:  # of what can't be served nobody knows the packages
+        if not was.problem:
+            yield kinds.catalog_broken(known, now.problem)
+        return
+    for name in sorted(was.packages.keys() | now.packages.keys()):
+        yield from _package(known, name, was.packages.get(name), now.packages.get(name), use)
+
+
+def _use_of_extensions(*sides: Side) -> _Use:
+    """The same of ClusterExtensions, whichever catalog they get it from."""
+    asking = [extension for side in sides for extension in extensions(side.objects).values()]
+    channels = ((each.package, asked(each.object)["channels"].split(", ")) for each in asking)
+    return _Use(
+        frozenset(extension.package for extension in asking),
+        frozenset((package, channel) for package, some in channels for channel in some),
+        frozenset(extension.bundle for extension in asking),
+        "ClusterExtension",
+    )
 
 
 def _use(key: CatalogKey, *sides: SettledCluster) -> _Use:
@@ -59,7 +83,7 @@ def _use(key: CatalogKey, *sides: SettledCluster) -> _Use:
 
 def _package(known: ObjectKey, name: str, old: Package | None, new: Package | None, use: _Use) -> Iterator[DiffChange]:
     if new is None:
-        yield kinds.package_removed(known, name, name in use.packages)
+        yield kinds.package_removed(known, name, name in use.packages, use.who)
         return
     if old is None:
         yield kinds.package_added(known, name)
@@ -68,7 +92,7 @@ def _package(known: ObjectKey, name: str, old: Package | None, new: Package | No
         yield kinds.default_channel_changed(known, name, old.default_channel, new.default_channel)
     for channel in sorted(old.channels.keys() | new.channels.keys()):
         if channel not in new.channels:
-            yield kinds.channel_removed(known, name, channel, (name, channel) in use.channels)
+            yield kinds.channel_removed(known, name, channel, (name, channel) in use.channels, use.who)
         elif channel not in old.channels:
             yield kinds.channel_added(known, name, channel, _heads(new.channels[channel]))
         elif old.channels[channel].entries != new.channels[channel].entries:

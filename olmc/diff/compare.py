@@ -14,6 +14,17 @@ from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, identical, path_text, same
 from olmc.diff.derived import is_certificate, without_derived
+from olmc.diff.extensions import (
+    DiffExtension,
+    apis_by_owner,
+    bundle_upgrade,
+    checked_crd,
+    extension_changes,
+    extensions,
+    is_extension,
+    owner_of,
+    spec_of_others,
+)
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
@@ -21,7 +32,7 @@ from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_withou
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
-from olmc.diff.permissions import access, permission_changes
+from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import KeptBack, Side
@@ -94,12 +105,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
     changes += (*operator_changes(old, new, (before, after)), *plan_changes(old.objects, new.objects))
     changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
-    changes += catalog_changes(old.settled, new.settled)
+    changes += (*catalog_changes(old, new), *bundle_upgrade(old, new))
     hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
-    rights = permission_changes(
-        access((*kept_old, *old.excluded), before), access((*kept_new, *new.excluded), after), names
-    )
+    ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
+    rights = permission_changes(access(ours, before), access(theirs, after), names)
     told, noise = without_derived(rights, (*kept_old, *kept_new))
     changes += told
     changes += _format_changes(pairs) if formats else ()
@@ -109,14 +119,19 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes = [change for change in changes if change.identity not in hidden]
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
+    crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
+    owners = _Owners(before, after, names, *crds, extensions(new.objects))
     for pair in pairs:
         if pair.identity in hidden and (pair.old is None or pair.new is None):
             noise["object of unknown operators"] += 1
             continue
+        wish = new.wishes.get(pair.identity)
+        if wish is not None and pair.old is not None and spec_of(wish) != spec_of(pair.new or {}):
+            changes += immutable_fields(pair.old, wish).changes  # which the API server has refused, so it is not there
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
             unchanged += 1
             continue
-        of_pair = list(_changes(pair, _Owners(before, after, names)))
+        of_pair = list(_changes(pair, owners))
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.
@@ -172,11 +187,21 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 
 class _Owners(NamedTuple):
-    """The operators of both sides, and what they run as."""
+    """The operators of both sides, and what they run as; by ClusterExtension the CRDs that both sides have of it, and
+    the ClusterExtensions of the new side."""
 
     old: Mapping[NamespacedName, DiffOperator]
     new: Mapping[NamespacedName, DiffOperator]
     accounts: Accounts
+    old_crds: Mapping[str, frozenset[str]]
+    new_crds: Mapping[str, frozenset[str]]
+    extensions: Mapping[str, DiffExtension]
+
+    def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
+        """The APIs of the operator that an object is part of, on the new side if it is there."""
+        if new is not None:
+            return owned_apis(new, self.new) | self.new_crds.get(owner_of(new), frozenset())
+        return owned_apis(old or {}, self.old) | self.old_crds.get(owner_of(old or {}), frozenset())
 
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
@@ -233,12 +258,15 @@ def _changes(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
 
 def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
-    owned = owned_apis(pair.new or pair.old or {}, owners.new if pair.new is not None else owners.old)
+    owned = owners.apis(pair.old, pair.new)
     known = pair.identity
     if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
         return
     if _is_crd(known):
-        yield crd_added(known) if pair.old is None else crd_removed(known)
+        yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))
+        return
+    if is_extension(pair.new or pair.old or {}):
+        yield from extension_changes(pair, owners.old_crds.get(known.name, ()))
         return
     if _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
@@ -260,7 +288,8 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
     known = pair.identity
     if _is_crd(known):
-        yield from crd_changes(known, old, new)
+        of_crd = list(crd_changes(known, old, new))
+        yield from (*of_crd, *checked_crd(pair, of_crd, owners.extensions))
         # crd_changes compares the spec; labels and annotations of a CRD may change as well.
         was, now = (_without_labels(metadata_without_noise(metadata_of(crd))) for crd in (old, new))
         for delta in deltas(was, now, ("metadata",)):
@@ -276,12 +305,15 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         for obj, of_side in ((old, owners.old), (new, owners.new))
     )
     if known.kind in WEBHOOK_KINDS:
-        yield from webhook_changes(known, before, after, owned_apis(new, owners.new))
+        yield from webhook_changes(known, before, after, owners.apis(old, new))
         return
     if _is_olm(known, CSV):
         yield from image_changes(pair)
     elif _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
+    elif is_extension(new):
+        yield from extension_changes(pair)
+        before, after = ({**obj, "spec": spec_of_others(obj)} for obj in (before, after))
     elif _is_olm(known, "OperatorGroup"):
         yield from target_changes(pair)
     # Who answers for an API sees what others send to it, so every field counts.

@@ -38,8 +38,11 @@ def crd_added() -> Judgement:
 
 
 @change_kind("CrdRemoved", ChangeGroup.CRDS, REMOVED)
-def crd_removed() -> Judgement:
-    """A CRD that only the old side has; if it is deleted, so are all of its objects."""
+def crd_removed(deleted: bool) -> Judgement:
+    """A CRD that only the old side has; if it is deleted, so are all of its objects. `deleted`: a ClusterExtension had
+    it, and takes it along (R-V1-UN-1)."""
+    if deleted:
+        return BREAKING, ("is gone, and all of its objects with it: OLM v1 deletes what a ClusterExtension has",)
     return BREAKING, ("is gone: deleting it deletes all of its objects (OLM leaves it, pruning does not)",)
 
 

@@ -340,3 +340,31 @@ def _start(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen
         )  # fmt: skip
     except OSError as error:
         raise GitError(f"git can't be run: {error.strerror}") from error
+
+
+class RevisionFile(NamedTuple):
+    """A file or link of a revision: its mode, the name of its object, and its size."""
+
+    mode: str
+    name: str
+    size: int
+
+
+def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
+    """All files and links of a revision by their path, asked of git once; None, with the reason in `report`, for one
+    that there is not. Raises GitError."""
+    commit = None if ref.startswith("-") or not ref else _object_name(f"{ref}^{{tree}}")
+    if commit is None:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=ref or "revision without a name", hint=_hint(ref)))
+        return None
+    return {
+        entry.path: RevisionFile(entry.mode, entry.name, entry.size)
+        for entry in _entries(commit, Revision(ref, None), Report())
+        if entry.mode != _SUBMODULE
+    }
+
+
+def blob_contents(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The contents of blobs by their names, all out of one process; raises GitError."""
+    for entry, content in _contents([_TreeEntry("", name, 0, name) for name in names]):
+        yield entry.name, content

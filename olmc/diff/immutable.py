@@ -10,6 +10,7 @@ from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.object_kinds import immutable_changed
 from olmc.lean import NamedTuple
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, object_key
+from olmc.model.workspace import EXTENSIONS_V1
 
 _Path = tuple[str, ...]
 
@@ -27,6 +28,9 @@ _FIELDS: Mapping[tuple[str, str], tuple[_Path, ...]] = {
     (RBAC, "ClusterRoleBinding"): _BINDING,
     ("", "PersistentVolumeClaim"): (("spec", "accessModes"), ("spec", "storageClassName"), ("spec", "volumeName")),
     ("", "Secret"): (("type",),),
+    (EXTENSIONS_V1.partition("/")[0], "ClusterExtension"): (
+        ("spec", "namespace"), ("spec", "serviceAccount", "name"), ("spec", "source", "catalog", "packageName"),
+    ),
     ("scheduling.k8s.io", "PriorityClass"): (("value",), ("preemptionPolicy",)),
     ("storage.k8s.io", "StorageClass"): (
         ("provisioner",), ("parameters",), ("reclaimPolicy",), ("volumeBindingMode",),

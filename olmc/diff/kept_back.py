@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from olmc.diff.extensions import extensions, stopped_parts
 from olmc.diff.missing_content import parts_of
 from olmc.diff.operators import operators
 from olmc.diff.sides import Side
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from olmc.reconcile.loop import SettledCluster
 
 
-def has_stuck(settled: SettledCluster) -> bool:
+def has_stuck(side: Side) -> bool:
     """Whether an operator does not become what is asked for."""
-    return any(map(_is_stuck, status_of_operators(settled)))
+    of_v0 = status_of_operators(side.settled) if side.settled is not None else ()
+    return any(map(_is_stuck, of_v0)) or any(each.is_stopped for each in extensions(side.objects).values())
 
 
 def edited_csvs(before: SettledCompilation, after: SettledCompilation) -> tuple[ObjectKey, ...]:
@@ -67,6 +69,7 @@ def kept_back_objects(now: Side, fresh: Side, edited: Iterable[ObjectKey]) -> fr
         }
         keys |= set(parts_of(of_side, side.objects)) if of_side else set()
         keys |= set(_steps(side.settled, of_side))
+    keys.update(stopped_parts(now.objects, fresh.objects))
     # What operators say of their upgrades to OLM is there already.
     return frozenset(key for key in keys if key.kind != "OperatorCondition")
 

@@ -34,6 +34,7 @@ from olmc.model.objects import (
     text,
 )
 from olmc.model.operators import OLM_GROUP
+from olmc.model.workspace import EXTENSIONS_V1
 
 IMAGE_VARIABLE = "RELATED_IMAGE_"
 """How the variables begin by which an operator is told which images to use."""
@@ -60,7 +61,7 @@ _ANNOTATIONS = frozenset(
 )
 _PREFIXES = (
     "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
-    "features.operators.openshift.io/", "operators.openshift.io/",
+    "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
 )  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
@@ -94,9 +95,11 @@ class Pair(NamedTuple):
 
 def folded_kind(obj: KubernetesObject) -> str:
     """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
+    kind = obj.get("kind")
+    if (obj.get("apiVersion"), kind) == (EXTENSIONS_V1, "ClusterObjectSet"):
+        return "ClusterObjectSet"
     if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
         return ""
-    kind = obj.get("kind")
     if kind == CSV and is_copy(obj):
         return "copied CSV"
     return text(kind) if kind in ("InstallPlan", "Operator") else ""
@@ -180,14 +183,18 @@ _NO_RULES = json.dumps(None)
 
 
 class _Grants(NamedTuple):
-    """The RBAC of a side: the rules of roles, and who has them, both by kind, namespace and name of the role."""
+    """The RBAC of a side: the roles, and who has them, both by kind, namespace and name of the role."""
 
-    rules: Mapping[tuple[str, str, str], str]
+    roles: Mapping[tuple[str, str, str], KubernetesObject]
     whom: Mapping[tuple[str, str, str], frozenset[str]]
+
+    def rules(self, role: tuple[str, str, str]) -> str | None:
+        """The rules of a role as a text; None if it is not there."""
+        return json.dumps(self.roles[role].get("rules"), sort_keys=True, default=str) if role in self.roles else None
 
 
 def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
-    rules: dict[tuple[str, str, str], str] = {}
+    roles: dict[tuple[str, str, str], KubernetesObject] = {}
     whom: dict[tuple[str, str, str], frozenset[str]] = {}
     for obj in objects:
         known = object_key(obj)
@@ -197,8 +204,8 @@ def _grants(objects: Iterable[KubernetesObject]) -> _Grants:
             role = _role_of(known, obj)
             whom[role] = whom.get(role, frozenset()) | _subjects(known, obj)
         else:
-            rules[known.kind, known.namespace, known.name] = json.dumps(obj.get("rules"), sort_keys=True, default=str)
-    return _Grants(rules, whom)
+            roles[known.kind, known.namespace, known.name] = obj
+    return _Grants(roles, whom)
 
 
 def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
@@ -212,9 +219,10 @@ def _by_grant(grants: _Grants, *, exactly: bool = False) -> _Key:
         # Names of roles that OLM makes are hashes of what they grant, so a new rule gives a new name.
         role = _role_of(known, obj) if is_binding else (known.kind, known.namespace, known.name)
         whom = _subjects(known, obj) if is_binding else grants.whom.get(role, frozenset())
-        if not whom and not (exactly and (is_binding or grants.rules[role] != _NO_RULES)):
+        if not whom and not (exactly and (is_binding or grants.rules(role) != _NO_RULES)):
             return None
-        return known.kind, known.namespace, whom, grants.rules.get(role, role[2]) if exactly else ""
+        rules = grants.rules(role) if exactly else ""
+        return known.kind, known.namespace, whom, role[2] if rules is None else rules
 
     return key
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Literal
+from typing import Any, Literal
 
 from olmc.diff import permission_kinds as kinds
 from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
-from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, subtract
-from olmc.kube.rbac_access import decode_binding, decode_role
+from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, rules_decoder, subtract
+from olmc.kube.rbac_access import RoleBinding, decode_binding, decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -30,7 +30,7 @@ from olmc.model.objects import (
     object_key,
     texts,
 )
-from olmc.rbac_report.permissions import USER_ROLES, Permissions, namespace_of, permissions
+from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, USER_ROLES, Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, level_of, risks_of
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
@@ -93,10 +93,11 @@ def _is_of_a_group(rendered: Rendered) -> bool:
 
     The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
     """
-    role = decode_role(rendered.object)
+    if rendered.identity.kind != "ClusterRole":
+        return False
+    role = decode_role(rendered.object, lambda _: ())
     keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
-    by_label = role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
-    return rendered.identity.kind == "ClusterRole" and by_label
+    return role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
 
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> KubernetesObject:
@@ -110,6 +111,61 @@ def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator
     names = ([own.get(name, name) for name in texts(rule.get("resourceNames"))] for rule in mappings(obj.get("rules")))
     rules = zip(mappings(obj.get("rules")), names, strict=True)
     return {**obj, "rules": [{**rule, "resourceNames": named} for rule, named in rules]}
+
+
+class _Rights(NamedTuple):
+    """The rules of the Roles of a side that are in a namespace, and all bindings."""
+
+    roles: dict[ObjectKey, tuple[PolicyRule, ...]]
+    bindings: dict[ObjectKey, RoleBinding]
+
+
+def without_common(
+    old: Sequence[KubernetesObject], new: Sequence[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
+    after: Mapping[NamespacedName, DiffOperator], names: Accounts = NO_ACCOUNTS,
+) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
+    """The RBAC objects of two sides without the Roles and RoleBindings that change nothing for anybody.
+
+    These are the same on both sides, and for subjects that have nothing else in that namespace which differs: so
+    `permission_changes` of what is left are those of all. Copies for hundreds of namespaces need not be taken apart.
+    """
+    olds, news = ([obj for obj in side if object_key(obj).group == RBAC] for side in (old, new))
+    decode = rules_decoder()
+    was, now = _rights(olds, before, decode), _rights(news, after, decode)
+    if any(len({object_key(obj) for obj in side}) < len(side) for side in (olds, news)):
+        return olds, news  # of two objects that are one, nobody knows which counts
+    roles = {key for key, rules in was.roles.items() if now.roles.get(key) == rules}
+    bindings = {key for key, it in was.bindings.items() if it == now.bindings.get(key) and it.role in roles}
+    present = (*was.bindings.values(), *now.bindings.values())
+    moving = {_holder(s, it) for it in present if it.identity not in bindings for s in it.subjects}
+    # Whether a right came from another account of the operator is asked as well, and of renamed accounts everything.
+    moving |= {holder._replace(subject=one) for holder in moving for one in names.before.get(holder.subject, ())}
+    renamed = {*names.renamed, *names.renamed.values()}
+    bindings -= {
+        it.identity for it in was.bindings.values()
+        if any(_known(s) in renamed or _holder(s, it) in moving for s in it.subjects)
+    }  # fmt: skip
+    gone = bindings | (roles - {it.role for it in present if it.identity not in bindings})
+    return [obj for obj in olds if object_key(obj) not in gone], [obj for obj in news if object_key(obj) not in gone]
+
+
+def _rights(
+    objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator],
+    decode: Callable[[Any], tuple[PolicyRule, ...]],
+) -> _Rights:  # fmt: skip
+    rights = _Rights({}, {})
+    for obj in objects:
+        key = object_key(obj)
+        if key.kind.endswith("Binding"):
+            rights.bindings[key] = decode_binding(key, obj)
+        # Without a namespace it may be that of `default`, as which kubectl applies it.
+        elif key.kind == "Role" and key.namespace not in ("", DEFAULT_NAMESPACE) and "aggregationRule" not in obj:
+            rights.roles[key] = decode(_unnamed(obj, owners).get("rules"))
+    return rights
+
+
+def _holder(subject: Subject, binding: RoleBinding) -> ScopedSubject:
+    return ScopedSubject(_known(subject), binding.identity.namespace)
 
 
 def _known(subject: Subject) -> ObjectKey:
@@ -194,13 +250,22 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, P
 
     What is gained in the whole cluster is not gained once more for a namespace.
     """
-    # The widest rules first: what is left of the others is then what they really add.
+    # Whoever has the copies of one Role in many namespaces gains the same in each.
+    of_rules: dict[tuple[tuple[PolicyRule, ...], ...], tuple[PolicyRule, ...]] = {}
     for holder in sorted(new.rules):
-        known = [*old.granted(holder), *new.everywhere(holder)]
-        left: list[PolicyRule] = []
-        for rule in sorted(set(new.rules[holder]) - set(known), key=_widest_first):
-            left += subtract(rule, (*known, *left))
-        yield from ((holder, rule) for rule in merge(left))
+        rules = new.rules[holder], (*old.granted(holder), *new.everywhere(holder))
+        if rules not in of_rules:
+            of_rules[rules] = _rest(*rules)
+        yield from ((holder, rule) for rule in of_rules[rules])
+
+
+def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
+    """What rules allow that those which are known don't, in as few as it takes."""
+    left: list[PolicyRule] = []
+    # The widest first: what is left of the others is then what they really add.
+    for rule in sorted(set(rules) - set(known), key=_widest_first):
+        left += subtract(rule, (*known, *left))
+    return merge(left)
 
 
 def _widest_first(rule: PolicyRule) -> tuple[int, PolicyRule]:

@@ -15,11 +15,12 @@ from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.objects import KubernetesObject, ObjectKey
+from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.options import Narrowing
 from olmc.model.workspace import Bundle, LeftOut, Reason
 
 if TYPE_CHECKING:
+    from olmc.model.catalog import Catalog
     from olmc.reconcile.loop import SettledCluster
 
 
@@ -41,7 +42,8 @@ class Side(NamedTuple):
     `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
     kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
     for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
-    the objects are what a cluster holds, so that all of it is known.
+    the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
+    `wishes` are the ClusterExtensions as the workspace has them, which the API server may refuse.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Side(NamedTuple):
     bundle: Bundle | None = None
     assumed: Assumed = Assumed()
     is_held: bool = False
+    served: Mapping[str, Catalog] = MappingProxyType({})
+    wishes: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
 
     @property
     def home(self) -> str:
@@ -117,7 +121,13 @@ def workspace_side(
     ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
         left = left_out_of(path, compile_fresh(), narrowing)
     objects = tuple(rendered.object for rendered in compilation.objects)
-    return Side(name, objects, compilation.settled, left_out=left, settings=settings)
+    side = Side(name, objects, compilation.settled, left_out=left, settings=settings)
+    workspace = compilation.workspace
+    if workspace is None:
+        return side
+    names = workspace.extension_catalog_names
+    served = {called: catalog for called, catalog in workspace.catalogs.items() if called in names}
+    return side._replace(served=served, wishes={object_key(m.object): m.object for m in workspace.extensions})
 
 
 def _has_only_kept(made: SettledCompilation) -> bool:

@@ -13,7 +13,7 @@ from olmc.kube.applied import is_applied, is_object
 from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
 from olmc.load.left_out import left_out, objects_of
-from olmc.model.catalog import Catalog
+from olmc.model.catalog import Catalog, names_of_bundles
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Report, Severity, join_limited
 from olmc.model.objects import ObjectKey, spec_of, text
@@ -271,9 +271,11 @@ def _catalogs(workspace: Workspace) -> tuple[list[Catalog], list[Catalog]]:
 
 
 def _listed(catalogs: Iterable[Catalog]) -> set[str]:
-    packages = [package for catalog in catalogs for package in catalog.packages.values()]
+    catalogs = tuple(catalogs)
+    # Where there is an index, it has all entries, and each has its bundle.
+    packages = [package for each in catalogs if each.entry_index is None for package in each.packages.values()]
     entries = (entry for package in packages for channel in package.channels.values() for entry in channel.entries)
-    return {entry.name for entry in entries} | {name for package in packages for name in package.bundles}
+    return {entry.name for entry in entries} | names_of_bundles(catalogs)
 
 
 class SettledCompilation(Protocol):

@@ -26,8 +26,8 @@ from olmc.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_n
 from olmc.reconcile.apply_step import way_out
 from olmc.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.reconcile.loop import SettledCluster
-from olmc.reconcile.unresolved import unknown_catalogs, with_places
-from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, held_back, reasons
+from olmc.reconcile.unresolved import held_in, unknown_catalogs, with_places
+from olmc.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
 from olmc.yaml import at, located
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
     return {
         NamespacedName(namespace, held.wish.name): held
         for namespace, done in settled.rounds.items()
-        if done.question is not None and done.answer is not None
-        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer)
+        for held in held_in(done, settled.cluster)
     }
 
 

@@ -14,6 +14,7 @@ from olmc.model.catalog import Candidate, InstalledEntry, Selection
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.served import of_package
 from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import HeldUpgrade, reasons
@@ -115,9 +116,8 @@ def channel_entries(cluster: Cluster, subscription: Subscription) -> Iterator[Ca
     """What the catalog of a Subscription serves in the channel that it follows."""
     source = cluster.catalogs.get(subscription.catalog)
     channel = subscription.channel
-    for entry in source.entries if source else ():
-        fits = entry.channel == channel if channel else entry.default_channel
-        if entry.package == subscription.package and fits:
+    for entry in of_package(source.entries, subscription.package) if source else ():
+        if entry.channel == channel if channel else entry.default_channel:
             yield entry
 
 

@@ -145,7 +145,8 @@ def _texts(path: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
 def distinct_catalogs(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
     """The catalogs by name without those that are the same under another name."""
     # One directory may serve several CatalogSources; its mistakes are one.
-    by_content = {id(catalog): (name, catalog) for name, catalog in sorted(catalogs.items(), reverse=True)}
+    named = ((name.removeprefix("/"), catalog) for name, catalog in sorted(catalogs.items(), reverse=True))
+    by_content = {id(catalog): (name, catalog) for name, catalog in named}
     return sorted(by_content.values(), key=lambda pair: pair[0])
 
 

@@ -30,6 +30,21 @@ def decode_rules(listed: Any) -> tuple[PolicyRule, ...]:
     return tuple(decode_rule(item) for item in mappings(listed))
 
 
+def rules_decoder() -> Callable[[Any], tuple[PolicyRule, ...]]:
+    """`decode_rules` for many roles: of those that have the very same list, as copies of one do, the first is decoded.
+
+    What it gives for them is the same object as well, by which others see that they are alike.
+    """
+    known: dict[int, tuple[Any, tuple[PolicyRule, ...]]] = {}
+
+    def decoded(listed: Any) -> tuple[PolicyRule, ...]:
+        if id(listed) not in known:  # which is kept: once it were gone, another list might have its id
+            known[id(listed)] = listed, decode_rules(listed)
+        return known[id(listed)][1]
+
+    return decoded
+
+
 def value_matches(values: Sequence[str], wanted: str) -> bool:
     """Whether a list of verbs or API groups includes a value. A wanted `*` is included by `*` only (R-PERM-3)."""
     return wanted in values or ANY in values
@@ -102,6 +117,10 @@ def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
     It differs from the API server in one thing: `*/log` does not include `pods/log` (R-PERM-3). Of each list only
     matters which rules match a value; so the product is taken of those sets, each once.
     """
+    # What is granted word for word needs no product. Where something is empty there is nothing that could be matched.
+    is_whole = wanted.verbs and wanted.groups and wanted.resources and all(wanted.names) and not wanted.urls
+    if is_whole and wanted in granted:
+        return True
     sets = {frozenset(range(len(granted)))}
     for field, matches in _URL_MATCHERS if wanted.urls else _OLM_RESOURCE_MATCHERS:
         # An empty list counts as one empty text (R-PERM-2).

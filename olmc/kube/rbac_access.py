@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
+from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow, rules_decoder
 from olmc.kube.selectors import is_selector, matches
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
@@ -65,12 +66,12 @@ class Role(NamedTuple):
     selectors: tuple[Mapping[str, Any], ...]
 
 
-def decode_role(obj: KubernetesObject) -> Role:
-    """A Role or ClusterRole, decoded whatever is written there."""
+def decode_role(obj: KubernetesObject, decode: Callable[[Any], tuple[PolicyRule, ...]] = decode_rules) -> Role:
+    """A Role or ClusterRole, decoded whatever is written there, its rules by `decode`."""
     labels = labels_of(obj)
     listed = mapping(obj.get("aggregationRule")).get("clusterRoleSelectors")
     return Role(
-        decode_rules(obj.get("rules")),
+        decode(obj.get("rules")),
         {key: value for key, value in labels.items() if isinstance(value, str)},
         tuple(selector for selector in listed if is_selector(selector)) if isinstance(listed, list) else (),
     )
@@ -141,9 +142,10 @@ def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Role
     # The API server puts it there whenever it starts, so hardly any workspace has it.
     by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
     by_label: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    decode = rules_decoder()
     for key, obj in objects:
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
-            by_identity[key] = decode_role(obj)
+            by_identity[key] = decode_role(obj, decode)
     for key, role in by_identity.items():
         for label in role.labels.items() if key.kind == "ClusterRole" else ():
             by_label[label].append(key)
@@ -151,7 +153,10 @@ def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Role
 
 
 class Access(NamedTuple):
-    """The rules that subjects have: in the whole cluster, and in a namespace."""
+    """The rules that subjects have: in the whole cluster, and in a namespace.
+
+    Whoever has those of a single role has the very tuple that others with such a role have.
+    """
 
     cluster: Mapping[Subject, Sequence[PolicyRule]]
     local: Mapping[tuple[Subject, str], Sequence[PolicyRule]]
@@ -159,11 +164,11 @@ class Access(NamedTuple):
     def rules(self, namespace: str | None, *subjects: Subject) -> tuple[PolicyRule, ...]:
         """The rules that count for somebody who is all these subjects in a namespace, or with none in the cluster."""
         # The API server lets members of system:masters pass before it looks at any RBAC.
-        rules = [*EVERYTHING] if _MASTERS in subjects else []
+        parts: list[Sequence[PolicyRule]] = [EVERYTHING] if _MASTERS in subjects else []
         for subject in subjects:
-            rules += self.cluster.get(subject, ())
-            rules += self.local.get((subject, namespace), ()) if namespace else ()
-        return tuple(rules)
+            parts.append(self.cluster.get(subject, ()))
+            parts.append(self.local.get((subject, namespace), ()) if namespace else ())
+        return _joined([tuple(part) for part in parts if part])
 
 
 def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -> Access:
@@ -173,8 +178,8 @@ def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -
     them in. OLM's permission check counts them as they stand in the workspace (R-PERM-5).
     """
     known = collect_roles((key, rendered.object) for key, rendered in objects.items())
-    cluster: dict[Subject, list[PolicyRule]] = defaultdict(list)
-    local: dict[tuple[Subject, str], list[PolicyRule]] = defaultdict(list)
+    cluster: dict[Subject, list[tuple[PolicyRule, ...]]] = defaultdict(list)
+    local: dict[tuple[Subject, str], list[tuple[PolicyRule, ...]]] = defaultdict(list)
     for key, rendered in objects.items():
         if key.group != RBAC or not key.kind.endswith("Binding"):
             continue
@@ -183,10 +188,17 @@ def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -
         if role not in known.by_identity:
             continue
         sources = known.sources(role) if aggregated else (role,)
-        rules = [rule for source in sources for rule in known.by_identity[source].rules]
+        rules = _joined([known.by_identity[source].rules for source in sources])
         for subject in subjects:
-            (cluster[subject] if key.kind == "ClusterRoleBinding" else local[subject, key.namespace]).extend(rules)
-    return Access(cluster, local)
+            (cluster[subject] if key.kind == "ClusterRoleBinding" else local[subject, key.namespace]).append(rules)
+    return Access(
+        {subject: _joined(parts) for subject, parts in cluster.items()},
+        {where: _joined(parts) for where, parts in local.items()},
+    )
+
+
+def _joined(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
+    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
 # What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).

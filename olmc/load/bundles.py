@@ -19,7 +19,7 @@ from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
 from olmc.olm.naming import CORE_KINDS
 from olmc.strconv import number_text
-from olmc.yaml import Document, locate, read
+from olmc.yaml import Document, Reader, locate, read
 
 PREFIX = "operators.operatorframework.io.bundle."
 PACKAGE = PREFIX + "package.v1"
@@ -105,12 +105,12 @@ def is_bundle(folder: Folder) -> bool:
     return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
-def read_bundle(root: Path, folder: Folder, report: Report) -> Bundle | None:
-    """The bundle in `folder`, or None with the diagnostics that say why it is none."""
+def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read) -> Bundle | None:
+    """The bundle in `folder`, or None with the diagnostics that say why it is none; `read` reads its files."""
     manifests, metadata = folder.folder(MANIFESTS), folder.folder(METADATA)
     if manifests is None or metadata is None:
         return None
-    files, broken, unused = _manifest_files(root, manifests, report)
+    files, broken, unused = _manifest_files(root, manifests, report, read)
     csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
     # OLM passes over what it can't decode (R-CAT-101, rule 3). Where that is the CSV, what is wrong with its text says
     # more than that there is none.
@@ -191,7 +191,7 @@ def inputs_of(bundles: Collection[Bundle]) -> Inputs:
 
 
 def _manifest_files(
-    root: Path, folder: Folder, report: Report
+    root: Path, folder: Folder, report: Report, read: Reader
 ) -> tuple[list[BundleFile], list[_UnreadableFile], list[Manifest]]:
     """The files that hold an object, those that can't be read, and the objects behind the first one of a file."""
     files: list[BundleFile] = []

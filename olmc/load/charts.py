@@ -173,7 +173,7 @@ def stage(chart: Chart, target: Path) -> dict[str, Path]:
 def _copy(source: Path, target: Path, copying: _Copying, above: tuple[Path, ...]) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
-        path = Path(entry.path)
+        path = source / entry.name
         if entry.name == ".git":
             continue
         if entry.is_symlink():

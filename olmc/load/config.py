@@ -11,11 +11,11 @@ from olmc.diagnostics.rules import reconcile as versions
 from olmc.diagnostics.rules import workspace as rules
 from olmc.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
 from olmc.load.json_schema import problems
-from olmc.model.diagnostics import Location, Place, Report, Source
+from olmc.model.diagnostics import Location, Place, Report, Source, misspelt
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import OLM_GROUP
 from olmc.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
-from olmc.model.workspace import Lock, LockedImage, LockedOperator, LockFile, Manifest
+from olmc.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile, Manifest
 from olmc.olm.profiles.data import UnknownVersionError, canonical
 from olmc.olm.profiles.openshift import on_platform
 from olmc.yaml import Document, dump_one, locate, read
@@ -69,7 +69,9 @@ def read_config(root: Path, report: Report) -> dict[str, Any]:
             hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
             report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
             continue
-        report.add(rules.BAD_CONFIG.finding(place, where=problem.where or "the document", problem=problem.text))
+        where = problem.where or "the document"
+        finding = rules.BAD_CONFIG.finding(place, where=where, problem=problem.text)
+        report.add(finding.caused_by(misspelt(problem.written(document.value), problem.meant)))
     # All or nothing: half of the options would compile something that nobody has asked for.
     if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
         return {}
@@ -227,7 +229,11 @@ def read_lock(root: Path, report: Report) -> LockFile:
     if faults or "namespaces" not in value:
         return LockFile(None, images)
     operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
-    return LockFile(Lock(operators, Place(source)), images)
+    extensions = {
+        item["extension"]: LockedExtension(*(item[field] for field in LockedExtension._fields))
+        for item in value.get("extensions", ())
+    }
+    return LockFile(Lock(operators, Place(source), extensions), images)
 
 
 def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:
@@ -241,6 +247,10 @@ def lock_text(lock: Lock | None, images: Sequence[LockedImage] = ()) -> str:
         value["namespaces"] = [
             {"namespace": name, "operators": list(map(_item, operators))}
             for name, operators in sorted(lock.namespaces.items())
+        ]
+    if lock is not None and lock.extensions:
+        value["extensions"] = [
+            {"extension": name, **locked._asdict()} for name, locked in sorted(lock.extensions.items())
         ]
     if images:
         value["images"] = [{key: text for key, text in image._asdict().items() if text} for image in sorted(images)]

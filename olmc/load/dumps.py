@@ -17,7 +17,7 @@ from typing import IO
 from olmc.diagnostics.rules import cluster_state as state_rules
 from olmc.diagnostics.rules import workspace as rules
 from olmc.lean import NamedTuple, regex
-from olmc.load.files import MAX_FILE_BYTES, read_text, scan
+from olmc.load.files import MAX_FILE_BYTES, decode_utf8, read_text, scan
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report
 from olmc.model.limits import FILE_BYTES
@@ -108,18 +108,9 @@ def _of_stream(name: str, stream: IO[bytes], size: int, report: Report) -> Itera
         if len(data) > MAX_FILE_BYTES:  # a device says that it has none
             report.add(rules.too_large(name, FILE_BYTES))
             return
-        text = _decoded(name, data, report)
+        text = decode_utf8(name, data, report)
         if text is not None:
             yield name, text
-
-
-def _decoded(name: str, data: bytes, report: Report) -> str | None:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        report.add(rules.NOT_UTF8.finding(Location(name, line), path=name, offset=error.start))
-        return None
 
 
 class _TooMuchError(Exception):
@@ -206,7 +197,7 @@ def _contents(
             report.add(rules.too_large(shown, FILE_BYTES, size))
             continue
         content = archive.extractfile(members[path])
-        text = _decoded(shown, content.read(), report) if content is not None else None
+        text = decode_utf8(shown, content.read(), report) if content is not None else None
         if text is not None:
             yield shown, text
 

@@ -309,6 +309,12 @@ def _usable_lines(root: Path, report: Report) -> Iterator[str]:
 
 def read_text(root: Path, path: str, report: Report) -> str | None:
     """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
+    data = read_bytes(root, path, report)
+    return decode_utf8(path, data, report) if data is not None else None
+
+
+def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
+    """What a file holds, or None with a diagnostic when it can't be read or leads out of the workspace."""
     try:
         if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
             report.add(_not_followed(root, path))
@@ -325,6 +331,11 @@ def read_text(root: Path, path: str, report: Report) -> str | None:
     except OSError as error:
         report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
         return None
+    return data
+
+
+def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
+    """The text that a file holds, or None with a diagnostic at its first byte that is no UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

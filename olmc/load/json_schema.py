@@ -23,17 +23,25 @@ Keys = tuple[str | int, ...]
 class SchemaProblem(NamedTuple):
     """Something that breaks a schema: the keys that lead to it, and what is wrong.
 
-    `of_key`: it is the last key that is wrong, whatever its value.
+    `of_key`: it is the last key that is wrong, whatever its value. `meant` is what was probably meant, "" if nothing is
+    like it.
     """
 
     keys: Keys
     text: str
     of_key: bool = False
+    meant: str = ""
 
     @property
     def where(self) -> str:
         """The keys with dots between them, "" for the whole value."""
         return ".".join(map(str, self.keys))
+
+    def written(self, value: Any) -> str:
+        """What stands there in the whole value."""
+        for key in self.keys[:-1] if self.of_key else self.keys:
+            value = value[key]
+        return str(self.keys[-1]) if self.of_key else str(value)
 
     def place(self, source: Source) -> Location:
         """Where it is in the text that the value was read from."""
@@ -200,13 +208,15 @@ def _in_words(error: SchemaError) -> Iterator[SchemaProblem]:
             known = error.schema.get("properties", {})
             for key in value:
                 if key not in known:
-                    yield SchemaProblem((*keys, key), f"there is no such field{_suggestion(key, known)}", of_key=True)
+                    meant = _closest(key, known)
+                    yield SchemaProblem((*keys, key), f"there is no such field{_suggestion(meant)}", True, meant)
         case "required":
             for key in expected:
                 if key not in value:
                     yield SchemaProblem(keys, f"{key} is missing")
         case _:
-            yield SchemaProblem(keys, _about_value(str(error.validator), value, expected, error))
+            meant = _closest(value, expected) if error.validator == "enum" else ""
+            yield SchemaProblem(keys, _about_value(str(error.validator), value, expected, error), meant=meant)
 
 
 def _about_value(validator: str, value: Any, expected: Any, error: SchemaError) -> str:
@@ -218,7 +228,7 @@ def _about_value(validator: str, value: Any, expected: Any, error: SchemaError) 
         case "enum":
             # Where the empty text is allowed, too, it means that nothing is said.
             choices = ", ".join(str(choice) for choice in expected if choice != "")
-            return f"{_shown(value)} is not one of {choices}{_suggestion(value, expected)}"
+            return f"{_shown(value)} is not one of {choices}{_suggestion(_closest(value, expected))}"
         case "const":
             return f"{_shown(value)} is not {expected}"
         case "pattern" if error.schema.get("description"):
@@ -236,9 +246,12 @@ def _described(schema: Mapping[str, Any]) -> str:
     return f"{sentence[0].lower()}{sentence[1:]}{such}"
 
 
-def _suggestion(value: object, known: Iterable[object]) -> str:
-    best = closest(str(value), (name for name in known if isinstance(name, str)), POSSIBLE)
-    return f"; {did_you_mean(best, inside=True)}" if best else ""
+def _closest(value: object, known: Iterable[object]) -> str:
+    return closest(str(value), (name for name in known if isinstance(name, str)), POSSIBLE)
+
+
+def _suggestion(meant: str) -> str:
+    return f"; {did_you_mean(meant, inside=True)}" if meant else ""
 
 
 def _kind(value: object) -> str:

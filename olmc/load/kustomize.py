@@ -17,6 +17,7 @@ from olmc.load.files import MAX_FILE_BYTES
 from olmc.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.load.tools import Output, relative_to, run
+from olmc.load.unsaved import is_unsaved
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
 from olmc.model.operators import OLM_GROUP
@@ -60,7 +61,8 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
     if tool is None:
         report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
         return Build((), paths)
-    output = _build_staged(tool, tree, kustomization) if tree.generated else _build_folder(tool, kustomization.parent)
+    apart = tree.generated or any(map(is_unsaved, (*tree.kustomizations, *tree.files)))
+    output = _build_staged(tool, tree, kustomization) if apart else _build_folder(tool, kustomization.parent)
     if output.problem:
         problem = relative_to(root, output.problem)
         report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from olmc.catalogs.rendering import UncataloguedBundle
     from olmc.model.catalog import Catalog
 
+    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
+    """What makes a catalog of a folder and the texts in it, as `olmc.catalogs.loading.load_catalog` does."""
+
 
 def bundles_by_reference(
     bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]
@@ -28,12 +31,14 @@ def bundles_by_reference(
 
 
 def load_catalogs(
-    reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report
-) -> dict[str, Catalog]:
-    from olmc.catalogs.loading import load_catalog
+    reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
+    loader: CatalogLoader | None = None,
+) -> dict[str, Catalog]:  # fmt: skip
+    from olmc.load.cached_catalogs import read_catalog
 
+    load = loader or read_catalog
     catalogs, roots = reading.catalogs, reading.roots
-    return {name: load_catalog(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
+    return {name: load(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
 
 
 def implied_catalogs(
@@ -47,9 +52,13 @@ def implied_catalogs(
     names = {as_text(spec.get("source")) for spec in specs}
     names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
     names -= declared | catalogs.keys() | {""}
-    listed = {name for c in catalogs.values() for package in c.packages.values() for name in package.bundles}
+    if not names or not bundles:
+        return {}
+    from olmc.model.catalog import names_of_bundles  # many workspaces have none
+
+    listed = names_of_bundles(catalogs.values())
     uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
-    if not names or not uncatalogued_bundles:
+    if not uncatalogued_bundles:
         return {}
     from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
     from olmc.catalogs.rendering import uncatalogued

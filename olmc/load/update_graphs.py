@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from olmc.diagnostics.rules import foreign as rules
 from olmc.load.files import has_file, read_text
+from olmc.model.catalog import names_of_bundles
 from olmc.model.diagnostics import Location, Report, did_you_mean
 from olmc.model.diagnostics import closest as closest_of
 from olmc.model.options import Indexing, IndexingMode
@@ -44,7 +45,7 @@ def update_graphs(root: Path, bundles: Iterable[Bundle], report: Report) -> dict
 
 def check_update_graphs(root: Path, workspace: Workspace, indexing: Indexing, report: Report) -> None:
     """Report what is wrong with what a pipeline makes of bundles with a ci.yaml, where nothing here makes it."""
-    listed = {name for c in workspace.catalogs.values() for package in c.packages.values() for name in package.bundles}
+    listed = names_of_bundles(workspace.catalogs.values())
     loose = [bundle for name, bundle in workspace.bundles.items() if name not in listed]
     modes = update_graphs(root, loose, report)
     if modes:

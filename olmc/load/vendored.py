@@ -12,8 +12,8 @@ from olmc.lean import regex, sha256
 from olmc.load.bundles import read_bundle
 from olmc.load.files import Folder, read_text, scan_below
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import KubernetesObject
-from olmc.model.workspace import Bundle, ImageKind, LockedImage
+from olmc.model.objects import KubernetesObject, mapping, text
+from olmc.model.workspace import EXTENSIONS_V1, Bundle, ImageKind, LockedImage
 
 VENDOR_FOLDER = "vendor"
 MARK_FILE = ".gitattributes"
@@ -93,8 +93,11 @@ def vendored_bundles(root: Path, images: Sequence[LockedImage], report: Report) 
 
 
 def catalog_image(source: KubernetesObject, kube_version: str) -> str:
-    """The image that serves a CatalogSource, "" if none does: the annotation's template wins (R-CAT-162)."""
+    """The image that serves a CatalogSource, "" if none does: the annotation's template wins (R-CAT-162); or a
+    ClusterCatalog (R-V1-CC-1)."""
     spec = source.get("spec")
+    if source.get("apiVersion") == EXTENSIONS_V1:
+        return text(mapping(mapping(mapping(spec).get("source")).get("image")).get("ref"))
     if not isinstance(spec, Mapping) or spec.get("sourceType") != "grpc":
         return ""
     annotations = source["metadata"].get("annotations")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import workspace as rules
+from olmc.load.beside import Beside, add_beside
 from olmc.load.bundles import BUNDLE_FOLDERS, CATALOGS_FOLDER, PROJECT_FILE, inputs_of, is_bundle
 from olmc.load.config import CONFIG_FILE, read_lock
 from olmc.load.files import Folder, no_folder, scan, without_files
@@ -23,19 +25,24 @@ from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP, object_key
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
 from olmc.model.workspace import Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.yaml import Document, reader_of
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.load.served_catalogs import CatalogLoader
     from olmc.model.catalog import Catalog
     from olmc.model.workspace import LockFile
+    from olmc.yaml.reader import Documents
 
 
 def load(
     root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
     indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
     v2alpha1: bool = False,
-    beside: Path | None = None,
+    beside: Beside | None = None,
     resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
+    known: Documents = MappingProxyType({}),
+    loader: CatalogLoader | None = None,
 ) -> Workspace:  # fmt: skip
     """Read the workspace at `root`.
 
@@ -46,7 +53,8 @@ def load(
     workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
     without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
     besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
-    If the folder is a Helm chart with objects of OLM, `release` says how it is installed.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed. What `known` files hold, by
+    path and text, is taken from there. `loader` loads catalogs, for whoever has some of them already.
     """
     problem = no_folder(root)
     if problem:
@@ -61,7 +69,9 @@ def load(
         folder = compiled_part(folder)
     lock = lock if lock is not None else read_lock(root, report)
     images = lock.images
-    reading = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=beside == root)
+    documents: dict[tuple[str, str], list[Document]] = {}
+    read = reader_of(known, documents)
+    reading = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=beside == root, read=read)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
     is_built = kustomization is not None or kinds is not None
@@ -79,12 +89,11 @@ def load(
         _render(root, release, (kube_version, resources), kinds, reading, report)
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
-        for part, add in parts(scan(beside, report)):
-            add(beside, part, reading._replace(is_named=True), report)
+        add_beside(beside, reading, report)
     _add_installed_by_policies(reading, report, built)
     vendored = vendored_bundles(root, images, report)
     by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
-    served = load_catalogs(reading, by_reference, indexing, report) if reading.catalogs else {}
+    served = load_catalogs(reading, by_reference, indexing, report, loader) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
     of_bundles = (*reading.bundles.values(), *vendored.values())
     placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
@@ -95,7 +104,9 @@ def load(
     if images:
         from olmc.load.catalog_folders import image_catalogs  # many workspaces have none
 
-        served |= image_catalogs(root, (*kept, *there), images, kube_version, served, by_reference, indexing, report)
+        served |= image_catalogs(
+            root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
+        )
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
@@ -105,6 +116,7 @@ def load(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
         cel=CelAccount(),
+        documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )  # fmt: skip
 
 

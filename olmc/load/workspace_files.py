@@ -17,7 +17,7 @@ from olmc.load.foreign import TEMPLATES_FOLDER, foreign_file, is_chart, is_for_c
 from olmc.load.manifests import SUFFIXES, manifests_in
 from olmc.model.diagnostics import Location, Report
 from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED, Bundle, Manifest, Reason, Unused
-from olmc.yaml import locate, read
+from olmc.yaml import Reader, locate, read
 
 if TYPE_CHECKING:
     from olmc.load.policies import Installed
@@ -37,11 +37,11 @@ class FoundFiles(NamedTuple):
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
     were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool.
+    another tool. `read` reads them.
     """
 
     bundles: dict[str, Bundle]
-    catalogs: dict[str, dict[str, str]]
+    catalogs: dict[str, Mapping[str, str]]
     roots: dict[str, str]
     manifests: list[Manifest]
     files: dict[str, None]
@@ -49,10 +49,12 @@ class FoundFiles(NamedTuple):
     built: dict[str, None]
     policies: list[Installed]
     is_named: bool = False
+    read: Reader = read
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
-        self.catalogs.setdefault(name, {}).update(texts)
+        known = self.catalogs.get(name)
+        self.catalogs[name] = texts if known is None else {**known, **texts}
         self.roots.setdefault(name, folder)
 
 
@@ -78,7 +80,7 @@ def parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
 
 
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
-    bundle = read_bundle(root, folder, report)
+    bundle = read_bundle(root, folder, report, reading.read)
     if bundle is None:
         return
     replaced = reading.bundles.get(bundle.name)
@@ -136,7 +138,7 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()
-    documents = read(path, text, findings)
+    documents = reading.read(path, text, findings)
     if findings.failed and not reading.is_named and not is_for_cluster(text):
         report.add(foreign_file(path, findings))
         return

@@ -3,7 +3,7 @@ R-CAT-572)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +92,26 @@ class LeftOutPackage(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+class CatalogIndex(NamedTuple):
+    """Which packages of a catalog have what others may ask for, each in the order of their names: `counts` is how many
+    entries a package has, `names` are those of its CSVs, `apis`, `packages` and `labels` what their properties offer;
+    `copies` says of `channel/name` how often it is there, if it is more than once (R-CAT-566)."""
+
+    counts: Mapping[str, int]
+    names: Mapping[str, tuple[str, ...]]
+    apis: Mapping[GVK, tuple[str, ...]]
+    packages: Mapping[str, tuple[str, ...]]
+    labels: Mapping[str, tuple[str, ...]]
+    copies: Mapping[str, int]
+
+
 class Catalog(NamedTuple):
     """The content that a CatalogSource serves; `problem` is OLM's text for why it can't be served, or "".
 
     `images` are the bundles that its templates name and that are no folders of the workspace. `files` are those that
     were read, `unused` the objects in them that count for nothing in a catalog. `left_out` are the packages that it has
-    besides, of which no more is known.
+    besides, of which no more is known. `entry_index` is what is known of its entries without making them;
+    `self_contained`: its files alone say all of it, so that they need not be read again.
     """
 
     packages: Mapping[str, Package]
@@ -107,6 +121,19 @@ class Catalog(NamedTuple):
     files: tuple[str, ...] = ()
     unused: tuple[Manifest, ...] = ()
     left_out: tuple[LeftOutPackage, ...] = ()
+    entry_index: CatalogIndex | None = None
+    self_contained: bool = False
+
+
+def names_of_bundles(catalogs: Iterable[Catalog]) -> set[str]:
+    """The names of all bundles of catalogs."""
+    return {name for catalog in catalogs for name in _names_of_bundles(catalog)}
+
+
+def _names_of_bundles(catalog: Catalog) -> Iterable[str]:
+    if catalog.entry_index is not None:  # of a sound catalog, in which each is an entry of a channel
+        return catalog.entry_index.names
+    return (name for package in catalog.packages.values() for name in package.bundles)
 
 
 class Candidate(NamedTuple):
@@ -140,7 +167,7 @@ class VisibleCatalog(NamedTuple):
 
     key: CatalogKey
     priority: int = 0
-    entries: tuple[Candidate, ...] = ()
+    entries: Sequence[Candidate] = ()
     problem: str = ""
     left_out: tuple[LeftOutPackage, ...] = ()
 

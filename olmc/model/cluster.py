@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class CatalogSource(NamedTuple):
     key: CatalogKey
     priority: int
     catalog: Catalog | None
-    entries: tuple[Candidate, ...] = ()
+    entries: Sequence[Candidate] = ()
     problem: str = ""
     manifest: KubernetesObject | None = None
     source: Source | None = None

@@ -145,10 +145,23 @@ class OversizedAnnotations(NamedTuple):
     kind: str
 
 
+class Misspelling(NamedTuple):
+    """A name that stands where a finding is, and those that were probably meant by it, the likeliest first."""
+
+    written: str
+    meant: tuple[str, ...]
+
+
 Mistake = Missing | DecodeFailure | OversizedAnnotations
 """What is wrong with the input itself, so that whoever comes upon it at the same place means the same."""
 
-Cause = Mistake | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind
+Cause = Mistake | Misspelling | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind
+
+
+def misspelt(written: str, *meant: str) -> Misspelling | None:
+    """That a name is misspelt, None where nothing is known that was meant."""
+    known = tuple(filter(None, meant))
+    return Misspelling(written, known) if known else None
 
 
 class Severity(IntEnum):

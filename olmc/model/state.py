@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey
@@ -17,7 +18,8 @@ class ClusterState(NamedTuple):
     apply compares with. `tracked`: those of the repository that the state is compared with, which are what a GitOps
     tool prunes; who else has applied what nobody can see. `expected`: what the repository comes to rest in, where it
     was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
-    None where nobody knows.
+    None where nobody knows. `documents` is what its files hold, by path and text, so that
+    what is still in it need not be read again.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -25,6 +27,7 @@ class ClusterState(NamedTuple):
     tracked: frozenset[ObjectKey] = frozenset()
     expected: Mapping[ObjectKey, Manifest] = MappingProxyType({})
     ignored: tuple[str, ...] | None = None
+    documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
 
     @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:

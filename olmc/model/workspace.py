@@ -128,6 +128,17 @@ class LockedOperator(NamedTuple):
     digest: str
 
 
+class LockedExtension(NamedTuple):
+    """The bundle that a ClusterExtension was resolved to: the ClusterCatalog that it is from, and the digest of what
+    that and the bundle said then."""
+
+    package: str
+    name: str
+    version: str
+    catalog: str
+    digest: str
+
+
 ImageKind = Literal["catalog", "bundle"]
 
 
@@ -150,10 +161,12 @@ class LockedImage(NamedTuple):
 
 
 class Lock(NamedTuple):
-    """The bundles that the plans of each namespace go through, those at rest last of their package; and the file."""
+    """The bundles that the plans of each namespace go through, those at rest last of their package; the file; and by
+    name what ClusterExtensions were resolved to."""
 
     namespaces: Mapping[str, tuple[LockedOperator, ...]]
     place: Place | None = None
+    extensions: Mapping[str, LockedExtension] = MappingProxyType({})
 
 
 class LockFile(NamedTuple):
@@ -240,7 +253,8 @@ class Workspace(NamedTuple):
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
-    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
+    what files hold, by path and text, of which there was nothing to say.
     `cel`: what rules in CEL have cost so far, whatever is compiled of it.
     """
 
@@ -255,6 +269,7 @@ class Workspace(NamedTuple):
     cluster_catalogs: tuple[Manifest, ...] = ()
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
+    documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
     cel: CelAccount | None = None
 
     @property
@@ -266,6 +281,22 @@ class Workspace(NamedTuple):
     def extension_catalogs(self) -> tuple[Manifest, ...]:
         """The ClusterCatalogs of OLM v1, by name."""
         return self._of_v1("ClusterCatalog")
+
+    @property
+    def has_extensions(self) -> bool:
+        """Whether OLM v1 has anything to do with it, or had when it was locked."""
+        is_locked = self.lock is not None and bool(self.lock.extensions)
+        return is_locked or bool(self.extensions) or bool(self.extension_catalogs)
+
+    @property
+    def extension_catalog_names(self) -> frozenset[str]:
+        """The catalogs that ClusterCatalogs serve: those that are called after one, and, where there are
+        ClusterExtensions, the folders that no CatalogSource is called after (R-V1-CC-1)."""
+        declared = frozenset(name_of(manifest.object) for manifest in self.extension_catalogs)
+        if not self.extensions:
+            return declared
+        sources = {name_of(m.object) for m in self.manifests if m.object["kind"] == "CatalogSource"}
+        return declared | {name for name in self.catalogs.keys() - sources if "/" not in name}
 
     def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
         listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)

@@ -7,30 +7,18 @@ after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.diagnostics.rules import extensions as rules
 from olmc.kube.api_validation.field import FieldError
-from olmc.kube.rbac_access import access
-from olmc.kube.restmapper import rest_mapper
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Place, Report, join_limited
-from olmc.model.objects import (
-    CRD_KIND,
-    KubernetesObject,
-    ObjectKey,
-    Origin,
-    Provenance,
-    Rendered,
-    labels_of,
-    name_of,
-    object_key,
-)
+from olmc.model.diagnostics import Report
+from olmc.model.indexed import by_kind
+from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, name_of, object_key
 from olmc.model.options import Options
-from olmc.model.workspace import EXTENSIONS_V1, Bundle, Manifest, Workspace
+from olmc.model.workspace import EXTENSIONS_V1, LockedExtension, Manifest, Workspace
 from olmc.olmv1.api_types import (
     ClusterCatalog,
     ClusterExtension,
@@ -40,38 +28,21 @@ from olmc.olmv1.api_types import (
     cluster_extension,
     ignored_fields,
 )
-from olmc.olmv1.conditions import (
-    Condition,
-    conditions_after,
-    deprecation_conditions,
-    invalid_configuration,
-    of_bundle,
-    retrying,
-    rolled_out,
-    succeeded,
-)
-from olmc.olmv1.crd_upgrade import upgrade_errors
+from olmc.olmv1.conditions import Condition, conditions_after
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
-from olmc.olmv1.object_set import EXTENSION_KIND, PREFIX, Owner, RevisionBundle, object_set
-from olmc.olmv1.permissions import ScopedRule, installer, missing_rules, preflight_error, required_rules
-from olmc.olmv1.registry_bundle import (
-    ANNOTATIONS,
-    MANIFESTS,
-    PROPERTIES,
-    BundleError,
-    RegistryBundle,
-    read_registry_bundle,
-)
-from olmc.olmv1.render import InstallRequest, render_bundle
+from olmc.olmv1.held import held_objects
+from olmc.olmv1.installing import ExtensionSetting, installed, kept_objects
+from olmc.olmv1.locking import locked_extensions, report_deviations, restricted
+from olmc.olmv1.object_set import EXTENSION_KIND
+from olmc.olmv1.permissions import ScopedRule
 from olmc.olmv1.resolution import ExtensionResolution, ServedCatalog, resolve
-from olmc.olmv1.single_extension import extension_objects
-from olmc.reconcile.operator_groups import account_exists
 from olmc.render.context import RenderContext
 from olmc.render.passes import Rewrite
 from olmc.yaml import locate
 
 CATALOG_KIND = "ClusterCatalog"
-_SHOWN = 3
+UNKNOWN_IMAGE = "(unknown)"
+"""The image of an installed bundle that nothing here names."""
 # OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
 _PRIORITIES = {
     "openshift-redhat-operators": -100,
@@ -85,7 +56,8 @@ class ExtensionResult(NamedTuple):
 
     `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
     `installed` is the bundle that is there in the end. `missing` and `required` are the rights that its account lacks
-    and needs; `further` is the bundle that comes next, "" for none.
+    and needs; `further` is the bundle that comes next, "" for none. `stored` is what the cluster has of the
+    ClusterExtension where the API server refuses to change it.
     """
 
     extension: ClusterExtension
@@ -98,6 +70,7 @@ class ExtensionResult(NamedTuple):
     missing: tuple[ScopedRule, ...] = ()
     required: tuple[ScopedRule, ...] = ()
     further: str = ""
+    stored: KubernetesObject | None = None
 
     @property
     def derivation(self) -> tuple[str, ...]:
@@ -106,9 +79,20 @@ class ExtensionResult(NamedTuple):
 
 
 class ExtensionStage(NamedTuple):
-    """What all ClusterExtensions of a workspace come to, and how that is written."""
+    """What all ClusterExtensions of a workspace come to, and how that is written.
+
+    `held` is what they had before, `locked` what `olmc.lock` would have of them.
+    """
 
     results: tuple[ExtensionResult, ...] = ()
+    held: frozenset[ObjectKey] = frozenset()
+    locked: Mapping[str, LockedExtension] = {}
+
+    def without_held(self, cluster: Cluster) -> Cluster:
+        """The cluster without what the ClusterExtensions had in it, which `written` gives as it is then."""
+        if not self.held:
+            return cluster
+        return cluster._replace(objects=by_kind({k: v for k, v in cluster.objects.items() if k not in self.held}))
 
     def written(self, _: RenderContext) -> Iterator[Rendered]:
         """What they install, as a pass gives it."""
@@ -117,22 +101,24 @@ class ExtensionStage(NamedTuple):
 
     def rewriting(self, before: Rewrite | None) -> Rewrite:
         """A change of the objects that gives each ClusterExtension its status, after another one."""
-        status = {result.extension.name: _status(result) for result in self.results}
+        results = {result.extension.name: result for result in self.results}
 
         def rewrite(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
             changed = objects if before is None else before(context, objects)
-            return [_with_status(rendered, status) for rendered in changed]
+            return [_with_status(rendered, results) for rendered in changed]
 
         return rewrite
 
 
-def _with_status(rendered: Rendered, status: Mapping[str, KubernetesObject]) -> Rendered:
+def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
     """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
     obj = rendered.object
     if obj["apiVersion"] != EXTENSIONS_V1:
         return rendered
-    if obj["kind"] == EXTENSION_KIND and status.get(name_of(obj)):
-        return rendered._replace(object={**obj, "status": status[name_of(obj)]})
+    result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
+    if result is not None:
+        status = _status(result)
+        return rendered._replace(object=result.stored or {**obj, **({"status": status} if status else {})})
     if obj["kind"] == CATALOG_KIND:
         labels = dict(cluster_catalog(obj).labels)
         return rendered._replace(object={**obj, "metadata": {**obj["metadata"], "labels": labels}})
@@ -151,30 +137,23 @@ def _status(result: ExtensionResult) -> KubernetesObject:
     return status
 
 
-class _Setting(NamedTuple):
-    """What all extensions have in common: the input, the cluster, the catalogs, and the gates of the controller."""
-
-    workspace: Workspace
-    cluster: Cluster
-    options: Options
-    gates: FeatureGates
-    catalogs: tuple[ServedCatalog, ...]
-    lacking: Mapping[str, str]
-    """The catalogs whose content is not here, each with its image."""
-
-
 def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
     """What the ClusterExtensions of a workspace come to in a settled cluster; what is wrong goes to `report`."""
     gates = gates_of(options.olm_version)
     catalogs, lacking = _catalogs(workspace, report)
-    setting = _Setting(workspace, cluster, options, gates, catalogs, lacking)
+    held = held_objects(cluster.objects.values()) if workspace.is_live else {}
+    setting = ExtensionSetting(workspace, cluster, options, gates, catalogs, lacking, held)
     results: list[ExtensionResult] = []
     taken: dict[ObjectKey, str] = {}
     for manifest in workspace.extensions:
         result = _result(manifest, setting, taken, report)
         taken.update((rendered.identity, result.extension.name) for rendered in result.objects)
         results.append(result)
-    return ExtensionStage(tuple(results))
+    locked = locked_extensions(workspace, results)
+    report_deviations(workspace.lock, locked, report)
+    names = {result.extension.name for result in results}
+    taken_over = (rendered for name, some in held.items() if name in names for rendered in some)
+    return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over), locked)
 
 
 def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
@@ -182,20 +161,20 @@ def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog
 
     A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already.
     """
+    asked = {cluster_extension(manifest.object).source.package for manifest in workspace.extensions}
     declared: dict[str, ClusterCatalog] = {}
-    sources = {name_of(m.object) for m in workspace.manifests if m.object["kind"] == "CatalogSource"}
     for manifest in workspace.extension_catalogs:
         if not _refused(manifest, report):
             catalog = cluster_catalog(manifest.object)
             declared[catalog.name] = catalog
-    for name in workspace.catalogs.keys() - sources - declared.keys():
-        if "/" not in name:
+    for name in workspace.extension_catalog_names - declared.keys():
+        if name in workspace.catalogs:
             priority = {"spec": {"priority": _PRIORITIES.get(name, 0)}}
             declared[name] = cluster_catalog({"metadata": {"name": name}, **priority})
     served, lacking = [], {}
     for name, catalog in sorted(declared.items()):
-        content = workspace.catalogs.get(name)
-        if content is None:
+        content = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
+        if content is None or any(package.name in asked for package in content.left_out):
             lacking[name] = catalog.image
             served.append(ServedCatalog(catalog))
         elif content.problem:
@@ -205,10 +184,10 @@ def _catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog
     return tuple(served), lacking
 
 
-def _refused(manifest: Manifest, report: Report) -> list[FieldError]:
-    """What the API server finds wrong with an object, which is reported."""
+def _refused(manifest: Manifest, report: Report, old: KubernetesObject | None = None) -> list[FieldError]:
+    """What the API server finds wrong with an object, or with changing `old` to it, which is reported."""
     obj = manifest.object
-    errors = api_errors(obj)
+    errors = api_errors(obj, old)
     for error in errors:
         if error.field != "<nil>":
             place = locate(manifest.source, _keys(error.field))
@@ -218,7 +197,9 @@ def _refused(manifest: Manifest, report: Report) -> list[FieldError]:
                 "problem": str(error),
                 "field": error.field,
             }
-            report.add(rules.REFUSED.finding(place, **values))
+            finding = rules.REFUSED.finding(place, **values)
+            stays = f"Correct {error.field}; until then what is there stays as it is."
+            report.add(finding if old is None else finding._replace(hint=stays))
     return errors
 
 
@@ -228,20 +209,27 @@ def _keys(field: str) -> list[str | int]:
     return [int(part) if part.isdecimal() else part for part in parts]
 
 
-def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str], report: Report) -> ExtensionResult:
+def _result(
+    manifest: Manifest, setting: ExtensionSetting, taken: Mapping[ObjectKey, str], report: Report
+) -> ExtensionResult:
     experimental = _has_experimental_crds(setting.gates)
-    errors = _refused(manifest, report)
-    extension = cluster_extension(manifest.object, experimental=experimental)
+    state = setting.options.state
+    live = state.objects.get(object_key(manifest.object)) if state is not None else None
+    errors = _refused(manifest, report, live.object if live is not None else None)
+    kept = manifest if live is None or not errors else manifest._replace(object=live.object)
+    extension = cluster_extension(kept.object, experimental=experimental)
+    held = setting.held.get(extension.name, ())
     if errors:
-        return ExtensionResult(extension, manifest, str(errors[0]))
+        stored = live.object if live is not None else None
+        return ExtensionResult(
+            extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored
+        )
     for field in () if experimental else ignored_fields(manifest.object):
         place = locate(manifest.source, ("spec", field), of_key=True)
         report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
     extension = extension._replace(installed=_with_image(extension.installed, setting.catalogs))
-    resolution = resolve(
-        extension.source, extension.installed, setting.catalogs, releases=setting.gates.bundle_release_support
-    )
-    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed)
+    resolution = _resolution(extension, setting)
+    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed, objects=held)
     unknown = _unknown_catalog(resolution, setting)
     if unknown:
         place = locate(manifest.source, ("spec", "source", "catalog"))
@@ -253,9 +241,21 @@ def _result(manifest: Manifest, setting: _Setting, taken: Mapping[ObjectKey, str
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}."
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
-        kept = _kept_objects(result, setting)
-        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=kept)
-    return _installed(result, resolution, setting, taken, report)
+        objects = kept_objects(result, setting)
+        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=objects)
+    return installed(result, resolution, setting, taken, report)
+
+
+def _resolution(extension: ClusterExtension, setting: ExtensionSetting) -> ExtensionResolution:
+    """What a ClusterExtension resolves to: what is locked, as long as that can be had."""
+    releases, lock = setting.gates.bundle_release_support, setting.workspace.lock
+    locked = lock.extensions.get(extension.name) if lock is not None else None
+    if locked is not None:
+        allowed = restricted(setting.catalogs, extension.source.package, locked)
+        resolution = resolve(extension.source, extension.installed, allowed, releases=releases)
+        if not resolution.error:
+            return resolution
+    return resolve(extension.source, extension.installed, setting.catalogs, releases=releases)
 
 
 def _has_experimental_crds(gates: FeatureGates) -> bool:
@@ -270,168 +270,13 @@ def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCata
         return installed
     packages = (package for served in catalogs for package in served.packages.values())
     bundles = (package.bundles.get(installed.name) for package in packages)
-    return installed._replace(image=next((bundle.image for bundle in bundles if bundle is not None), "(unknown)"))
+    return installed._replace(image=next((bundle.image for bundle in bundles if bundle is not None), UNKNOWN_IMAGE))
 
 
-def _unknown_catalog(resolution: ExtensionResolution, setting: _Setting) -> str:
+def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
     """The first catalog that counts and whose content is not here, "" for none."""
     asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
     return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
-
-
-def _installed(
-    result: ExtensionResult, resolution: ExtensionResolution, setting: _Setting, taken: Mapping[ObjectKey, str],
-    report: Report,
-) -> ExtensionResult:  # fmt: skip
-    """The result with what the chosen bundle installs, or with what keeps it from being installed."""
-    extension, chosen, bundle = result.extension, resolution.installed, resolution.bundle
-    if chosen is None or bundle is None:
-        return result
-    place = locate(result.manifest.source, ("spec",))
-    workspace = setting.workspace
-    content = workspace.vendored.get(bundle.image) or workspace.bundles.get(bundle.name)
-    if content is None:
-        image = bundle.image or "the catalog names no image"
-        report.add(rules.NO_BUNDLE.finding(place, name=extension.name, bundle=bundle.name, image=image))
-        return result._replace(problem=f"bundle {bundle.name} is not in the workspace")
-    deprecations = deprecation_conditions(extension.source, chosen, resolution.deprecations)
-    for condition in deprecations[1:]:
-        if condition.status == "True":
-            report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
-    _report_account(result, setting, report)
-    try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
-        config = extension.config
-        rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
-    except BundleError as error:
-        result = result._replace(objects=_kept_objects(result, setting))
-        return _failed(result, chosen, error.message, report, terminal=error.terminal)
-    result = _with_rights(result, rendered, setting)
-    problem = _preflight(result, rendered, setting, taken)
-    if problem:
-        return _failed(result._replace(objects=_kept_objects(result, setting)), chosen, problem, report)
-    if result.missing and not setting.gates.preflight_permissions:
-        shown = join_limited([rule.line for rule in result.missing], _SHOWN)
-        account = str(installer(extension)).partition("/")[2]
-        report.add(rules.LACKS_RIGHTS.finding(place, name=extension.name, account=account, rules=shown))
-    conditions = rolled_out(chosen) if setting.gates.boxcutter_runtime else succeeded(chosen)
-    further = _further(extension, chosen, setting)
-    if further:
-        report.add(
-            rules.ANOTHER_HOP.finding(
-                place, name=extension.name, bundle=chosen.name, further=further, version=chosen.version
-            )
-        )
-    objects = _objects(result, registry, rendered, chosen, setting, report)
-    return result._replace(conditions=(*conditions, *deprecations), installed=chosen, objects=objects, further=further)
-
-
-def _failed(
-    result: ExtensionResult, chosen: InstalledBundle, text: str, report: Report, *, terminal: bool = False
-) -> ExtensionResult:
-    """The result with an error of a bundle that was chosen; what is installed stays."""
-    extension, installed = result.extension, result.installed
-    problem = of_bundle(text, chosen)
-    conditions = invalid_configuration(text, chosen, installed) if terminal else retrying(problem, installed)
-    deprecations = result.resolution.deprecations if result.resolution is not None else ()
-    conditions += deprecation_conditions(extension.source, installed, deprecations)
-    place = locate(result.manifest.source, ("spec", "config") if terminal else ("spec",))
-    hint = "Correct spec.config." if terminal else "Choose another version, or mend what the message names."
-    report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
-    return result._replace(problem=problem, conditions=tuple(conditions))
-
-
-def _kept_objects(result: ExtensionResult, setting: _Setting) -> tuple[Rendered, ...]:
-    """What is there of the bundle that is installed and stays, as far as its content is here."""
-    extension, workspace = result.extension, setting.workspace
-    installed = extension.installed
-    if installed is None:
-        return ()
-    content = workspace.vendored.get(installed.image) or workspace.bundles.get(installed.name)
-    if content is None:
-        return ()
-    try:
-        registry = read_registry_bundle(_files(content))._replace(csv_source=content.csv.source)
-        rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
-    except BundleError:
-        return ()  # it was installed with another configuration, of which nothing is known
-    return _objects(result, registry, rendered, installed, setting, Report())
-
-
-def _files(bundle: Bundle) -> dict[str, str]:
-    """The files of a bundle as its image has them."""
-    files = {f"{MANIFESTS}{file.name}": file.manifest.source.text for file in bundle.files}
-    files[ANNOTATIONS] = json.dumps({"annotations": dict(bundle.annotations)})
-    if bundle.properties:
-        files[PROPERTIES] = json.dumps({"properties": [dict(item) for item in bundle.properties]})
-    return files
-
-
-def _report_account(result: ExtensionResult, setting: _Setting, report: Report) -> None:
-    extension = result.extension
-    if not account_exists(setting.cluster.objects, extension.namespace, extension.service_account):
-        place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
-        account, namespace = extension.service_account, extension.namespace
-        report.add(rules.NO_ACCOUNT.finding(place, name=extension.name, account=account, namespace=namespace))
-
-
-def _with_rights(result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: _Setting) -> ExtensionResult:
-    """The result with the rights that its account needs, and those that it lacks if the workspace has the account."""
-    extension, there = result.extension, setting.cluster.objects
-    mapper = rest_mapper(rendered)
-    revision = f"{extension.name}-1" if setting.gates.boxcutter_runtime else ""
-    required = required_rules(extension, rendered, mapper, revision)
-    account = installer(extension)
-    if ObjectKey("", account.kind, account.namespace, account.name) not in there:
-        return result._replace(required=required)
-    roles = ((key, found.object) for key, found in there.items())
-    granted = access(there, aggregated=True)
-    missing = missing_rules(extension, rendered, mapper, granted, roles, revision=revision)
-    return result._replace(required=required, missing=missing)
-
-
-def _preflight(
-    result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: _Setting, taken: Mapping[ObjectKey, str]
-) -> str:
-    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have."""
-    extension, there = result.extension, setting.cluster.objects
-    if setting.gates.preflight_permissions and result.missing:
-        return preflight_error(result.missing)
-    installed = [found.object for key, found in there.items() if key.kind == CRD_KIND]
-    problem = upgrade_errors(installed, rendered) if extension.checks_crds else ""
-    if problem or extension.installed is not None or setting.gates.boxcutter_runtime:
-        return problem
-    for obj in rendered:
-        key = object_key(obj)
-        present = there.get(key)
-        owner = labels_of(present.object).get(f"{PREFIX}owner-name") if present is not None else taken.get(key)
-        if owner not in (None, extension.name) or (present is not None and owner is None):
-            # Helm takes over nothing that it did not create (R-V1-HELM-4).
-            where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
-            return f"{key.kind} '{key.name}' already exists {where}"
-    return ""
-
-
-def _further(extension: ClusterExtension, chosen: InstalledBundle, setting: _Setting) -> str:
-    """The bundle that the next resolution would choose, "" if it stays (R-V1-RES-15)."""
-    releases = setting.gates.bundle_release_support
-    again = resolve(extension.source, chosen, setting.catalogs, releases=releases)
-    return again.bundle.name if again.bundle is not None and again.bundle.name != chosen.name else ""
-
-
-def _objects(
-    result: ExtensionResult, bundle: RegistryBundle, rendered: Sequence[KubernetesObject], chosen: InstalledBundle,
-    setting: _Setting, report: Report,
-) -> tuple[Rendered, ...]:  # fmt: skip
-    """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
-    extension, gates, options = result.extension, setting.gates, setting.options
-    resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
-    objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
-    if not gates.boxcutter_runtime or options.purpose == "apply":
-        return objects
-    owner = Owner(extension.name, extension.namespace, extension.service_account, extension.progress_deadline)
-    place = Provenance(Place(result.manifest.source), "olmv1", "R-V1-COS-4", Origin.EXTENSION)
-    return (Rendered(object_set(bundle, rendered, owner, resolved), place), *objects)
 
 
 def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:

@@ -68,13 +68,20 @@ class Owner(NamedTuple):
 
 
 class RevisionBundle(NamedTuple):
-    """The bundle that was resolved: its name, package and version, the image, and the release where one is set."""
+    """The bundle that was resolved: its name, package and version, the image, the release where one is set, and the
+    number of the revision that it is applied as."""
 
     name: str
     package: str
     version: str
     image: str
     release: str | None = None
+    revision: int = 1
+
+
+def is_kept(obj: KubernetesObject) -> bool:
+    """Whether Helm deletes an object neither with its release nor in an upgrade (R-V1-HELM-2)."""
+    return annotations_of(obj).get("helm.sh/resource-policy") == "keep"
 
 
 def owner_labels(extension: str) -> dict[str, str]:

@@ -110,13 +110,13 @@ def installer_roles(extension: ClusterExtension, required: Iterable[ScopedRule])
         kind = "Role" if namespace else "ClusterRole"
         metadata = {"name": f"{extension.name}-installer"} | ({"namespace": namespace} if namespace else {})
         ref = {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]}
-        written = [_written(rule) for rule in merge(rules)]
+        written = [written_rule(rule) for rule in merge(rules)]
         yield {"apiVersion": RBAC_V1, "kind": kind, "metadata": metadata, "rules": written}
         binding = {"apiVersion": RBAC_V1, "kind": f"{kind}Binding", "metadata": metadata}
         yield {**binding, "roleRef": ref, "subjects": [subject]}
 
 
-def _written(rule: PolicyRule) -> dict[str, list[str]]:
+def written_rule(rule: PolicyRule) -> dict[str, list[str]]:
     """A rule as a role has it."""
     fields = {
         "apiGroups": rule.groups, "resources": rule.resources, "resourceNames": rule.names, "verbs": rule.verbs,

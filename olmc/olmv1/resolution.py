@@ -23,7 +23,8 @@ from olmc.semver import Version, VersionError, parse_strict, range_or_none
 from olmc.strconv import quoted
 
 _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
-_DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
+_NOT_SELECTED, _UNAVAILABLE = "the selector does not name it", "it is Unavailable"
+DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
 class ServedCatalog(NamedTuple):
@@ -67,6 +68,11 @@ class ExtensionResolution(NamedTuple):
     outcomes: tuple[CatalogOutcome, ...] = ()
     any_catalog: bool = True
 
+    @property
+    def asked(self) -> frozenset[str]:
+        """The catalogs that were looked into."""
+        return frozenset(each.name for each in self.outcomes if each.dropped not in (_NOT_SELECTED, _UNAVAILABLE))
+
 
 class _Candidate(NamedTuple):
     catalog: ClusterCatalog
@@ -91,7 +97,7 @@ def resolve(
     try:
         selected = _selected(source.selector, catalogs)
         outcomes += (
-            CatalogOutcome(served.catalog.name, served.catalog.priority, dropped="the selector does not name it")
+            CatalogOutcome(served.catalog.name, served.catalog.priority, dropped=_NOT_SELECTED)
             for served in catalogs if served not in selected
         )  # fmt: skip
         versions = _version_range(source.version)
@@ -158,7 +164,7 @@ def _walk(
     for served in selected:
         catalog = served.catalog
         if not catalog.available:
-            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped="it is Unavailable"))
+            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped=_UNAVAILABLE))
             continue
         if served.problem:
             where = f"error getting package {quoted(source.package)} from catalog {quoted(catalog.name)}"
@@ -297,7 +303,7 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
     except ValueError as error:
         raise _ResolutionError(f"error getting resolved bundle version for bundle {name}: {error}") from None
     for prop in bundle.properties:
-        if prop.type in _DEPENDENCIES:
+        if prop.type in DEPENDENCIES:
             text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"
             raise _ResolutionError(f"validating bundle {name}: bundle {name} {text}")
     return version

@@ -34,6 +34,7 @@ from olmc.olmv1.object_set import (
     MAX_PHASE,
     SET_KIND,
     RevisionBundle,
+    is_kept,
     labelled,
     normal_form,
     owner_reference,
@@ -47,7 +48,6 @@ from olmc.olmv1.validators import CLUSTER_SCOPED_KINDS
 from olmc.render.selection import select_phase, select_review
 from olmc.yaml import locate
 
-_KEEP = ("helm.sh/resource-policy", "keep")
 _MEND = "Write in the bundle what the API server wants to see: OLM v1 fills in nothing."
 _RULES = {
     "ServiceAccount": "R-V1-GEN-3",
@@ -180,7 +180,7 @@ def _findings(
         for text in server_errors(obj):
             place = _place_of(obj, bundle)
             yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=text, hint=_MEND)
-        if annotations_of(obj).get(_KEEP[0]) == _KEEP[1] and not gates.boxcutter_runtime:
+        if is_kept(obj) and not gates.boxcutter_runtime:
             yield rules.SURVIVES_EXTENSION.finding(_place_of(obj, bundle), object=object_key(obj))
         containers = mappings(pod_of(obj).get("containers")) if obj["kind"] == "Deployment" else []
         if any(CONDITION_NAME in _variables(container) for container in containers):
@@ -215,9 +215,8 @@ def _written(
         return obj
     if gates.boxcutter_runtime:
         revised = revision_object(obj, extension, resolved)
-        return _owned(revised, SET_KIND, f"{extension}-1")
-    kept = annotations_of(obj).get(_KEEP[0]) == _KEEP[1]
-    return labelled(obj, extension) if kept else _owned(labelled(obj, extension), EXTENSION_KIND, extension)
+        return _owned(revised, SET_KIND, f"{extension}-{resolved.revision}")
+    return labelled(obj, extension) if is_kept(obj) else _owned(labelled(obj, extension), EXTENSION_KIND, extension)
 
 
 def _owned(obj: KubernetesObject, kind: str, name: str) -> KubernetesObject:

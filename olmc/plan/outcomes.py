@@ -47,7 +47,8 @@ class OperatorOutcome(NamedTuple):
     """What becomes of an operator: the CSV, version and phase before ("" where there was none) and after.
 
     `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`
-    or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
+    or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more. `extension`
+    is the ClusterExtension that it is of.
     """
 
     namespace: str
@@ -60,6 +61,7 @@ class OperatorOutcome(NamedTuple):
     outcome: str
     why: str = ""
     subscription: str = ""
+    extension: str = ""
 
 
 def planned_installs(state: ClusterState, settled: SettledCluster) -> tuple[PlannedInstall, ...]:

@@ -49,7 +49,10 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     sections: tuple[Iterable[str], ...] = (
         _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, color), _task_lines(plan)
     )  # fmt: skip
-    for number, (name, nothing, section) in enumerate(zip(HEADINGS, _NOTHING, sections, strict=True), 1):
+    idle = [*_NOTHING]
+    if any(row.extension for row in plan.operators):
+        idle[1] += ", and no ClusterExtension gets another bundle"
+    for number, (name, nothing, section) in enumerate(zip(HEADINGS, idle, sections, strict=True), 1):
         # Where nothing happens at all, one line says it, and what is stuck for good.
         is_told = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
         body = list(section) if is_told or verbose else []
@@ -78,6 +81,8 @@ def in_short(plan: Plan) -> str:
     parts += [f"{len(plan.installs)} InstallPlan{'s' * (len(plan.installs) != 1)}"] if plan.installs else []
     waiting = sum(install.waits for install in plan.installs)
     parts += [f"{waiting} waiting for approval"] if waiting else []
+    going = len(plan.extensions)
+    parts += [f"{going} ClusterExtension{'s' * (going != 1)} with another bundle"] if going else []
     return f"{', '.join(parts)}; what comes of it: {summary(plan.difference)}"
 
 
@@ -105,8 +110,13 @@ def _delta(delta: Delta) -> str:
 
 def _olm_lines(plan: Plan) -> Iterator[str]:
     told = set()
+    for extension in plan.extensions:
+        further = f"; goes on to {clean(extension.further)} then" if extension.further else ""
+        hop = _hops([(extension.before, extension.after)])
+        yield f"  ClusterExtension {clean(extension.name)}: {hop}, from catalog {clean(extension.catalog)}{further}"
     for install in plan.installs:
-        yield f"  InstallPlan {clean(install.namespace)}/{clean(install.name)}: {_hops(install)}, {_state(install)}"
+        name = f"{clean(install.namespace)}/{clean(install.name)}"
+        yield f"  InstallPlan {name}: {_hops(install.hops)}, {_state(install)}"
         for problem in plan.problems:
             # The finding about a plan has its message and says where it comes from.
             if install.message and install.message in problem.message and problem not in told:
@@ -124,9 +134,9 @@ def _place(problem: Diagnostic) -> str:
     return f"{clean(str(problem.location))}: " if problem.location is not None else ""
 
 
-def _hops(install: PlannedInstall) -> str:
-    hops = (f"{before} → {after}" if before else f"{after} (new)" for before, after in install.hops)
-    return ", ".join(map(clean, hops))
+def _hops(hops: Iterable[tuple[str, str]]) -> str:
+    texts = (f"{before} → {after}" if before else f"{after} (new)" for before, after in hops)
+    return ", ".join(map(clean, texts))
 
 
 def _state(install: PlannedInstall) -> str:
@@ -243,7 +253,9 @@ def _parts(plan: Plan) -> list[_CommentPart]:
 
 
 def _olm_rank(line: str) -> int:
-    """A problem stays before an InstallPlan that waits or failed, and that before one that is done."""
+    """A problem stays before an InstallPlan that waits or failed, and that before what is done."""
+    if line.startswith("  ClusterExtension "):
+        return 2
     if not line.startswith("  InstallPlan "):
         return 0
     return 2 if ", complete (" in line else 1
@@ -318,6 +330,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "later": list(plan.late),
         "tasks": [task._asdict() for task in plan.tasks],
         "difference": difference_data(plan.difference),
+        **({"extensions": [extension._asdict() for extension in plan.extensions]} if plan.extensions else {}),
         **({"drift": drift_data(plan.drift)} if plan.drift else {}),
     }
 
@@ -335,4 +348,5 @@ def _operator(row: OperatorOutcome) -> dict[str, Any]:
         "phase": row.phase,
         "outcome": row.outcome,
         "why": row.why,
+        **({"extension": row.extension} if row.extension else {}),
     }

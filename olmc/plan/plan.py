@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from olmc.diff.compare import Difference
+from olmc.diff.extensions import is_extension
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Severity
 from olmc.model.state import ClusterState
@@ -15,11 +17,16 @@ from olmc.plan.outcomes import OperatorOutcome, PlannedInstall, operator_outcome
 from olmc.plan.tasks import Task, TaskContext, tasks_of
 from olmc.reconcile.loop import SettledCluster
 
+if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionResult
+    from olmc.plan.extensions import PlannedExtension
+
 
 class Plan(NamedTuple):
     """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do.
 
-    `late`: what OLM gets round to late. `drift`: where the cluster that it begins with is not what is expected of it.
+    `late`: what OLM gets round to late. `extensions`: the ClusterExtensions that get another bundle. `drift`: where the
+    cluster that it begins with is not what is expected of it.
     """
 
     applied: tuple[AppliedChange, ...]
@@ -29,19 +36,21 @@ class Plan(NamedTuple):
     difference: Difference
     tasks: tuple[Task, ...]
     late: tuple[str, ...] = ()
+    extensions: tuple[PlannedExtension, ...] = ()
     drift: tuple[DriftedObject, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing happens."""
-        return not (self.applied or self.installs or self.difference.changes)
+        return not (self.applied or self.installs or self.extensions or self.difference.changes)
 
 
 def plan_of(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
-    diagnostics: Iterable[Diagnostic],
+    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionResult] = (),
 ) -> Plan:  # fmt: skip
-    """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`."""
+    """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
+    becomes of ClusterExtensions."""
     installs = planned_installs(state, settled)
     operators = tuple(operator_outcomes(state, settled))
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
@@ -51,4 +60,24 @@ def plan_of(
         *leftovers_of(state, difference, cluster, operators),
     )
     late = tuple(late_changes(applied, state, cluster))
-    return Plan(applied, installs, operators, problems, difference, tuple(dict.fromkeys(tasks)), late)
+    plan = Plan(applied, installs, operators, problems, difference, tuple(dict.fromkeys(tasks)), late)
+    return _with_extensions(plan, state, extensions) if extensions or _has_extensions(state) else plan
+
+
+def _has_extensions(state: ClusterState) -> bool:
+    return any(is_extension(manifest.object) for manifest in state.objects.values())
+
+
+def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
+    """The plan with what becomes of ClusterExtensions."""
+    from olmc.plan.extensions import extension_outcomes, planned_extensions, tasks_of_extensions
+
+    # How the controller came to what it says is a derivation, and no advice.
+    stops = [result.problem for result in results if result.problem and result.conditions]
+    hints = {found.hint for found in plan.problems if any(problem in found.message for problem in stops)}
+    tasks = [task for task in plan.tasks if task.text not in hints]
+    return plan._replace(
+        extensions=tuple(planned_extensions(state, results)),
+        operators=(*plan.operators, *extension_outcomes(state, results)),
+        tasks=(*tasks, *(Task(text, command) for text, command in tasks_of_extensions(state, results))),
+    )

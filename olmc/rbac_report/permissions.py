@@ -269,10 +269,13 @@ class _Sources(NamedTuple):
     @staticmethod
     def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
         roles = collect_roles((key, role.object) for key, role in rendered.items())
-        rules = {
-            key: tuple(dict.fromkeys(part for rule in role.rules for part in normalize(rule)))
-            for key, role in roles.by_identity.items()
+        # Copies of a role have the same tuple of rules.
+        distinct = {id(role.rules): role.rules for role in roles.by_identity.values()}
+        normal = {
+            known: tuple(dict.fromkeys(part for rule in rules for part in normalize(rule)))
+            for known, rules in distinct.items()
         }
+        rules = {key: normal[id(role.rules)] for key, role in roles.by_identity.items()}
         provenances = {
             key: None if role.provenance.origin is Origin.KUBERNETES else role.provenance
             for key, role in rendered.items()

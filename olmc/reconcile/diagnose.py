@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.diagnostics.rules import workspace as load_rules
 from olmc.model.cluster import (
@@ -36,6 +36,9 @@ from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
 from olmc.yaml import at
+
+if TYPE_CHECKING:
+    from olmc.diagnostics.rule import Rule
 
 
 def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.load.manifests import refusal
 from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
@@ -85,6 +84,7 @@ def is_refused_crd(manifest: Manifest, report: Report) -> bool:
     if not is_whole or metadata_of(crd).get("uid") or status_of(crd):
         return False
     from olmc.kube.api_validation.crds import creation_errors  # few workspaces have CRDs of their own
+    from olmc.load.manifests import refusal
 
     try:
         errors = creation_errors(decode(CRD_KIND, crd, exact=True))
@@ -119,7 +119,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         kind = obj["kind"]
         if gvk_of(obj).group == OLM_GROUP and kind in _DECODED_KINDS:
             kinds.setdefault(kind, []).append(manifest)
-        elif not is_refused_crd(manifest, report):
+        elif _is_held(manifest, options) or not is_refused_crd(manifest, report):
             provenance = Provenance(Place(manifest.source), "manifests", "input", Origin.MANIFEST)
             objects[object_key(obj)] = Rendered(obj, provenance)
     namespaces = _namespaces(manifests, objects, options, report)
@@ -151,6 +151,11 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         cel=workspace.cel,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
+
+
+def _is_held(manifest: Manifest, options: Options) -> bool:
+    """Whether the cluster that is begun with has an object as it is: then the API server has taken it."""
+    return options.state is not None and options.state.objects.get(object_key(manifest.object)) is manifest
 
 
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
@@ -234,6 +239,8 @@ def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, Cop
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:
+    from olmc.load.manifests import refusal  # few objects are refused
+
     obj = manifest.object
     where = ".".join(str(key) for key in keys) or "the object"
     place = locate(manifest.source, keys)
@@ -310,7 +317,8 @@ def _catalogs(
     subscriptions: Mapping[NamespacedName, Subscription],
     options: Options,
 ) -> dict[CatalogKey, CatalogSource]:
-    """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource."""
+    """The CatalogSources with what they serve; a catalog folder without one stands for a global CatalogSource, unless
+    it is a ClusterCatalog's."""
     sources: dict[CatalogKey, CatalogSource] = {}
     served: set[str] = set()
     declared = ((manifest, False) for manifest in manifests)
@@ -329,12 +337,13 @@ def _catalogs(
         sources[key] = catalog_source._replace(
             priority=priority, manifest=obj, source=manifest.source, of_cluster=of_cluster
         )
+    of_v1 = workspace.extension_catalog_names
     for name, catalog in workspace.catalogs.items():
         if name not in served:
             asked = (*(s.catalog for s in subscriptions.values()), *workspace.asked_catalogs)
             homes = {key.namespace for key in asked if key.name == name}
             # Somebody follows it there; where nobody does, it is a catalog for everybody (R-CAT-502).
-            for namespace in sorted(homes) or [options.global_catalog_namespace]:
+            for namespace in sorted(homes) or [options.global_catalog_namespace] * (name not in of_v1):
                 key = CatalogKey(namespace, name)
                 sources[key] = _catalog_source(key, catalog)
     return sources

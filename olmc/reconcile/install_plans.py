@@ -33,6 +33,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OperatorGroup
 from olmc.model.options import Options
+from olmc.model.served import named
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import CORE_KINDS, CSV_API
 from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
@@ -325,7 +326,7 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     from olmc.resolver.steps import bundle_content, content_of
 
     source = cluster.catalogs.get(key)
-    candidate = next((entry for entry in source.entries if entry.name == csv), None) if source else None
+    candidate = next(named(source.entries, csv), None) if source else None
     content = content_of(workspace, cluster, candidate) if candidate else None
     if content is not None:
         return content

@@ -17,7 +17,7 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean
+from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean, misspelt
 from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, mapping, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
@@ -229,7 +229,7 @@ def _fields(manifest: Manifest, profile: Profile) -> Iterator[Diagnostic]:
             why="makes no use of" if field.version else "does not know: the API server drops it",
             effect=field.consequence,
             hint=field.hint,
-        )
+        ).caused_by(misspelt(str(field.keys[-1]), field.meant))
 
 
 def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
@@ -237,9 +237,10 @@ def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
     obj = manifest.object
     text = spec_of(obj).get("installPlanApproval") if obj["kind"] == "Subscription" else ""
     if text and text not in _APPROVALS:
-        meant = closest(text, _APPROVALS) or "Manual or Automatic"
+        meant = [closest(text, _APPROVALS)] if closest(text, _APPROVALS) else ["Manual", "Automatic"]
         place = locate(manifest.source, ("spec", "installPlanApproval"))
-        yield rules.NOT_MANUAL.finding(place, name=name_of(obj), text=text, meant=meant)
+        finding = rules.NOT_MANUAL.finding(place, name=name_of(obj), text=text, meant=" or ".join(meant))
+        yield finding.caused_by(misspelt(text, *meant))
 
 
 def unknown_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
@@ -275,12 +276,16 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
         return None
     if served:
         hint = f"Write {' or '.join(served)}."
-        return rules.NO_SUCH_KIND.finding(locate(source, ("apiVersion",)), owner=owner, kind=kind, name=name, hint=hint)
+        place = locate(source, ("apiVersion",))
+        finding = rules.NO_SUCH_KIND.finding(place, owner=owner, kind=kind, name=name, hint=hint)
+        return finding.caused_by(misspelt(api, *served))
     kinds = [name for group, name in builtin_kinds() if group == OLM_GROUP and _served(name, profile)]
-    hint = did_you_mean(closest(kind, kinds)) or f"The kinds are {', '.join(kinds)}."
+    meant = closest(kind, kinds)
+    hint = did_you_mean(meant) or f"The kinds are {', '.join(kinds)}."
     if versions_of(GroupKind(OLM_GROUP, kind)):
-        hint = "Leave it out, or compile for a later version of OLM (--olm-version)."
-    return rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
+        meant, hint = "", "Leave it out, or compile for a later version of OLM (--olm-version)."
+    finding = rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
+    return finding.caused_by(misspelt(kind, meant))
 
 
 def _is_proposed(api: str, kind: str) -> bool:
@@ -326,7 +331,9 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     if not meant:
         return None
     name, where = name_of(manifest.object), locate(manifest.source, place)
-    return rules.STRANGE_KIND.finding(where, api=manifest.object["apiVersion"], kind=kind, name=name, meant=meant)
+    api_version = manifest.object["apiVersion"]
+    finding = rules.STRANGE_KIND.finding(where, api=api_version, kind=kind, name=name, meant=meant)
+    return finding.caused_by(misspelt(kind if place == ("kind",) else api_version, meant))
 
 
 def unknown_kinds(names: Iterable[str], objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:

@@ -348,11 +348,26 @@ def permission_entries_satisfied(
     csv: Csv, entries: Sequence[StrategyPermissions], scope: str, context: RequirementContext
 ) -> bool:
     """Whether all entries are satisfied in a namespace, or cluster-wide for "" (R-PERM-1)."""
+    return scope in scopes_of_permissions(csv, entries, (scope,), context)
+
+
+def scopes_of_permissions(
+    csv: Csv, entries: Sequence[StrategyPermissions], scopes: Sequence[str], context: RequirementContext
+) -> frozenset[str]:
+    """In which namespaces all entries are satisfied, cluster-wide for "" (R-PERM-1).
+
+    What an account may do is mostly the same in many namespaces, and is held against what it needs once.
+    """
+    satisfied = frozenset(scopes)
     for entry in entries:
+        if not satisfied:
+            break
         usable = account_exists(context.objects, csv.namespace, entry.account)
         if not usable or owned_by_others(csv, entry.account, context.objects):
-            return False
-        permissions = context.access.rules(scope, Subject(ACCOUNT, csv.namespace, entry.account))
-        if not all(rule_satisfied(permissions, rule) for rule in decode_rules(entry.rules)):
-            return False
-    return True
+            return frozenset()
+        subject = Subject(ACCOUNT, csv.namespace, entry.account)
+        granted = {scope: context.access.rules(scope, subject) for scope in satisfied}
+        wanted, distinct = decode_rules(entry.rules), {id(rules): rules for rules in granted.values()}
+        suffices = {key: all(rule_satisfied(rules, rule) for rule in wanted) for key, rules in distinct.items()}
+        satisfied = frozenset(scope for scope, rules in granted.items() if suffices[id(rules)])
+    return satisfied

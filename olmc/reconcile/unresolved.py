@@ -13,9 +13,10 @@ from olmc.model.objects import CatalogKey, spec_of
 from olmc.model.workspace import Bundle
 from olmc.olm.naming import PROPERTIES
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.explain import derivation, held_back
+from olmc.resolver.explain import HeldUpgrade, derivation, held_back, may_be_held
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 from olmc.resolver.resolve import answer
+from olmc.resolver.rounds import ResolutionRound
 from olmc.resolver.snapshot import EXISTING
 from olmc.yaml import at, locate, located
 
@@ -29,10 +30,14 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
     for round_ in (*settled.history, *last):
         if round_.question is None or round_.answer is None:
             continue
-        # Places cost time to find, and only messages show them: so what was resolved is resolved again, now with
-        # places.
-        question = with_places(round_.question, settled.cluster, of_fields=bool(round_.answer.message))
-        messages = Report()
+        # Places cost time to find, and only messages show them: so what was resolved is resolved again, and with places
+        # where there is something to say.
+        question, messages = round_.question, Report()
+        if not round_.answer.message:
+            answer(question, messages)
+            if not messages.found:
+                continue
+        question, messages = with_places(question, settled.cluster, of_fields=bool(round_.answer.message)), Report()
         answer(question, messages)
         for diagnostic in messages:
             if diagnostic.severity is not Severity.FAILURE:
@@ -73,14 +78,19 @@ def with_causes(diagnostic: Diagnostic, question: ResolveRequest, given: Resolut
 def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
     """The upgrades that are held back at rest, at the Subscriptions, with the places of what stands in the way."""
     for namespace, done in settled.rounds.items():
-        if done.question is None or done.answer is None:
-            continue
-        for held in held_back(with_places(done.question, settled.cluster, of_fields=False), done.answer):
+        for held in held_in(done, settled.cluster):
             why = "; ".join(reason.text for reason in held.reasons)
             related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
             yield rules.HELD_BACK.finding(
                 held.wish.location, related=related, upgrade=held.upgrade, namespace=namespace, why=why
             )
+
+
+def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:
+    """The upgrades that a round holds back since something else would break, with places."""
+    if done.question is None or done.answer is None or not may_be_held(done.question, done.answer):
+        return ()  # for which no places are looked up
+    return held_back(with_places(done.question, cluster, of_fields=False), done.answer)
 
 
 def _of_unreadable_csv(diagnostic: Diagnostic, question: ResolveRequest, cluster: Cluster) -> Diagnostic | None:

@@ -26,7 +26,7 @@ from olmc.model.options import Profile
 from olmc.olm.naming import COPIED_FROM, csv_reference, gvk_hash, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.operator_groups import binds_itself, is_no_group
-from olmc.reconcile.requirements import permission_entries_satisfied
+from olmc.reconcile.requirements import permission_entries_satisfied, scopes_of_permissions
 from olmc.render.context import RenderContext, rendered
 from olmc.render.csvs import copy_targets
 from olmc.render.operator_groups import SUFFIXES
@@ -75,7 +75,7 @@ def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
     owner = owner_labels(context.profile, csv.name, csv.namespace)
     for identity, stored in context.cluster.objects.items():
-        if identity.kind in ("Role", "RoleBinding") and identity.namespace == csv.namespace:
+        if identity.namespace == csv.namespace and identity.kind in ("Role", "RoleBinding"):
             labels = labels_of(stored.object)
             if owner.items() <= labels.items():
                 yield stored
@@ -112,19 +112,22 @@ def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendere
     # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
     # none (R-TEN-1, R-TEN-3).
     requirements = context.requirement_context
-    everywhere = permission_entries_satisfied(csv, csv.cluster_permissions, "", requirements)
-    for target in copy_targets(context, member):
-        satisfied = everywhere and permission_entries_satisfied(csv, csv.permissions, target, requirements)
-        if satisfied and when == "unsatisfied, first":
+    targets = copy_targets(context, member)
+    everywhere = targets and permission_entries_satisfied(csv, csv.cluster_permissions, "", requirements)
+    satisfied = scopes_of_permissions(csv, csv.permissions, targets, requirements) if everywhere else ()
+    # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
+    sources = [
+        source for source in (_own_rbac(context, csv) if targets else ())
+        if when == ALWAYS or any(ref.get("name") == csv.name for ref in owner_references(source.object))
+    ]  # fmt: skip
+    for target in targets:
+        if target in satisfied and when == "unsatisfied, first":
             break
-        if satisfied and when != ALWAYS:
+        if target in satisfied and when != ALWAYS:
             continue
-        for source in _own_rbac(context, csv):
-            refs = owner_references(source.object)
-            # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
-            if when == ALWAYS or any(ref.get("name") == csv.name for ref in refs):
-                obj = _copy_to_tenant(source.object, csv, target, context.profile)
-                yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+        for source in sources:
+            obj = _copy_to_tenant(source.object, csv, target, context.profile)
+            yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
 
 
 def _copy_to_tenant(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:

@@ -15,7 +15,18 @@ from olmc.explain.status import OperatorStatus, operators
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Diagnostic, Severity
-from olmc.model.objects import ObjectKey, Rendered, labels_of, mapping, mappings, owner_references, spec_of, text, texts
+from olmc.model.objects import (
+    ACCOUNT,
+    ObjectKey,
+    Rendered,
+    labels_of,
+    mapping,
+    mappings,
+    owner_references,
+    spec_of,
+    text,
+    texts,
+)
 from olmc.model.operators import CSV_KIND, OLM_GROUP, OperatorGroup
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key
 from olmc.output.directory import file_name
@@ -23,11 +34,13 @@ from olmc.rbac_report.permissions import permissions
 from olmc.rbac_report.subjects import PermissionHolder, holders
 from olmc.rbac_report.text import in_words, where
 from olmc.reconcile.loop import SettledCluster
+from olmc.report.extensions import ExtensionPage, ReportExtensions, extension_of
 
 if TYPE_CHECKING:
     from olmc.proposed.v2alpha1.approval import OperatorResult
 
 _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+NO_EXTENSIONS = ReportExtensions()
 _UNITED_FROM = 4
 """From so many objects on that differ by their namespace alone, a line tells how many there are."""
 
@@ -89,8 +102,8 @@ class OperatorPage(NamedTuple):
     """All that a report says of an operator.
 
     `slug` names its page in every run. `targets`: the namespaces that it watches, ("",) for all, () for none.
-    `picture`: its upgrade graph as a data URI, "" where no catalog has it. `catalog` is the CatalogSource that it is
-    from.
+    `picture`: its upgrade graph as a data URI, "" where no catalog has it. `catalog` is the CatalogSource or
+    the ClusterCatalog that it is from, `installer` the account by which a ClusterExtension installs it.
     """
 
     slug: str
@@ -106,6 +119,7 @@ class OperatorPage(NamedTuple):
     webhooks: tuple[str, ...]
     accounts: tuple[ReportAccount, ...]
     findings: tuple[Diagnostic, ...]
+    installer: str = ""
 
     @property
     def state(self) -> str:
@@ -133,16 +147,17 @@ class OperatorPage(NamedTuple):
 
 def operator_pages(
     settled: SettledCluster, objects: Sequence[Rendered], findings: Iterable[Diagnostic],
-    proposed: Iterable[OperatorResult] = (),
+    proposed: Iterable[OperatorResult] = (), extensions: ReportExtensions = NO_EXTENSIONS,
 ) -> tuple[OperatorPage, ...]:  # fmt: skip
-    """The pages of all operators, in the order of `olmc status`; `proposed` is what became of those of v2alpha1."""
-    rows = operators(settled, proposed)
+    """The pages of all operators, in the order of `olmc status`; `proposed` is what became of those of v2alpha1,
+    `extensions` of ClusterExtensions."""
+    rows = operators(settled, proposed, extensions.rows)
     owned = _by_operator(rows, objects)
     accounts = holders(permissions(objects), objects)
     told = tuple(findings)
     slugs = _slugs(rows)
     return tuple(
-        _page(row, slug, owned[number], accounts, told, settled)
+        _page(row, slug, owned[number], accounts, told, settled, extensions.of(row))
         for number, (row, slug) in enumerate(zip(rows, slugs, strict=True))
     )
 
@@ -151,7 +166,9 @@ def _slugs(rows: Sequence[OperatorStatus]) -> list[str]:
     """A name for the page of each operator that stays while its version changes."""
     plain = [_slug(row.namespace, row.package) for row in rows]
     return [
-        slug if plain.count(slug) == 1 else _slug(f"{row.namespace}_{row.package}", row.subscription or row.csv)
+        slug
+        if plain.count(slug) == 1
+        else _slug(f"{row.namespace}_{row.package}", row.subscription or row.extension or row.csv)
         for slug, row in zip(plain, rows, strict=True)
     ]
 
@@ -162,7 +179,7 @@ def _slug(*names: str) -> str:
 
 def _page(
     row: OperatorStatus, slug: str, objects: Sequence[Rendered], accounts: Iterable[PermissionHolder],
-    findings: Iterable[Diagnostic], settled: SettledCluster,
+    findings: Iterable[Diagnostic], settled: SettledCluster, extension: ExtensionPage,
 ) -> OperatorPage:  # fmt: skip
     cluster = settled.cluster
     asked = subscribed(settled, row.namespace, row.package) if row.subscription else None
@@ -170,21 +187,23 @@ def _page(
     member = cluster.members.get(name)
     group = member.group if member is not None else None
     listed = tuple(_listed(objects, cluster))
+    own = {str(rendered.identity) for rendered in objects if rendered.identity.kind == ACCOUNT and row.extension}
     files = {line.place.rsplit(":", 2)[0] for line in listed if line.place}
     return OperatorPage(
         slug,
         row,
         text(spec_of(member.csv.object).get("displayName")) if member is not None else "",
-        asked.catalog if asked is not None else "",
+        asked.catalog if asked is not None else extension.catalog,
         group.name if group is not None else "",
-        _targets(group),
-        channel_picture(asked) if asked is not None else "",
+        _targets(group) or extension.targets,
+        channel_picture(asked) if asked is not None else extension.picture,
         listed,
         tuple(_images(objects)),
         tuple(_crds(objects)),
         tuple(_webhooks(objects)),
-        tuple(_account(holder) for holder in accounts if name in holder.operators),
+        tuple(_account(holder) for holder in accounts if name in holder.operators or str(holder.subject) in own),
         tuple(each for each in findings if each.location is not None and each.location.path in files),
+        extension.installer,
     )
 
 
@@ -196,10 +215,12 @@ def _by_operator(rows: Sequence[OperatorStatus], objects: Iterable[Rendered]) ->
     """The objects of each operator, by its number among `rows`."""
     by_label = {component_label_key(row.package, row.namespace): number for number, row in enumerate(rows)}
     by_csv = {(row.namespace, row.csv): number for number, row in enumerate(rows) if row.csv}
+    by_extension = {row.extension: number for number, row in enumerate(rows) if row.extension}
     owned: dict[int, list[Rendered]] = defaultdict(list)
     crds: dict[str, int] = {}
     for rendered in objects:
-        for number in _owners(rendered, by_label, by_csv, crds):
+        of_v1 = by_extension.get(extension_of(rendered)) if by_extension else None
+        for number in _owners(rendered, by_label, by_csv, crds) if of_v1 is None else {of_v1}:
             owned[number].append(rendered)
             if rendered.identity.kind == "CustomResourceDefinition":
                 crds[rendered.identity.name] = number

@@ -32,8 +32,8 @@ class ReportPackage(NamedTuple):
 
 
 class ReportCatalog(NamedTuple):
-    """A CatalogSource: why it can't be served, "" if it can; the packages that somebody asks for, and how many others
-    it has (None: nobody knows what is in it)."""
+    """A CatalogSource, or in no namespace a ClusterCatalog: why it can't be served, "" if it can; the packages that
+    somebody asks for, and how many others it has (None: nobody knows what is in it)."""
 
     name: str
     namespace: str
@@ -64,9 +64,10 @@ class Overview(NamedTuple):
 
 
 def overview(
-    name: str, pages: tuple[OperatorPage, ...], findings: Iterable[Diagnostic], settled: SettledCluster
-) -> Overview:
-    """The overview of the workspace called `name`."""
+    name: str, pages: tuple[OperatorPage, ...], findings: Iterable[Diagnostic], settled: SettledCluster,
+    served: Iterable[CatalogSource] = (),
+) -> Overview:  # fmt: skip
+    """The overview of the workspace called `name`; `served` are its ClusterCatalogs."""
     ordered = tuple(sorted(findings, key=lambda finding: -finding.severity))
     numbers = Counter(finding.severity for finding in ordered)
     return Overview(
@@ -78,7 +79,7 @@ def overview(
             NamespaceRow(namespace, tuple(_cell(namespace, page) for page in pages))
             for namespace in sorted(settled.cluster.namespaces)
         ),
-        tuple(_catalogs(settled, pages)),
+        tuple(_catalogs([*settled.cluster.catalogs.values(), *served], pages)),
     )
 
 
@@ -88,9 +89,10 @@ def _cell(namespace: str, page: OperatorPage) -> str:
     return _BOTH if is_home and is_watched else _HOME if is_home else _WATCHES if is_watched else ""
 
 
-def _catalogs(settled: SettledCluster, pages: Sequence[OperatorPage]) -> Iterator[ReportCatalog]:
+def _catalogs(sources: Iterable[CatalogSource], pages: Sequence[OperatorPage]) -> Iterator[ReportCatalog]:
     asked = {page.status.package for page in pages}
-    for key, source in sorted(settled.cluster.catalogs.items()):
+    for source in sorted(sources, key=lambda source: source.key):
+        key = source.key
         packages = tuple(_packages(source, asked))
         catalog = source.catalog
         others = None if catalog is None else len(catalog.packages) - len(packages) + len(catalog.left_out)

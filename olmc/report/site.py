@@ -78,11 +78,13 @@ def _facts(page: OperatorPage) -> Iterator[tuple[str, str]]:
     facts = {
         "version": row.version,
         "Subscription": row.subscription,
+        "ClusterExtension": row.extension,
+        "installed by": page.installer,
         "catalog": page.catalog,
         "channel": row.channel,
         "next upgrade": f"{row.upgrade} ({row.waits})" if row.upgrade else "",
         "OperatorGroup": page.group,
-        "watches": targets if page.group else "",
+        "watches": targets if page.group or (row.extension and page.targets) else "",
     }
     yield from ((term, value) for term, value in facts.items() if value)
 

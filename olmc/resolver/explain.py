@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, SubscriptionRequest
 from olmc.model.cel_account import CelMissingError
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
+from olmc.model.served import of_package
 from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
@@ -29,7 +31,7 @@ from olmc.resolver.variables import (
     subscription_variable,
 )
 
-__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "reasons"]
+__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "may_be_held", "reasons"]
 
 
 class ExplanationLine(NamedTuple):
@@ -119,10 +121,7 @@ def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade
 
     `answer` must be the answer to `question`; what it picks, or fails on, is not held back.
     """
-    if answer.message:
-        return ()
-    moving = {pick.candidate.package for pick in answer.picks}
-    staying = [wish for wish in _may_move(question) if wish.package not in moving]
+    staying = _staying(question, answer)
     if not staying:
         return ()
     try:
@@ -132,15 +131,26 @@ def held_back(question: ResolveRequest, answer: Resolution) -> tuple[HeldUpgrade
     return () if errors else tuple(held for wish in staying for held in _held(question, draft, wish))
 
 
+def may_be_held(question: ResolveRequest, answer: Resolution) -> bool:
+    """Whether a Subscription stays as it is although its channel has an upgrade."""
+    return bool(_staying(question, answer))
+
+
+def _staying(question: ResolveRequest, answer: Resolution) -> list[SubscriptionRequest]:
+    if answer.message:
+        return []
+    moving = {pick.candidate.package for pick in answer.picks}
+    return [wish for wish in _may_move(question) if wish.package not in moving]
+
+
 def _may_move(question: ResolveRequest) -> Iterator[SubscriptionRequest]:
     """The Subscriptions whose channel has an upgrade of what they have installed."""
     installed = {csv.name: csv for csv in question.present}
     packages = {wish.package for wish in question.wishes if wish.installed in installed}
     entries: dict[tuple[CatalogKey, str], list[Candidate]] = defaultdict(list)
-    for catalog in question.catalogs:
-        for entry in catalog.entries:
-            if entry.package in packages and not entry.withheld:
-                entries[catalog.key, entry.package].append(entry)
+    for catalog, package in product(question.catalogs, packages):
+        shown = (entry for entry in of_package(catalog.entries, package) if not entry.withheld)
+        entries[catalog.key, package].extend(shown)
     for wish in question.wishes:
         if wish.installed in installed:
             present = item_of_present(installed[wish.installed], question.namespace)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 
+from olmc.catalogs.entries import indexed
 from olmc.model.catalog import Candidate, ResolveRequest, Selection
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.objects import CatalogKey
+from olmc.model.served import of_package
 from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 
@@ -24,20 +27,19 @@ def restrictions(question: ResolveRequest, locked: Sequence[LockedOperator]) -> 
     names = {_identity(operator) for operator in locked}
     packages = {operator.package for operator in locked}
     requested = {wish.package for wish in question.wishes}
-    strict = {entry.package for catalog in question.catalogs for entry in catalog.entries} - (requested - packages)
+    catalogs = [(catalog, indexed(catalog.entries)) for catalog in question.catalogs]
+    strict = {package for _, entries in catalogs for package in entries.catalog_index.counts} - (requested - packages)
     for restricted in (strict, packages):
+        withheld = partial(_withheld, packages=restricted, names=names)
         yield question._replace(
-            catalogs=tuple(
-                catalog._replace(
-                    entries=tuple(
-                        entry._replace(withheld=entry.package in restricted and _identity_of(entry) not in names)
-                        for entry in catalog.entries
-                    )
-                )
-                for catalog in question.catalogs
-            )
+            catalogs=tuple(catalog._replace(entries=entries.changed(withheld)) for catalog, entries in catalogs)
         )
     yield question
+
+
+def _withheld(entry: Candidate, packages: Set[str], names: Set[tuple[str, ...]]) -> Candidate:
+    """An entry, withheld if it is of one of the packages and none of the names."""
+    return entry._replace(withheld=entry.package in packages and _identity_of(entry) not in names)
 
 
 def _identity(operator: LockedOperator) -> tuple[str, ...]:
@@ -91,9 +93,8 @@ def _entry_of(cluster: Cluster, name: NamespacedName) -> Candidate | None:
     source = cluster.catalogs.get(subscription.catalog)
     fitting = [
         entry
-        for entry in (source.entries if source else ())
-        if (entry.package, entry.name) == (subscription.package, subscription.current)
-        and channel in ("", entry.channel)
+        for entry in (of_package(source.entries, subscription.package) if source else ())
+        if entry.name == subscription.current and channel in ("", entry.channel)
     ]
     if not fitting and csv is not None:
         version = csv.version

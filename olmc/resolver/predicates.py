@@ -114,6 +114,19 @@ def _holds(program: Any, properties: Sequence[tuple[str, object]]) -> bool:
     return result.type().name() == "BOOL" and bool(result.value())
 
 
+def cel_problem(rule: str) -> str:
+    """What is wrong with a CEL rule, "" for nothing."""
+    try:
+        compile_rule(rule)
+    except CelError as error:
+        return str(error)
+    except CelCostError as error:
+        return f"it can't be judged: {error}"
+    except CelMissingError as error:
+        return f"it can't be judged, since the CEL library can't be loaded ({error})"
+    return ""
+
+
 @lru_cache(maxsize=1)
 def _environment() -> cel.Env:
     try:

@@ -6,9 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.model.cel_account import CelAccount, CelCostError, CelMissingError
-from olmc.model.diagnostics import POSSIBLE, Diagnostic, Location, Report, closest, did_you_mean, join_limited
+from olmc.model.diagnostics import (
+    POSSIBLE,
+    Diagnostic,
+    Location,
+    Misspelling,
+    Report,
+    closest,
+    did_you_mean,
+    join_limited,
+    misspelt,
+)
 from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.left_out import NotVendoredError
@@ -46,17 +57,27 @@ _MOST = 5
 
 def absent_hint(view: Snapshot, wish: SubscriptionRequest) -> str:
     """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
-    return _find_absent(view, wish)[1]
+    return _find_absent(view, wish).hint
 
 
 def absent_place(view: Snapshot, wish: SubscriptionRequest) -> Location | None:
     """For a Subscription whose selection is empty: the place of the field that is wrong."""
-    return wish.place_of(_find_absent(view, wish)[0])
+    return wish.place_of(_find_absent(view, wish).field)
 
 
-def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
+class AbsentField(NamedTuple):
+    """A field of a Subscription's spec that asks for what is not there: what is said about it, what it asks for, and
+    what was probably meant, "" if nothing is like it."""
+
+    field: str
+    hint: str
+    asked: str = ""
+    meant: str = ""
+
+
+def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> AbsentField:
     """The field of a Subscription's spec that asks for what is not there, and what there is."""
-    catalogs = [key for key in view.catalogs if key.name != EXISTING]
+    catalogs = list(view.catalogs)
     items = view.catalogs.get(wish.catalog)
     if items is None:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
@@ -64,63 +85,65 @@ def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> tuple[str, str]:
         problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
         command = init_command(wish.catalog.name, wish.catalog.namespace)
         if command and not any(key.name == wish.catalog.name for key in catalogs):
-            return field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it"
-        return field, _with_alternatives(problem, wish.catalog.name, names)
+            return AbsentField(field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it")
+        absent = _with_alternatives(field, problem, wish.catalog.name, names)
+        return absent if field == "source" else absent._replace(meant="")
     left_out = view.left_out.get(wish.catalog, ())
     if not items and not left_out:
-        return "source", f"the catalog {wish.catalog.name} is empty"
-    packages = {item.package for item in items} | {package.name for package in left_out}
+        return AbsentField("source", f"the catalog {wish.catalog.name} is empty")
+    packages = items.index.counts.keys() | {package.name for package in left_out}
     # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
     if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
         problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
-        return "name", _with_alternatives(problem, wish.package, packages)
-    entries = [item for item in items if item.package == wish.package or not wish.package]
+        return _with_alternatives("name", problem, wish.package, packages)
+    entries = list(items.of([wish.package]) if wish.package else items)
     channels = {item.channel for item in entries}
     if wish.channel and wish.channel not in channels:
         problem = f"the package {wish.package} has no channel {wish.channel}"
-        return "channel", _with_alternatives(problem, wish.channel, channels)
+        return _with_alternatives("channel", problem, wish.channel, channels)
     entries = [item for item in entries if wish.channel in ("", item.channel)]
     where = f"the catalog {wish.catalog.name}"
     if wish.package:
         where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
     names = {item.name: item.name for item in entries}
-    return "startingCSV", _with_alternatives(f"{where} has no entry {wish.starting}", wish.starting, names)
+    return _with_alternatives("startingCSV", f"{where} has no entry {wish.starting}", wish.starting, names)
 
 
-def _with_alternatives(problem: str, name: str, names: Iterable[str] | dict[str, str]) -> str:
+def _with_alternatives(field: str, problem: str, name: str, names: Iterable[str] | dict[str, str]) -> AbsentField:
     shown = names if isinstance(names, dict) else {each: each for each in names}
     best = closest(name, shown.values(), POSSIBLE)
     if best:
         meant = min(text for text, name in shown.items() if name == best)
-        return f"{problem}; {did_you_mean(meant, inside=True)}"
-    return f"{problem}; there is {join_limited(sorted(shown), _MOST)}" if shown else f"{problem}; there is none at all"
+        return AbsentField(field, f"{problem}; {did_you_mean(meant, inside=True)}", name, best)
+    there = f"there is {join_limited(sorted(shown), _MOST)}" if shown else "there is none at all"
+    return AbsentField(field, f"{problem}; {there}")
 
 
 def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
     """For a requirement without candidates: what comes close, "" when there is nothing to say."""
     match predicate:
         case ProvidingAPIPredicate(api):
-            providers = view.by_api.get(api, ())
+            providers = tuple(view.providing(api))
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
                 names = join_limited([item.name for item in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
-            known = view.by_api.keys() | {each for package in view.unvendored for each in package.apis}
+            known = view.apis | {each for package in view.unvendored for each in package.apis}
             best = closest(api.kind, sorted(each.kind for each in known if each.group == api.group), POSSIBLE)
             alike = sorted(each.bracketed for each in known if each.kind == api.kind)
             alike = alike or sorted(each.bracketed for each in known if each.group_kind == (api.group, best))
             return did_you_mean(join_limited(alike, _MOST), inside=True)
         case PackagePredicate(name, text):
-            items = view.by_package.get(name, ())
+            items = tuple(view.of_package(name))
             if not items:
                 others = (other for package in view.unvendored for other in (package.name, *package.packages))
-                question = did_you_mean(closest(name, (*view.by_package, *others), POSSIBLE), inside=True)
+                question = did_you_mean(closest(name, (*view.packages, *others), POSSIBLE), inside=True)
                 return f"there is no package {name}" + (f"; {question}" if question else "")
             versions = sorted({item.origin.version for item in items})
             return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
         case LabelPredicate(label):
-            labels = (*view.by_label, *(other for package in view.unvendored for other in package.labels))
+            labels = (*view.labels, *(other for package in view.unvendored for other in package.labels))
             return did_you_mean(closest(label, labels, POSSIBLE), inside=True)
         case _:
             return ""
@@ -133,12 +156,12 @@ def failure(
     wishes = sorted(question.wishes, key=lambda each: each.name)
     placed = [(wish.name, wish.location) for wish in wishes if wish.location]
     cause = next((each.location for each in errors if each.location), None)
-    blamed = ("", cause) if cause else _blamed(question, wishes, draft) or next(iter(placed), None)
-    name, place = blamed or ("", None)
+    first = next(iter(placed), ("", None))
+    name, place, slip = ("", cause, None) if cause else _blamed(question, wishes, draft) or (*first, None)
     related: tuple[tuple[str, Location], ...] = tuple(
         (f"{question.kind} {each}", location) for each, location in placed if each != name
     )
-    return rule.finding(place, related=related, scope=question.scope, message=given.message)
+    return rule.finding(place, related=related, scope=question.scope, message=given.message).caused_by(slip)
 
 
 def _not_vendored(question: ResolveRequest, error: NotVendoredError) -> Diagnostic:
@@ -156,16 +179,18 @@ def _not_vendored(question: ResolveRequest, error: NotVendoredError) -> Diagnost
 
 def _blamed(
     question: ResolveRequest, wishes: Sequence[SubscriptionRequest], draft: VariableSet
-) -> tuple[str, Location] | None:
-    """The first Subscription that asks for what is not there or can't be read, and the place of the field that does."""
+) -> tuple[str, Location, Misspelling | None] | None:
+    """The first Subscription that asks for what is not there or can't be read, the place of the field that does, and
+    what was probably meant."""
     unusable = {catalog.key for catalog in question.catalogs if catalog.problem}
     for wish in wishes:
-        place = wish.place_of("source") if wish.catalog in unusable else None
+        place, slip = wish.place_of("source") if wish.catalog in unusable else None, None
         kinds = {each.kind for each in draft.constraints.get(subscription_variable(wish.name), ())}
         if ConstraintKind.PROHIBITED in kinds:
-            place = absent_place(draft.view, wish)
+            absent = _find_absent(draft.view, wish)
+            place, slip = wish.place_of(absent.field), misspelt(absent.asked, absent.meant)
         if place is not None:
-            return wish.name, place
+            return wish.name, place, slip
     return None
 
 

@@ -3,19 +3,21 @@ order (R-CAT-502)."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from itertools import chain, groupby
 
+from olmc.catalogs.entries import indexed
 from olmc.gojson import DecodeError, decode
 from olmc.lean import NamedTuple
-from olmc.model.catalog import Candidate, InstalledEntry, LeftOutPackage, Property, ResolveRequest
+from olmc.model.catalog import Candidate, CatalogIndex, InstalledEntry, LeftOutPackage, Property, ResolveRequest
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
+from olmc.model.served import ServedEntries
 from olmc.semver import Version, parse_tolerant, tolerant_or_none
 from olmc.yaml import located
 
@@ -58,7 +60,6 @@ def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = F
 
 
 EXISTING = "@existing"
-K = TypeVar("K")
 _ZERO = parse_tolerant("0.0.0")
 
 
@@ -169,9 +170,36 @@ class ChannelKey(NamedTuple):
     channel: str
 
 
+class CatalogItems:
+    """The items of a catalog by package, channel and name, those of a package made when they are asked for."""
+
+    def __init__(self, entries: ServedEntries) -> None:
+        self.index = entries.catalog_index
+        self._entries = entries
+        self._known: dict[str, dict[str, tuple[Entry, ...]]] = {}
+
+    def channels(self, package: str) -> Mapping[str, tuple[Entry, ...]]:
+        """The items of a package by channel."""
+        if package not in self._known:
+            entries = sorted(self._entries.of(package), key=lambda entry: (entry.channel, entry.name))
+            channels = groupby(map(item_of_candidate, entries), key=lambda item: item.channel)
+            self._known[package] = {channel: tuple(items) for channel, items in channels}
+        return self._known[package]
+
+    def of(self, packages: Iterable[str]) -> Iterator[Entry]:
+        """The items of packages, which are given in order."""
+        return (item for package in packages for items in self.channels(package).values() for item in items)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self.of(self.index.counts)
+
+    def __bool__(self) -> bool:
+        return bool(self.index.counts)
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The items of a namespace by catalog (existing CSVs are a catalog as well), by shelf and by what they offer.
+    """The items of a namespace by catalog, and its existing CSVs, which count as a catalog as well (EXISTING).
 
     `copies` says of each identifier that is not unique how often it occurs (R-CAT-566). `left_out` are the packages
     that were not vendored, by catalog.
@@ -179,15 +207,11 @@ class Snapshot:
 
     namespace: str
     priorities: Mapping[CatalogKey, int]
-    catalogs: Mapping[CatalogKey, tuple[Entry, ...]]
-    shelves: Mapping[ChannelKey, tuple[Entry, ...]]
+    existing: tuple[Entry, ...]
+    catalogs: Mapping[CatalogKey, CatalogItems]
     copies: Mapping[str, int]
     shared: frozenset[tuple[str, str]] = frozenset()
     left_out: Mapping[CatalogKey, tuple[LeftOutPackage, ...]] = field(default_factory=dict)
-
-    @property
-    def existing(self) -> tuple[Entry, ...]:
-        return self.catalogs[CatalogKey(self.namespace, EXISTING)]
 
     @property
     def unvendored(self) -> tuple[LeftOutPackage, ...]:
@@ -195,24 +219,44 @@ class Snapshot:
         return tuple(package for packages in self.left_out.values() for package in packages)
 
     def items(self) -> Iterable[Entry]:
-        return (item for items in self.catalogs.values() for item in items)
+        return chain(self.existing, *self.catalogs.values())
 
-    @cached_property
-    def by_api(self) -> Mapping[GVK, tuple[Entry, ...]]:
-        return _index((api, item) for item in self.items() for api in dict.fromkeys(item.apis))
+    def providing(self, api: GVK) -> Iterator[Entry]:
+        """The items that provide an API."""
+        return (item for item in self._having(lambda index: index.apis.get(api, ())) if api in item.apis)
 
-    @cached_property
-    def by_package(self) -> Mapping[str, tuple[Entry, ...]]:
+    def of_package(self, package: str) -> Iterator[Entry]:
         """The items of a package, be it that they were served in it or that a property says so."""
-        return _index(
-            (package, item)
-            for item in self.items()
-            for package in dict.fromkeys((item.package, *(name for name, _ in item.packages)))
-        )
+        return (item for item in self._having(lambda index: _serving(index, package)) if is_of_package(item, package))
 
-    @cached_property
-    def by_label(self) -> Mapping[str, tuple[Entry, ...]]:
-        return _index((label, item) for item in self.items() for label in dict.fromkeys(item.labels))
+    def labelled(self, label: str) -> Iterator[Entry]:
+        """The items with a label."""
+        return (item for item in self._having(lambda index: index.labels.get(label, ())) if label in item.labels)
+
+    def in_channel(self, channel: ChannelKey) -> tuple[Entry, ...]:
+        """The items of a channel, by name."""
+        if channel.catalog in self.catalogs:
+            return self.catalogs[channel.catalog].channels(channel.package).get(channel.channel, ())
+        return tuple(item for item in self.existing if item.package == channel.package)
+
+    def _having(self, packages: Callable[[CatalogIndex], Iterable[str]]) -> Iterator[Entry]:
+        return chain(self.existing, *(items.of(packages(items.index)) for items in self.catalogs.values()))
+
+    @property
+    def apis(self) -> set[GVK]:
+        """All APIs that something provides."""
+        return {*chain(*(i.apis for i in self.existing)), *chain(*(i.index.apis for i in self.catalogs.values()))}
+
+    @property
+    def packages(self) -> set[str]:
+        """All packages that there is something of."""
+        own = {package for item in self.existing for package in (item.package, *(name for name, _ in item.packages))}
+        return own.union(*((*items.index.counts, *items.index.packages) for items in self.catalogs.values()))
+
+    @property
+    def labels(self) -> set[str]:
+        """All labels that something has."""
+        return {*chain(*(i.labels for i in self.existing)), *chain(*(i.index.labels for i in self.catalogs.values()))}
 
     def order(self, own: CatalogKey) -> list[CatalogKey]:
         """The catalogs in the order in which a requirement of a bundle from `own` tries them (R-CAT-530)."""
@@ -228,37 +272,36 @@ class Snapshot:
                 key.name,
             )
 
-        return sorted(self.catalogs, key=rank)
+        return sorted((CatalogKey(self.namespace, EXISTING), *self.catalogs), key=rank)
 
 
 def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
     """The view of a question whose existing CSVs are `present` (what R-CAT-504 leaves of them), all in fixed order."""
-    catalogs = {
-        CatalogKey(question.namespace, EXISTING): tuple(
-            item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name)
-        )
-    }
+    existing = tuple(item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name))
     # What comes first is preferred where no rule decides; OLM leaves that to the order of maps and of what a registry
     # sends, we to names (D2).
-    for catalog in sorted(question.catalogs, key=lambda catalog: catalog.key):
-        if not catalog.problem:
-            entries = sorted(catalog.entries, key=lambda entry: (entry.package, entry.channel, entry.name))
-            catalogs[catalog.key] = tuple(map(item_of_candidate, entries))
-    items = [item for entries in catalogs.values() for item in entries]
-    times = Counter(item.identifier for item in items)
+    served = sorted((each for each in question.catalogs if not each.problem), key=lambda catalog: catalog.key)
+    catalogs = {catalog.key: CatalogItems(indexed(catalog.entries)) for catalog in served}
+    times = Counter(item.identifier for item in existing)
+    copies = {identifier: number for identifier, number in times.items() if number > 1}
+    for key, items in catalogs.items():
+        copies |= {f"{key.name}/{key.namespace}/{entry}": number for entry, number in items.index.copies.items()}
     return Snapshot(
         question.namespace,
         {catalog.key: catalog.priority for catalog in question.catalogs},
+        existing,
         catalogs,
-        _index((ChannelKey(item.catalog, item.package, item.channel), item) for item in items),
-        {identifier: number for identifier, number in times.items() if number > 1},
+        copies,
         question.shared,
         {catalog.key: catalog.left_out for catalog in question.catalogs if catalog.left_out and not catalog.problem},
     )
 
 
-def _index(pairs: Iterable[tuple[K, Entry]]) -> Mapping[K, tuple[Entry, ...]]:
-    index: dict[K, list[Entry]] = defaultdict(list)
-    for key, item in pairs:
-        index[key].append(item)
-    return {key: tuple(items) for key, items in index.items()}
+def is_of_package(item: Entry, package: str) -> bool:
+    """Whether an item is of a package: it was served in it, or a property says so."""
+    return item.package == package or any(name == package for name, _ in item.packages)
+
+
+def _serving(index: CatalogIndex, package: str) -> list[str]:
+    """The packages of a catalog with entries of a package, in order."""
+    return sorted({*index.packages.get(package, ()), *({package} & index.counts.keys())})

@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from olmc.catalogs.content import inline_objects, served_properties
 from olmc.gojson import DecodeError, decode, decode_failure, decode_hint
 from olmc.lean import NamedTuple, regex
-from olmc.model.catalog import Candidate, CatalogBundle
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.model.objects import (
@@ -39,7 +37,7 @@ from olmc.olm.naming import (
 )
 
 if TYPE_CHECKING:
-    from olmc.model.catalog import Property
+    from olmc.model.catalog import Candidate, CatalogBundle, Property
 
 
 def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> Content | None:
@@ -53,12 +51,16 @@ def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> 
     if entry is None or bundle is None or (carries_content and not candidate.image):
         return inline_content(entry) if entry is not None else None
     content = bundle_content(bundle)
+    from olmc.catalogs.content import served_properties
+
     # Without an image it is a catalog made of the workspace's own bundles: their content is part of it.
     return content if candidate.image else content._replace(inline=True, served=served_properties(entry))
 
 
 def inline_content(entry: CatalogBundle) -> Content | None:
     """The manifests that a catalog has of a bundle, None without a CSV among them."""
+    from olmc.catalogs.content import inline_objects, served_properties  # few catalogs have content
+
     source = entry.location.source if entry.location else None
     objects = inline_objects(entry, Report())
     csv = next((obj for obj in objects if obj.get("kind") == "ClusterServiceVersion"), None)

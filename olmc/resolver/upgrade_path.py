@@ -318,13 +318,17 @@ def offer(
 
 def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
     """The entries that the Subscription names, default channel first, or why there are none (R-CAT-571)."""
-    entries = _entries(view, wish.catalog)
+    # A Subscription that names no catalog takes the package from any (R-CAT-571).
+    anywhere = wish.catalog == CatalogKey("", "")
+    catalogs = [
+        each for each in view.order(wish.catalog) if each in view.catalogs and (anywhere or each == wish.catalog)
+    ]
     # Of a catalog with packages that were not vendored nobody says that it is empty.
-    is_whole = not (view.left_out.get(wish.catalog) or (wish.catalog == CatalogKey("", "") and view.left_out))
-    if not entries and is_whole:
+    is_whole = not (view.left_out.get(wish.catalog) or (anywhere and view.left_out))
+    if not any(view.catalogs[key] for key in catalogs) and is_whole:
         source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
         return [], f"no operators found from {source} referenced by {wish.in_texts}"
-    entries = [item for item in entries if _of_package(item, wish.package)]
+    entries = [item for key in catalogs for item in view.of_package(wish.package) if item.catalog == key]
     tail = f"in the catalog referenced by {wish.in_texts}"
     if not entries:
         return [], f"no operators found in package {wish.package} {tail}"
@@ -338,17 +342,6 @@ def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tupl
         if not entries:
             return [], f"no operators found with name {starting} {where}"
     return sorted(entries, key=_channel_rank), ""
-
-
-def _entries(view: Snapshot, key: CatalogKey) -> Sequence[Entry]:
-    if key != CatalogKey("", ""):
-        return view.catalogs.get(key, ())
-    # A Subscription that names no catalog takes the package from any (R-CAT-571).
-    return [item for catalog in view.order(key) if catalog.name != EXISTING for item in view.catalogs[catalog]]
-
-
-def _of_package(item: Entry, package: str) -> bool:
-    return item.package == package or any(name == package for name, _ in item.packages)
 
 
 def _channel_rank(item: Entry) -> tuple[bool, str]:
@@ -373,7 +366,7 @@ def _elsewhere(view: Snapshot, wish: SubscriptionRequest, installed: Entry) -> I
     ]
     chains: list[tuple[Entry, ...]] = []
     for key in others:
-        entries = [item for item in view.catalogs[key] if _of_package(item, wish.package)]
+        entries = [item for item in view.of_package(wish.package) if item.catalog == key]
         entries = sorted((item for item in entries if wish.channel in ("", item.channel)), key=_channel_rank)
         chains += [ordered(list(group)) for _, group in groupby(entries, key=_channel_rank)]
     heads = [chain[0] for chain in chains if chain and skips_over(chain[0], installed.version)]

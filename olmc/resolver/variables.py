@@ -293,24 +293,24 @@ def _options(draft: VariableSet, predicate: Predicate, requiring: Entry) -> tupl
 def _matching(view: Snapshot, predicate: Predicate) -> Iterable[Entry]:
     match predicate:
         case ProvidingAPIPredicate(api):
-            return view.by_api.get(api, ())
+            return view.providing(api)
         case LabelPredicate(label):
-            return view.by_label.get(label, ())
+            return view.labelled(label)
         case PackagePredicate(name):
-            return (item for item in view.by_package.get(name, ()) if matches(predicate, item))
+            return (item for item in view.of_package(name) if matches(predicate, item))
         case _:
             return (item for item in view.items() if matches(predicate, item))
 
 
 def _chain(draft: VariableSet, shelf: ChannelKey) -> tuple[Entry, ...]:
     if shelf not in draft.chains:
-        draft.chains[shelf] = ordered(draft.view.shelves[shelf])
+        draft.chains[shelf] = ordered(draft.view.in_channel(shelf))
     return draft.chains[shelf]
 
 
 def _rank(view: Snapshot, shelf: ChannelKey) -> tuple[bool, str, str]:
     """Default channels first, of whatever package (R-CAT-531)."""
-    default = any(item.default_channel for item in view.shelves[shelf])
+    default = any(item.default_channel for item in view.in_channel(shelf))
     return (not default, shelf.package, shelf.channel)
 
 

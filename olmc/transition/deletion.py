@@ -29,7 +29,7 @@ from olmc.reconcile.garbage_collection import FINALIZED_KINDS
 Objects = Mapping[ObjectKey, Manifest]
 
 # What may own an object in any namespace; of all other owners the namespace is that of the object.
-_CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator"}
+_CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator", "ClusterExtension", "ClusterObjectSet"}
 
 
 class DeletionIndex(NamedTuple):

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 
-from olmc.catalogs.content import has_inline_content
+from olmc.catalogs.content import has_inline_content, served_candidates
 from olmc.lean import NamedTuple
 from olmc.load.v2alpha1 import read_v2alpha1
 from olmc.load.vendored import catalog_image
 from olmc.model.catalog import Candidate
 from olmc.model.cluster import CatalogSource, Cluster
 from olmc.model.diagnostics import Location, Report
-from olmc.model.objects import CatalogKey
+from olmc.model.objects import CatalogKey, name_of
 from olmc.model.options import Options
+from olmc.model.served import named
 from olmc.model.workspace import ImageKind, Workspace
 from olmc.proposed.pipeline_hooks import settled_with_installs
 from olmc.proposed.v2alpha1.approval import OperatorResult
@@ -32,6 +33,17 @@ class NeededImage(NamedTuple):
     location: Location | None = None
 
 
+def all_catalogs(workspace: Workspace, settled: SettledCluster) -> tuple[CatalogSource, ...]:
+    """The CatalogSources of a settled workspace, and its ClusterCatalogs as if they were some, in no namespace."""
+    of_v1 = []
+    for manifest in workspace.extension_catalogs:
+        key = CatalogKey("", name_of(manifest.object))
+        catalog = workspace.catalogs.get(f"/{key.name}")
+        entries = served_candidates(key, catalog) if catalog is not None else ()
+        of_v1.append(CatalogSource(key, 0, catalog, entries, manifest=manifest.object, source=manifest.source))
+    return (*settled.cluster.catalogs.values(), *of_v1)
+
+
 def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) -> tuple[NeededImage, ...]:
     """The images that a settled workspace uses or misses, each once, in order; those whose content the workspace has
     itself are not among them.
@@ -43,10 +55,31 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
         *_catalogs(workspace, needed_catalogs(settled.cluster, options), options),
         *_templates(workspace),
         *_bundles(workspace, settled),
+        *(_of_extensions(workspace, settled, options) if workspace.extensions else ()),
         *(_proposed(workspace, options) if options.v2alpha1 else ()),
     ):
         needs.setdefault(need.image, need)
     return tuple(needs.values())
+
+
+def _of_extensions(workspace: Workspace, settled: SettledCluster, options: Options) -> Iterator[NeededImage]:
+    """The catalogs that ClusterExtensions choose from, and the bundles that they choose or keep (R-V1-RES-1)."""
+    from olmc.olmv1.extensions import UNKNOWN_IMAGE, install_extensions  # most workspaces have none
+
+    results = install_extensions(workspace, settled.cluster, options, Report()).results
+    asked = {name for result in results if result.resolution is not None for name in result.resolution.asked}
+    sources = (source for source in all_catalogs(workspace, settled) if not source.key.namespace)
+    yield from _catalogs(workspace, (source for source in sources if source.key.name in asked), options)
+    for result in results:
+        resolution = result.resolution
+        bundle = resolution.bundle if resolution is not None else None
+        place = locate(result.manifest.source, ("spec", "source", "catalog"))
+        chosen = [(bundle.name, bundle.image)] if bundle is not None else []
+        kept = result.extension.installed
+        chosen += [(kept.name, kept.image)] if kept is not None and kept.image != UNKNOWN_IMAGE else []
+        for name, image in chosen:
+            if image and name not in workspace.bundles:
+                yield NeededImage(image, "bundle", place)
 
 
 def _catalogs(workspace: Workspace, catalogs: Iterable[CatalogSource], options: Options) -> Iterator[NeededImage]:
@@ -123,7 +156,7 @@ def _bundles(workspace: Workspace, settled: SettledCluster) -> Iterator[NeededIm
 def _unvendored(workspace: Workspace, cluster: Cluster, key: CatalogKey, csv: str) -> Iterator[NeededImage]:
     """The image of a bundle whose content is neither in the workspace nor inline in the catalog."""
     source = cluster.catalogs.get(key)
-    entry = next((entry for entry in (source.entries if source else ()) if entry.name == csv), None)
+    entry = next(named(source.entries, csv), None) if source else None
     if entry is None or source is None or source.catalog is None or not entry.image or csv in workspace.bundles:
         return
     if not has_inline_content(source.catalog.packages[entry.package].bundles[csv]):

@@ -23,11 +23,13 @@ from olmc.load.vendored import catalog_image, content_digest, intact_folder, pat
 from olmc.model.catalog import Catalog, LeftOutPackage, Property
 from olmc.model.cluster import CatalogSource
 from olmc.model.diagnostics import Report
+from olmc.model.objects import CatalogKey, mapping, name_of, spec_of, text
 from olmc.model.options import Options, upgrades_from_any_catalog
 from olmc.model.workspace import LockedImage, Workspace
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.left_out import PackageKey, package_of_entries, reachable
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties, visible_catalog, wish_of
+from olmc.vendor.needs import all_catalogs
 from olmc.vendor.store import place
 from olmc.yaml import Document, dump
 from olmc.yaml.heads import documents_in
@@ -58,14 +60,14 @@ def image_catalogs(
 ) -> dict[str, ImageCatalog]:
     """The catalogs that the workspace has of images, by their reference."""
     by_image: dict[str, list[CatalogSource]] = {}
-    for source in settled.cluster.catalogs.values():
+    for source in all_catalogs(workspace, settled):
         if source.manifest is not None and source.catalog is not None and source.key.name not in workspace.catalogs:
             image = catalog_image(source.manifest, options.kube_version)
             if image:
                 by_image.setdefault(image, []).append(source)
     # Over the whole cluster, which packages belong together depends on all that there are (R-OPERATOR-9).
     whole = whole or options.v2alpha1 or options.descoped
-    reached = frozenset() if whole else _reached(settled, options)
+    reached = frozenset() if whole else _reached(settled, options) | _asked_by_extensions(workspace)
     return {image: _image_catalog(sources, reached, whole=whole) for image, sources in by_image.items()}
 
 
@@ -106,6 +108,16 @@ def _properties_of_csvs(csvs: Mapping[Any, Any]) -> Iterator[tuple[Property, ...
             continue  # which prevents a resolution by itself
 
 
+def _asked_by_extensions(workspace: Workspace) -> frozenset[PackageKey]:
+    """The packages that ClusterExtensions ask for, of every ClusterCatalog: none brings another one along."""
+    packages = [
+        text(mapping(mapping(spec_of(manifest.object).get("source")).get("catalog")).get("packageName"))
+        for manifest in workspace.extensions
+    ]
+    names = [name_of(manifest.object) for manifest in workspace.extension_catalogs]
+    return frozenset((CatalogKey("", name), package) for name in names for package in packages)
+
+
 class TrimmedCatalog(NamedTuple):
     """What the lock says of a trimmed catalog, and how many bytes it had and has."""
 
@@ -121,9 +133,9 @@ def trim(root: Path, folder: Folder, image: LockedImage, part: ImageCatalog, tar
     if files is None:
         return None
     files[LEFT_OUT_FILE] = left_out_text(part.left_out)
-    for path, text in files.items():
+    for path, content in files.items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
-        (target / path).write_text(text, encoding="utf-8", newline="")
+        (target / path).write_text(content, encoding="utf-8", newline="")
     content = content_digest((path, target / path) for path in files)
     count = f"{len(part.kept)} of {len(part.kept) + len(part.left_out)}"
     before = sum((root / path).stat().st_size for path in folder.walk())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.diagnostics.rules import workspace as load_rules
@@ -24,11 +24,14 @@ from olmc.resolver.lock import lock_of
 from olmc.vendor.catalog_files import GivenCatalog, check_given, images_of, read_given
 from olmc.vendor.fetch import Fetched, FetchError, FetchPlan, fetch
 from olmc.vendor.layers import LayerLimits
-from olmc.vendor.needs import NeededImage, needs_of
+from olmc.vendor.needs import NeededImage, all_catalogs, needs_of
 from olmc.vendor.proofs import Proof, ProofResult, keep, prove, remove_blobs, surplus_blobs
 from olmc.vendor.sources import ImageSource, Progress, VendorError
 from olmc.vendor.store import check_folder, others, place, remove_others, stage, undo_on_failure, write_lock
 from olmc.vendor.trimming import TrimmedCatalog, image_catalogs, surplus, trim_catalogs
+
+if TYPE_CHECKING:
+    from olmc.olmv1.extensions import ExtensionStage
 
 PLATFORM = "linux/amd64"
 
@@ -161,7 +164,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
                 return None
             needs = needs_of(workspace, settled, work.options)
             missing = _missing(work, workspace, settled, needs, have)
-            given = _given(work, settled, needs, have)
+            given = _given(work, workspace, settled, needs, have)
             missing += [need for need in needs if need.image in given and need not in missing]
             if not missing:
                 break
@@ -183,7 +186,7 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
                     fetched.append(result.image.image)
                     placed += [root / path_of(result.image)] if place(root, result.image, result.folder) else []
             workspace = _with_bundles(root, workspace, have, missing)
-        is_resolved = _report_unresolved(settled, report) and not absent
+        is_resolved = _report_unresolved(workspace, settled, work.options, report) and not absent
         parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs)
         needed = {need.image for need in needs}
         trimmed = trim_catalogs(root, {i: part for i, part in parts.items() if i in needed}, have, folder, placed)
@@ -194,6 +197,8 @@ def _vendor(work: _VendorRun, report: Report, progress: Progress) -> VendorResul
         operators = work.lock.operators
         if update and operators is not None:
             operators = lock_of(workspace, settled.cluster, selections(settled))
+            if workspace.extensions:
+                operators = operators._replace(extensions=_extended(workspace, settled, work.options).locked)
         placed += keep(root, blobs)
         changed = write_lock(root, operators, images)
         # The lock names them now, so they stay, whatever goes wrong from here on.
@@ -218,12 +223,13 @@ def _missing(
 
 
 def _given(
-    work: _VendorRun, settled: SettledCluster, needs: Sequence[NeededImage], have: Mapping[str, LockedImage]
-) -> dict[str, GivenCatalog]:
+    work: _VendorRun, workspace: Workspace, settled: SettledCluster, needs: Sequence[NeededImage],
+    have: Mapping[str, LockedImage],
+) -> dict[str, GivenCatalog]:  # fmt: skip
     """The images that files stand for and that were not read yet; raises VendorError for files without a use."""
     if not work.request.catalogs:
         return {}
-    sources = settled.cluster.catalogs.values()
+    sources = all_catalogs(workspace, settled)
     catalogs = [need.image for need in needs if need.kind == "catalog"]
     given = images_of(work.request.catalogs, sources, catalogs, work.options.kube_version)
     locked = {image.image: image for image in work.lock.images}
@@ -275,7 +281,7 @@ def _check(
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in _missing(work, workspace, settled, needs, have))
     # What is unknown for want of an image is told by that image.
-    is_resolved = bool(missing) or _report_unresolved(settled, report)
+    is_resolved = bool(missing) or _report_unresolved(workspace, settled, work.options, report)
     changed = images != tuple(sorted(work.lock.images))
     # What is too much is certain only once all is there that could need it.
     parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs) if not missing else {}
@@ -336,7 +342,13 @@ def _with_bundles(
     return workspace._replace(vendored=bundles, images=tuple(have.values()))
 
 
-def _report_unresolved(settled: SettledCluster, report: Report) -> bool:
+def _extended(workspace: Workspace, settled: SettledCluster, options: Options) -> ExtensionStage:
+    from olmc.olmv1.extensions import install_extensions  # most workspaces have none
+
+    return install_extensions(workspace, settled.cluster, options, Report())
+
+
+def _report_unresolved(workspace: Workspace, settled: SettledCluster, options: Options, report: Report) -> bool:
     """Report what can't be resolved, the catalogs that nobody knows first; whether there is nothing of it."""
     is_resolved = True
     for diagnostic in unknown_catalogs(settled.cluster):
@@ -344,6 +356,11 @@ def _report_unresolved(settled: SettledCluster, report: Report) -> bool:
         is_resolved = False
     for namespace, done in sorted(settled.rounds.items()):
         if done.answer is not None and done.answer.message:
-            report.add(rules.UNRESOLVED.finding(None, namespace=namespace, text=done.answer.message))
+            report.add(rules.UNRESOLVED.finding(None, asking=f"namespace {namespace}", text=done.answer.message))
+            is_resolved = False
+    for result in _extended(workspace, settled, options).results if workspace.extensions else ():
+        if result.resolution is not None and result.resolution.error:
+            asking = f"ClusterExtension {result.extension.name}"
+            report.add(rules.UNRESOLVED.finding(None, asking=asking, text=result.resolution.error))
             is_resolved = False
     return is_resolved

@@ -3,6 +3,9 @@
 from olmc.yaml.document import Document
 from olmc.yaml.emitter import dump, dump_one, plain_is_safe
 from olmc.yaml.locate import at, locate, located
-from olmc.yaml.reader import c_reader_active, read
+from olmc.yaml.reader import Reader, c_reader_active, read, reader_of
 
-__all__ = ["Document", "at", "c_reader_active", "dump", "dump_one", "locate", "located", "plain_is_safe", "read"]
+__all__ = [
+    "Document", "Reader", "at", "c_reader_active", "dump", "dump_one", "locate", "located", "plain_is_safe", "read",
+    "reader_of",
+]  # fmt: skip

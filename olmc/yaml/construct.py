@@ -129,9 +129,7 @@ _ALIAS_SHARES = (0.99, 0.10)
 _ALIAS_RANGE = (400_000, 4_000_000)
 _ALIASES_FREE = 100
 _NODES_FREE = 1000
-# By file, beyond what is written in it: see olmc.model.limits. So many for each character, or many small files would
-# cost far more than it takes to read them.
-_ALIASES_PER_CHARACTER = 4
+# By file, beyond what is written in it: see olmc.model.limits.
 _ALIASES_PER_FILE = 10_000
 
 
@@ -151,22 +149,16 @@ class _ConstructStep:
     aliased: int = 0
     open_aliases: set[Node] = field(default_factory=set)
     before: tuple[int, int] = (0, 0)
-    free: int = _ALIASES_PER_FILE
 
 
-def construct(roots: list[Node], path: str, report: Report, size: int) -> list[Any] | None:
-    """The value of every document; None when a finding of severity ERROR went to `report`.
-
-    `size` is how many characters the file has.
-    """
+def construct(roots: list[Node], path: str, report: Report) -> list[Any] | None:
+    """The value of every document; None when a finding of severity ERROR went to `report`."""
     findings = Report()
     values = []
     total = (0, 0)
     try:
         for root in roots:
-            work = _ConstructStep(
-                path, findings, before=total, free=min(_ALIASES_PER_FILE, size * _ALIASES_PER_CHARACTER)
-            )
+            work = _ConstructStep(path, findings, before=total)
             values.append(_value(root, work))
             total = (total[0] + work.decoded - work.aliased, total[1] + work.aliased)
     except _StopError:
@@ -224,10 +216,8 @@ def _account(node: Node, work: _ConstructStep) -> None:
     work.aliased += 1
     own, aliased = work.before
     # go-yaml begins anew with each document, so that of many small ones each may cost what one may: further ones count
-    # together with those before. The same goes for small files, whose sum then grows with what is written.
-    if (own or work.aliased <= _ALIASES_PER_FILE) and aliased + work.aliased > work.free + ALIASES.most * (
-        own + work.decoded - work.aliased
-    ):
+    # together with those before.
+    if own and aliased + work.aliased > _ALIASES_PER_FILE + ALIASES.most * (own + work.decoded - work.aliased):
         work.report.add(too_large(work.path, ALIASES, place=node.location(work.path)))
         raise _StopError
     if work.aliased <= _ALIASES_FREE or work.decoded <= _NODES_FREE:

@@ -99,7 +99,7 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
     except PARSE_ERRORS as error:
         _add_syntax_error(path, text, error, report, pure)
         return []
-    return (construct(roots, path, report, len(text)) or []) if roots is not None else []
+    return (construct(roots, path, report) or []) if roots is not None else []
 
 
 def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:

@@ -26,8 +26,7 @@ from olmc.yaml.reader import looks_like_json, read
 Known: TypeAlias = dict[str, Any]
 """The value of each piece that was read, which is a mapping with one key or a list with one item, by its text."""
 
-# What may end a line or a document in other ways than the usual one.
-_OUT_OF_THE_ORDINARY = ("\n...", "\n%", "\r")
+# What may end a line in other ways than the usual one.
 _BEYOND_ASCII = ("\x85", "\u2028", "\u2029", BYTE_ORDER_MARK)
 _MARKER = "\n---\n"
 _SHORT = 160  # characters of a piece that is not worth cutting
@@ -74,14 +73,20 @@ def read_pieces(path: str, text: str, report: Report, known: Known) -> list[Docu
         values = _values(path, text, known)
     except (_GiveUp, UnusualError):
         return read(path, text, report)
+    known[_read_whole(path)] = text
     return [Document(value, Source(path, text, number)) for number, value in enumerate(values)]
+
+
+def _read_whole(path: str) -> str:
+    """The key of a file that was read in pieces; no piece begins so."""
+    return f"\0{path}"
 
 
 def _values(path: str, text: str, known: Known) -> list[Any]:
     if (
         not text.endswith("\n")
         or looks_like_json(path, text)
-        or any(sign in text for sign in _OUT_OF_THE_ORDINARY)
+        or "\r" in text
         or (not text.isascii() and any(sign in text for sign in _BEYOND_ASCII))
     ):
         raise _GiveUp
@@ -145,7 +150,8 @@ def _cut(piece: str, indent: int, known: Known, new: _New) -> str | tuple[str, _
     """A key with its value."""
     if piece in known or piece in new:
         return piece
-    if piece[indent : indent + 1] in _NO_KEY:
+    # At the beginning of a line dots end a document, too, and a directive may follow.
+    if piece[indent : indent + 1] in _NO_KEY or piece.startswith("..."):
         raise _GiveUp
     first = _FIRST_LINE.match(piece) if len(piece) > _SHORT else None
     below = _INDENTED.match(piece, first.end() + 1) if first is not None else None
@@ -214,13 +220,9 @@ def locate_in_pieces(source: Source, keys: Sequence[str | int], known: Known) ->
 
     chunk, number, lines = document_chunk(source.text, source.document)
     document = chunk.removeprefix("---\n").removesuffix("\n")
-    if not source.prefix and keys and number == 0 and len(chunk) - len(document) == len("---\n") + 1:
-        new: _New = {}
-        try:
-            _cut_mapping(document, 0, known, new)
-            location = _find_in_mapping(source.path, document, 0, keys, known) if not new else None
-        except _GiveUp:
-            location = None
+    in_pieces = known.get(_read_whole(source.path)) is source.text and len(chunk) - len(document) == len("---\n") + 1
+    if in_pieces and not source.prefix and keys and number == 0:
+        location = _find_in_mapping(source.path, document, 0, keys, known)
         if location is not None:
             return location._replace(line=lines + 1 + location.line)
     return locate(source, keys)
@@ -265,5 +267,11 @@ def _find_in_value(path: str, part: str, keys: Sequence[str | int], known: Known
 
 
 def _find_in_piece(path: str, piece: str, keys: Sequence[str | int]) -> Location | None:
-    place = locate(Source(path, f"{piece}\n"), keys)
-    return place if place.line else None
+    place = _place_in_piece(piece, tuple(keys))
+    return place._replace(path=path) if place.line else None
+
+
+# What stands in several bundles is as often found fault with.
+@lru_cache(maxsize=1024)
+def _place_in_piece(piece: str, keys: tuple[str | int, ...]) -> Location:
+    return locate(Source("", f"{piece}\n"), keys)

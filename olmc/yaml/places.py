@@ -32,12 +32,12 @@ def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> 
     text = source.text.removeprefix(BYTE_ORDER_MARK)
     if not keys:
         return _root_location(source.path, text, source.document)
-    root, lines = _root(source.path, text, source.document)
+    root, lines = root_node(source.path, text, source.document)
     if root is None:
         return Location(source.path)
     node, key_node = root, root
     for key in keys:
-        step = _step(_target(node), key)
+        step = _step(target_of(node), key)
         if step is None:
             break
         key_node, node = step
@@ -49,7 +49,8 @@ def _moved(location: Location, lines: int) -> Location:
     return location._replace(line=location.line + lines)
 
 
-def _target(node: Node) -> Node:
+def target_of(node: Node) -> Node:
+    """The node itself, or what an alias stands for."""
     return node.target if node.target is not None else node
 
 
@@ -86,18 +87,19 @@ def _pairs(mapping: Node, around: frozenset[Node]) -> _Pairs:
         if is_merge(key_node):
             # Of a list of mappings the first that has a key counts.
             sources = reversed(value.children) if value.kind is NodeKind.SEQUENCE else [value]
-            for source in map(_target, sources):
+            for source in map(target_of, sources):
                 if source.kind is NodeKind.MAPPING and source not in around:
                     exact |= _pairs(source, around | {mapping, source})
             continue
-        text = _key(_target(key_node))
+        text = key_of(target_of(key_node))
         if text is not None:
             exact.pop(text, None)
             exact[text] = key_node, value
     return exact
 
 
-def _key(node: Node) -> str | None:
+def key_of(node: Node) -> str | None:
+    """What a node is as a key, None for what is none."""
     if node.kind is not NodeKind.SCALAR:
         return None
     if node.tag in SCALAR_TAGS:
@@ -108,10 +110,27 @@ def _key(node: Node) -> str | None:
     return key_text(resolve(node.text)) if node.plain and node.tag is None else node.text
 
 
+def root_node(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    """The root of a document, and how many lines of the file stand before those that it counts."""
+    return (_small_root if len(text) < _SMALL else _large_root)(path, text, number)
+
+
+_SMALL = 16_384
+"""How many characters small files have at most: those with what users ask for, at which many look time and again."""
+
+
+@lru_cache(maxsize=96)
+def _small_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    return _composed_root(path, text, number)
+
+
 # Whoever asks for one place of a document soon asks for another.
 @lru_cache(maxsize=2)
-def _root(path: str, text: str, number: int) -> tuple[Node | None, int]:
-    """The root of a document, and how many lines of the file stand before those that it counts."""
+def _large_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
+    return _composed_root(path, text, number)
+
+
+def _composed_root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     offset = _json_offset(path, text, number)
     if offset is not None:
         return compose_json(text, offset), 0
@@ -121,6 +140,15 @@ def _root(path: str, text: str, number: int) -> tuple[Node | None, int]:
     except PARSE_ERRORS:
         return None, 0
     return (roots[number] if number < len(roots) else None), lines
+
+
+def document_at(path: str, text: str, line: int) -> int:
+    """The number of the document that a line of a file is in."""
+    if looks_like_json(path, text):
+        lines = (place(text, offset)[0] for offset in _json_starts(text))
+    else:
+        lines = (start + 1 for _, start in _yaml_starts(text))
+    return max(sum(start <= line for start in lines) - 1, 0)
 
 
 def _root_location(path: str, text: str, number: int) -> Location:

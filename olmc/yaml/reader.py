@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,6 +12,10 @@ from olmc.yaml.document import BYTE_ORDER_MARK, Document
 from olmc.yaml.folding import UnusualError
 from olmc.yaml.limits import exceeds_limits
 from olmc.yaml.lines import read_lines
+
+Documents = Mapping[tuple[str, str], list[Document]]
+"""What files hold, by path and text."""
+Reader = Callable[[str, str, Report], list[Document]]
 
 _BRACE_FIRST = regex(r"\s*\{")
 _BRACKET_FIRST = regex(r"\s*[{\[]")
@@ -51,6 +56,23 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     for diagnostic in as_yaml.found:
         report.add(diagnostic)
     return documents
+
+
+def reader_of(known: Documents, documents: dict[tuple[str, str], list[Document]]) -> Reader:
+    """`read`, but for files that are among `known`, with the same path and text: they are not read again.
+
+    What there is nothing to say about goes into `documents`, which is what another reader may know.
+    """
+
+    def read_unknown(path: str, text: str, report: Report) -> list[Document]:
+        findings = Report()
+        given = known.get((path, text)) or read(path, text, findings)
+        report.found.extend(findings.found)
+        if not findings.found:
+            documents[path, text] = given
+        return given
+
+    return read_unknown
 
 
 def looks_like_json(path: str, text: str) -> bool:

@@ -89,7 +89,7 @@ def workspaces(project: Path) -> list[Path]:
     found = sorted(
         path
         for path in (project / "fixtures").iterdir()
-        if path.is_dir() and path.name not in ("olmv1", "repos", "transitions")
+        if path.is_dir() and path.name not in ("fleet", "olmv1", "repos", "transitions")
     )
     several = project / "fixtures/several-workspaces"
     return [path for path in found if path != several] + sorted(path for path in several.iterdir() if path.is_dir())

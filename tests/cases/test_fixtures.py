@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from snapshot_files import YAMLFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from olmc.cli.main import main
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(
-    path.name for path in FIXTURES.iterdir() if path.is_dir() and path.name not in ("olmv1", "repos", "transitions")
+    path.name
+    for path in FIXTURES.iterdir()
+    if path.is_dir() and path.name not in ("fleet", "olmv1", "repos", "transitions")
 )
 
 # Workspaces that hold workspaces: rendered side by side.
@@ -31,13 +33,6 @@ FOR_APPLY = {
     "single-namespace": (),
     "subscription-config": (),
 }
-
-
-class YAMLFile(SingleFileSnapshotExtension):
-    """A snapshot is a YAML file of its own, as the command line has printed it."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "yaml"
 
 
 @pytest.fixture

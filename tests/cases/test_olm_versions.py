@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from snapshot_files import YAMLFile
 from syrupy.assertion import SnapshotAssertion
-from test_fixtures import FIXTURES, YAMLFile, rendered
+from test_fixtures import FIXTURES, rendered
 
 PROFILES = ("0.13", "0.15", "0.17", "0.25", "0.26", "ocp-4.14", "docs")
 COPY = "kind: ClusterServiceVersion\n"

@@ -58,13 +58,14 @@ def test_color_by_the_environment() -> None:
     assert not colored("check", "two-groups", "--color", "auto", env={"TERM": "dumb"})
 
 
-def on_a_terminal(*arguments: str, cwd: Path) -> str:
-    """What a process prints on a terminal of its own."""
+def on_a_terminal(*arguments: str, cwd: Path, columns: int = 80) -> str:
+    """What a process prints on a terminal of its own, so many columns wide."""
     mine, its = pty.openpty()
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
         [sys.executable, "-m", "olmc", *arguments],
-        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL, env={**environment, "TERM": "xterm"},
+        cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL,
+        env={**environment, "TERM": "xterm", "COLUMNS": str(columns)},
     )  # fmt: skip
     os.close(its)
     told = b""
@@ -84,6 +85,20 @@ def on_a_terminal(*arguments: str, cwd: Path) -> str:
 def test_color_on_a_terminal(project: Path) -> None:
     told = on_a_terminal("check", "two-groups", cwd=project / "fixtures")
     assert "\x1b[31mfailure\x1b[0m: namespace harbour has more than one OperatorGroup" in told
+
+
+@pytest.mark.parametrize("command", [("status", "port"), ("resolve", "upgrade"), ("get", "csv", "-A", "-C", "port")])
+def test_tables_end_where_the_terminal_does(command: tuple[str, ...], project: Path) -> None:
+    """A row is a line, however wide the terminal; -o wide, and what no terminal reads, has all of it."""
+    whole = olmc(*command, "-o", "wide").stdout
+    shown = on_a_terminal(*command, cwd=project / "fixtures", columns=48).replace("\r\n", "\n").splitlines()
+    end = shown.index("olmc: cut to the width of the terminal; -o wide has all of it")
+    table = shown[end - whole.count("\n") if command[0] != "status" else 0 : end]
+    assert table[0].startswith("NAMESPACE")
+    assert any(line.endswith("…") for line in table)
+    assert max(map(len, table)) == 48
+    assert whole.count("\n") <= on_a_terminal(*command, "-o", "wide", cwd=project / "fixtures", columns=48).count("\n")
+    assert "…" not in olmc(*command).stdout
 
 
 class Terminal(io.StringIO):
@@ -376,6 +391,18 @@ def test_environment_variables_work() -> None:
     assert olmc("render", "own-namespace", env={"OLMC_RENDER_OUTPUT": "name"}).stdout.startswith("Namespace/")
 
 
+def test_another_directory(project: Path) -> None:
+    """As make and git have it: -C comes first, and paths are seen from there."""
+    before = Path.cwd()
+    there = olmc("-C", project / "fixtures", "status", "port")
+    assert Path.cwd() == before
+    assert (there.exit_code, there.stdout) == (1, olmc("status", project / "fixtures" / "port").stdout)
+    assert olmc("-C", project / "fixtures" / "port", "status").stdout == there.stdout
+    nowhere = olmc("-C", "nowhere", "status")
+    assert (nowhere.exit_code, nowhere.stdout) == (2, "")
+    assert "Directory 'nowhere' does not exist" in nowhere.stderr
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     result = olmc("completion", shell)
@@ -390,7 +417,8 @@ def completed(words: str, project: Path) -> list[str]:
         [sys.executable, "-c", "import sys; sys.argv = ['olmc']; from olmc.__main__ import run; run()"],
         cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    return [line.partition(",")[2] for line in result.stdout.splitlines()]
+    assert result.stderr == ""
+    return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
 @pytest.mark.parametrize(
@@ -402,6 +430,14 @@ def completed(words: str, project: Path) -> list[str]:
         ("olmc render --include CatalogS", ["CatalogSource"]),
         ("olmc check --optional oper", ["operatorhub", "operatorhubv2", "operatorframework"]),
         ("olmc check -o sa", ["sarif"]),
+        ("olmc get inst", ["installed", "installplans", "installs"]),
+        ("olmc -C fixtures/port graph t", ["tide"]),
+        ("olmc -C fixtures/port why be", ["beacon", "beacon.v1.0.0", "beacon.v1.1.0"]),
+        ("olmc -C fixtures/port why Namespace/b", ["Namespace/beacons"]),
+        ("olmc -C fixtures/port get installed -n b", ["beacons"]),
+        ("olmc get installed -C fixtures/port -n b", ["beacons"]),
+        ("olmc -C fixtures graph nothing", []),
+        ("olmc -C nowhere graph t", []),
     ],
 )
 def test_what_is_completed(words: str, expected: list[str], project: Path) -> None:

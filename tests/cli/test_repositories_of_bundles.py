@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, names, olmc
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
 
 COMMANDS = {
@@ -33,13 +33,6 @@ COMMANDS = {
     },
 }
 CASES = [(repository, name) for repository, commands in COMMANDS.items() for name in commands]
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text file of its own: what a terminal shows."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
 
 
 def change_operator(root: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, olmc
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
 
 from olmc.load import helm
@@ -37,13 +37,6 @@ COMMANDS = {
 needs_helm = pytest.mark.skipif(
     not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"
 )
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text file of its own: what a terminal shows."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
 
 
 def cloned(name: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, olmc
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
 
 COMMANDS = {
@@ -22,13 +22,6 @@ COMMANDS = {
 needs_tool = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
 )
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text file of its own: what a terminal shows."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, olmc
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from test_diff import git
 
 from olmc.load import helm
@@ -61,13 +61,6 @@ CHANGES = {
 needs_kustomize = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
 )
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text file of its own: what a terminal shows."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
 
 
 @pytest.fixture

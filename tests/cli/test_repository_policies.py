@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from commands import as_typed, olmc
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
-from test_repository_kustomize import TextFile, needs_tool
+from test_repository_kustomize import needs_tool
 
 COMMANDS = {
     "check": ("check",),

@@ -19,7 +19,7 @@ def test_objects(case: dict[str, Any]) -> None:
     assert lines(compared(case["old"], case["new"])) == case["changes"]
 
 
-@pytest.mark.parametrize("case", cases("operators"))
+@pytest.mark.parametrize("case", [*cases("operators"), *cases("extensions")])
 def test_operators(case: dict[str, Any]) -> None:
     difference = compared(case["old"], case["new"])
     assert lines(difference) == case["changes"]

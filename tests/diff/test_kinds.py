@@ -15,6 +15,7 @@ from test_settings import SIDES
 from olmc.diff import (
     catalog_kinds,
     crd_kinds,
+    extension_kinds,
     lasting_kinds,
     object_kinds,
     permission_kinds,
@@ -30,6 +31,7 @@ from olmc.diff.sides import Side
 TABLES = (
     catalog_kinds,
     crd_kinds,
+    extension_kinds,
     lasting_kinds,
     object_kinds,
     permission_kinds,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from kit import PROJECT
+from snapshot_files import FILE_TYPES
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from olmc.cli.main import main
 
@@ -17,19 +17,14 @@ PAIRS = {
     "other-webhooks": ("admission-webhooks", "conversion-webhook"),
     "another-group": ("own-namespace", "all-namespaces"),
 }
-SUFFIXES = {"text": "txt", "markdown": "md", "json": "json"}
+OUTPUTS = ("text", "markdown", "json")
 
 
-@pytest.mark.parametrize("output", SUFFIXES)
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_output(name: str, output: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/diff.md: each in its format."""
     monkeypatch.chdir(PROJECT / "fixtures")
-
-    class File(SingleFileSnapshotExtension):
-        _write_mode = WriteMode.TEXT
-        file_extension = SUFFIXES[output]
-
     result = CliRunner().invoke(main, ["diff", *PAIRS[name], "-o", output])
     assert (result.exit_code, result.stderr) == (1, "")
-    assert result.stdout == snapshot.use_extension(File)
+    assert result.stdout == snapshot.use_extension(FILE_TYPES[output])

@@ -63,13 +63,6 @@ def many_aliases(folder: Path) -> None:
     (folder / "a.yaml").write_text(HEAD + "---\n" + small * 10)
 
 
-def many_files_with_aliases(folder: Path) -> None:
-    """Each file stays below what a larger one may have for nothing, and is read quickly by itself."""
-    small = "a: &a [" + "x," * 90 + "x]\nb: &b [" + "*a," * 8 + "*a]\nc: [" + "*b," * 8 + "*b]\n"
-    for number in range(100):
-        (folder / f"{number}.yaml").write_text(HEAD.replace("name: a", f"name: a{number}") + "---\n" + small)
-
-
 def large(folder: Path) -> None:
     with (folder / "a.yaml").open("wb") as stream:
         stream.truncate(300 * 1024 * 1024)
@@ -91,8 +84,7 @@ def many_files(folder: Path) -> None:
     ("make", "name", "env"),
     [
         (many_documents, "DOCUMENTS", {}), (many_json_documents, "DOCUMENTS", {}), (many_keys, "KEYS", {}),
-        (many_aliases, "ALIASES", {}), (many_files_with_aliases, "ALIASES", {}),
-        (large, "FILE_BYTES", {}), (deep, "DEPTH", {}),
+        (many_aliases, "ALIASES", {}), (large, "FILE_BYTES", {}), (deep, "DEPTH", {}),
         (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ import pytest
 from building import write_workspace
 from click.testing import CliRunner
 from olmv1_bundles import CRD, HOOK, OWNED, PERMISSION, csv, files_of, strategy
+from snapshot_files import YAMLFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 import olmc
 from olmc.cli.main import main
@@ -34,13 +34,6 @@ RUNS = {
 }
 
 
-class YAMLSnapshot(SingleFileSnapshotExtension):
-    """A snapshot is a YAML file of its own, as the command line has printed it."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "yaml"
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_fixtures(name: str, project: Path, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     """Output, messages and exit code, as a user sees them."""
@@ -51,7 +44,7 @@ def test_fixtures(name: str, project: Path, snapshot: SnapshotAssertion, monkeyp
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     talk = [f"exit code {result.exit_code}", *result.stderr.splitlines()]
     printed = result.stdout + "".join(f"# {line}".rstrip() + "\n" for line in talk)
-    assert printed == snapshot.use_extension(YAMLSnapshot)
+    assert printed == snapshot.use_extension(YAMLFile)
 
 
 def compiled(folder: Path, files: dict[str, str], **options: object) -> olmc.Compilation:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from olmc.cli.main import main
 
@@ -27,13 +27,6 @@ COMMANDS = (
     ("render", "-o", "name", "--for", "apply"),
     ("render", "-o", "name", "--olm-version", "v1-experimental"),
 )
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text of its own, as the commands have printed it."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from snapshot_files import MarkdownFile, TextFile
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from olmc.cli.main import main
 from olmc.resources import schema
@@ -21,19 +21,6 @@ WORKSPACES = [name for name in NAMES if (FIXTURES / name / "before").is_dir()]
 
 # What a terminal shows without scrolling, its prompt included.
 SCREEN = 50
-
-
-class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a file of its own, as the command line has printed it."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-
-class MarkdownFile(TextFile):
-    """The same for comments."""
-
-    file_extension = "md"
 
 
 def plan(name: str, *options: str) -> Result:

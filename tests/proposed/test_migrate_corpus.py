@@ -20,7 +20,7 @@ from olmc.diff.permission_kinds import permission_gained, permission_lost, role_
 from olmc.diff.permissions import SideAccess, access, permission_changes
 from olmc.load.bundles import read_bundle
 from olmc.load.files import scan
-from olmc.migrate import migrate
+from olmc.migrate.proposed import migrate
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Report
 from olmc.model.operators import Csv
@@ -36,7 +36,9 @@ TARGETS: dict[str, dict[str, Any]] = {
 BOOKKEEPING = {"Subscription", "InstallPlan", "Operator", "Install"}
 
 
-def operator_workspace(root: Path, bundle: Path, mode: str) -> str:
+def operator_workspace(
+    root: Path, bundle: Path, mode: str, types: tuple[str, ...] | None = ("olm.package", GVK)
+) -> str:
     """A workspace that subscribes to a real bundle from a catalog, with a group for an install mode; the CSV's name."""
     folder = scan(bundle, Report())
     assert folder is not None
@@ -46,7 +48,7 @@ def operator_workspace(root: Path, bundle: Path, mode: str) -> str:
     properties = [
         {"type": each.type, "value": json.loads(json.dumps(each.value))}
         for each in bundle_properties(uncatalogued(read, image), Report())
-        if each.type in ("olm.package", GVK)
+        if types is None or each.type in types
     ]
     catalog = [
         {"schema": "olm.package", "name": read.package, "defaultChannel": "stable"},

@@ -219,3 +219,17 @@ def test_from_the_filter_to_the_operator_by_keyboard(large: Path, tmp_path: Path
         browser.press("Escape")
         assert shown(browser, "tr[data-row]") > 100
         assert browser.console == []
+
+
+def test_the_page_of_a_cluster_extension(project: Path, tmp_path: Path) -> None:
+    """It has what the page of a Subscription's operator has, with the account that installs it (R-V1-SA-1)."""
+    assert "2 operators" in written(project / "fixtures/olmv1/extension", tmp_path / "site").stdout
+    page = text_of(tmp_path / "site/operators/brewing_kettle.html")
+    assert "ClusterExtension kettle installed by brewing/kettle-installer catalog tools watches all namespaces" in page
+    assert "get, list, update, watch kettles.example.com in the whole cluster" in page
+    assert "registry.example.com/kettle:v1.1.0 Deployment kettle-controller: container manager" in page
+    assert "bundles/kettle-1.1.0/manifests/kettles.crd.yaml:1:1 olmv1 R-V1-GEN-6" in page
+    assert 'src="data:image/svg+xml' in (tmp_path / "site/operators/brewing_kettle.html").read_text(encoding="utf-8")
+    catalogs = text_of(tmp_path / "site/catalogs.html")
+    assert "tools ClusterCatalog package channel head kettle stable default kettle.v1.1.0" in catalogs
+    assert "harbour in namespace olm" in catalogs

@@ -18,7 +18,7 @@ from olmc.gojson import Path, unknown_keys
 from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
 from olmc.kube.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
 from olmc.lean import NamedTuple, regex
-from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean
+from olmc.model.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean, misspelt
 from olmc.model.objects import KubernetesObject, object_key
 from olmc.model.operators import CSV_KIND, Csv
 from olmc.model.workspace import Bundle, Manifest
@@ -200,13 +200,13 @@ def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
             for lost in _lost(manifest.object):
                 alike.setdefault(str(lost.keys[-1]), []).append(lost)
             for key, (first, *more) in alike.items():
-                where = ".".join(map(str, first.keys))
+                where, meant = ".".join(map(str, first.keys)), closest(key, first.others)
                 yield rules.LOST_KEY.finding(
                     locate(manifest.source, first.keys, of_key=True),
                     csv=name, identity=object_key(manifest.object),
                     where=f"{where} (and {len(more)} more {key})" if more else where,
-                    hint=did_you_mean(closest(key, first.others)) or "Remove it.",
-                )  # fmt: skip
+                    hint=did_you_mean(meant) or "Remove it.",
+                ).caused_by(misspelt(key, meant))  # fmt: skip
 
 
 def _lost(obj: KubernetesObject) -> Iterator[_Lost]:

@@ -66,10 +66,11 @@ NOT_SERVED = Rule(
 NO_SERVER = Rule(
     "OLMC656",
     Severity.ERROR,
-    "The libraries of the API server are missing",
-    "olmc serve needs more than olmc alone: {cause}",
-    "Install it with pip install 'olmc[serve]'.",
-    "The API server brings a web server, TLS and the watching of files, which no other command needs.",
+    "The libraries of a server are missing",
+    "olmc {command} needs more than olmc alone: {cause}",
+    "Install it with pip install 'olmc[{command}]'.",
+    "The API server of `olmc serve` brings a web server, TLS and the watching of files, `olmc lsp` the protocol of"
+    " editors; no other command needs them.",
     found_by=FoundBy.OTHERS,
 )
 NO_CERTIFICATE = Rule(

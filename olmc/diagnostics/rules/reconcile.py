@@ -318,7 +318,7 @@ NOT_LOCKED = Rule(
     "OLMC531",
     Severity.ERROR,
     "olmc.lock no longer holds",
-    "olmc.lock does not fit namespace {namespace}: {text}",
+    "olmc.lock does not fit {where}: {text}",
     "Look at what moved with `olmc resolve --update`, and commit the new lock.",
     "With a lock, the versions that were reviewed are the ones that are rendered. If they can't be had any more, or if "
     "more is needed than was reviewed, olmc stops rather than choosing something else.",
@@ -328,8 +328,7 @@ MOVED = Rule(
     "OLMC532",
     Severity.WARNING,
     "A locked operator has changed",
-    "{name} in namespace {namespace} is no longer what olmc.lock was written for: its catalog entry or its bundle "
-    "changed",
+    "{name} {where} is no longer what olmc.lock was written for: its catalog entry or its bundle changed",
     "Look at the change, then run `olmc resolve --update`.",
     "The lock holds a digest of the catalog's entry and the bundle's content: a version can't change unnoticed.",
     cause=LockFault.CHANGED,

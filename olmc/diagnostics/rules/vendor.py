@@ -200,7 +200,7 @@ UNRESOLVED = Rule(
     "OLMC638",
     Severity.WARNING,
     "Nothing to vendor for a namespace",
-    "namespace {namespace} does not resolve, so the bundles for it are not known: {text}",
+    "{asking} does not resolve, so the bundles for it are not known: {text}",
     "`olmc resolve` explains it.",
     "Which bundles are needed follows from the resolution: a namespace that can't be resolved needs none yet.",
     found_by=FoundBy.OTHERS,

@@ -6,11 +6,12 @@ goes. Whether defaults hold by such rules is not judgement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from olmc.kube.api_validation.crd_internal import SCHEMA_FIELDS, printed_items, printed_schema
 from olmc.kube.api_validation.field import FieldError, JsonText, Path
+from olmc.kube.api_validation.ordinary_schemas import unusual_schemas
 from olmc.kube.api_validation.structural_schema import (
     META_FIELDS,
     Place,
@@ -18,8 +19,8 @@ from olmc.kube.api_validation.structural_schema import (
     conversion_error,
     follow,
     is_embedded,
-    is_plain,
     structural_errors,
+    unusual_fields,
 )
 from olmc.lean import NamedTuple
 from olmc.model.cel_account import CelAccount
@@ -70,10 +71,11 @@ class _Context(NamedTuple):
 
 
 class _Judgement(NamedTuple):
-    """By which rules a schema is judged, whether its expressions are, and the errors so far: those of expressions come
-    last."""
+    """By which rules a schema is judged, which in it are unusual, whether its expressions are judged, and the errors so
+    far: those of expressions come last."""
 
     rules: SchemaRules
+    unusual: Set[int]
     expressions: bool
     errors: list[FieldError]
     expression_errors: list[FieldError]
@@ -88,11 +90,14 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     errors = list(_root_errors(schema, root)) if has_status else []
     if schema.get("nullable") is True:
         errors.append(at(root, "nullable").forbidden("nullable cannot be true at the root"))
-    unconverted = conversion_error(schema) if rules.structural else ""
+    unusual = unusual_schemas(schema)
+    unconverted = conversion_error(schema, unusual) if rules.structural else ""
     is_judged = rules.structural and not unconverted
-    structure = (structural_errors(schema, root) or _default_errors(schema, root, rules)) if is_judged else []
+    structure: list[FieldError] = []
+    if is_judged:
+        structure = structural_errors(schema, root, unusual) or _default_errors(schema, root, unusual, rules)
     errors += structure
-    judgement = _Judgement(rules, is_judged and not structure, errors, [], CelAccount())
+    judgement = _Judgement(rules, unusual, is_judged and not structure, errors, [], CelAccount())
     _check(schema, root, _Context(), judgement)
     errors += judgement.expression_errors
     # The API server reports that a schema can't be converted only where no other error explains it.
@@ -101,21 +106,21 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     return errors
 
 
-def _default_errors(schema: Schema, root: Path, rules: SchemaRules) -> list[FieldError]:
-    if not _has_defaults(schema):
+def _default_errors(schema: Schema, root: Path, unusual: Set[int], rules: SchemaRules) -> list[FieldError]:
+    if not _has_defaults(schema, unusual):
         return []
     from olmc.kube.api_validation import schema_defaults  # few schemas have defaults, and imports take their time
 
-    return schema_defaults.schema_default_errors(schema, root, pruned=rules.pruned_defaults)
+    return schema_defaults.schema_default_errors(schema, root, unusual, pruned=rules.pruned_defaults)
 
 
-def _has_defaults(schema: Schema) -> bool:
+def _has_defaults(schema: Schema, unusual: Set[int]) -> bool:
     """Whether there is a default somewhere in a structural schema where the API server looks at it."""
     if schema.get("default") is not None:
         return True
     items, properties = schema.get("items"), schema.get("properties")
     inner = [*properties.values(), items] if isinstance(properties, dict) else [items]
-    return any(_has_defaults(below) for below in inner if isinstance(below, dict))
+    return any(_has_defaults(below, unusual) for below in inner if id(below) in unusual and isinstance(below, dict))
 
 
 def _root_errors(schema: Schema, root: Path) -> Iterator[FieldError]:
@@ -152,16 +157,14 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
         if properties and others is not True:
             detail = "additionalProperties and properties are mutual exclusive"
             judgement.errors.append(at(place, "additionalProperties").forbidden(detail))
-        if isinstance(others, dict):
+        if isinstance(others, dict) and id(others) in judgement.unusual:
             reason = "inside additionalProperties applying to object metadata" if context.meta else context.no_default
             _check(others, (place, "additionalProperties", None), context._replace(no_default=reason), judgement)
-    if isinstance(properties, dict):
+    if properties:
         is_root = isinstance(place, Path)
         is_resource = is_root or is_embedded(schema)
-        for key in sorted(properties):
-            below, inner = context, mapping(properties[key])
-            if is_plain(inner):
-                continue
+        for key, inner in unusual_fields(schema, judgement.unusual):
+            below = context
             if is_resource and key in META_FIELDS:
                 below = _Context(True, f"in top-level {key}" if is_root else context.no_default)
             _check(inner, (place, "properties", key), below, judgement)
@@ -170,7 +173,7 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
             _check(nested, below_it, context, judgement)
     for index, item in enumerate(mappings(items)):
         _check(item, (place, "items", index), context, judgement)
-    if isinstance(items, dict):
+    if isinstance(items, dict) and id(items) in judgement.unusual:
         _check(items, (place, "items", None), context, judgement)
     if not _EXTENSIONS.isdisjoint(schema):
         judgement.errors.extend(_extension_errors(schema, place, judgement.rules))

@@ -6,56 +6,72 @@ and it must fit its own schema. Not judged: rules in CEL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, aggregated
 from olmc.kube.api_validation.metadata import kind_problems, metadata_errors, path_segment_problems
 from olmc.kube.api_validation.schema_values import default_errors
-from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded, is_plain, preserves_unknown
+from olmc.kube.api_validation.structural_schema import (
+    META_FIELDS,
+    Place,
+    at,
+    is_embedded,
+    preserves_unknown,
+    unusual_fields,
+)
+from olmc.lean import NamedTuple
 from olmc.model.objects import mapping, text
 
 Schema = Mapping[str, Any]
-_Path = tuple[str | int, ...]
 
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 _STANDS_FOR_ALL = {"apiVersion": "validation/v1", "kind": "Validation"}
 
 
-def schema_default_errors(schema: Schema, place: Place, *, pruned: bool = True) -> list[FieldError]:
+def schema_default_errors(schema: Schema, place: Place, unusual: Set[int], *, pruned: bool = True) -> list[FieldError]:
     """What is wrong with the defaults of a structural schema that stands at `place`.
 
+    `unusual` is what `unusual_schemas` gives for it: no other has a default.
     `pruned`: whether fields that the schema does not know are an error.
     """
     errors: list[FieldError] = []
     # What holds for an embedded resource holds for the one around it, so the root is marked as one.
     root = {**schema, "x-kubernetes-embedded-resource": True}
-    _check(root, place, root, (), False, pruned, errors)
+    # A list that is filled, for the walk through a schema is long.
+    _check(root, place, _Resource(root, (), False), unusual, pruned, errors)
     return errors
 
 
+class _Resource(NamedTuple):
+    """The resource that a schema is a part of, where in it, and whether that is in apiVersion, kind or metadata."""
+
+    root: Schema
+    path: tuple[str | int, ...]
+    in_meta: bool
+
+    def below(self, step: str | int, is_meta: bool = False) -> _Resource:
+        return _Resource(self.root, (*self.path, step), self.in_meta or is_meta)
+
+
 def _check(
-    schema: Schema, place: Place, root: Schema, path: _Path, in_meta: bool, pruned: bool, errors: list[FieldError]
+    schema: Schema, place: Place, resource: _Resource, unusual: Set[int], pruned: bool, errors: list[FieldError]
 ) -> None:
-    """The defaults of a schema and of those in it; `root` is the resource that the schema is a part of, `path` where in
-    that resource, and `in_meta` whether that is in apiVersion, kind or metadata."""
+    """The defaults of a schema and of those in it."""
     is_resource = is_embedded(schema)
     if is_resource:
-        root, path, in_meta = schema, (), False
-    value = schema.get("default")
-    if value is not None:
-        errors += _meta_errors(schema, place, root, path) if in_meta else _errors(schema, place, pruned)
+        resource = _Resource(schema, (), False)
+    if schema.get("default") is not None:
+        in_meta = resource.in_meta
+        errors += _meta_errors(schema, place, resource) if in_meta else _errors(schema, place, pruned)
     # Defaults below additionalProperties are not looked at.
-    items, properties = schema.get("items"), schema.get("properties")
-    if isinstance(items, dict):
-        _check(items, (place, "items", None), root, (*path, 0), in_meta, pruned, errors)
-    if isinstance(properties, dict):
-        for key in sorted(properties):
-            inner = mapping(properties[key])
-            if not is_plain(inner):
-                inside = in_meta or (is_resource and key in META_FIELDS)
-                _check(inner, (place, "properties", key), root, (*path, key), inside, pruned, errors)
+    items = schema.get("items")
+    if isinstance(items, dict) and id(items) in unusual:
+        _check(items, (place, "items", None), resource.below(0), unusual, pruned, errors)
+    for key, inner in unusual_fields(schema, unusual):
+        below = resource.below(key, is_resource and key in META_FIELDS)
+        _check(inner, (place, "properties", key), below, unusual, pruned, errors)
 
 
 def has_unknown_fields(schema: Schema) -> bool:
@@ -71,14 +87,14 @@ def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
     yield from wrong or default_errors(schema, value, here)
 
 
-def _meta_errors(schema: Schema, place: Place, root: Schema, path: _Path) -> Iterator[FieldError]:
+def _meta_errors(schema: Schema, place: Place, resource: _Resource) -> Iterator[FieldError]:
     """What is wrong with a default that is a part of a resource's apiVersion, kind or metadata."""
     value, here = schema["default"], at(place, "default")
     # Whether metadata is sound shows only in a resource, so one is built around the default.
     whole = value
-    for step in reversed(path):
+    for step in reversed(resource.path):
         whole = [whole] if step == 0 else {step: whole}
-    wrong = list(_resource_errors({**mapping(whole), **_STANDS_FOR_ALL}, root, Path()))
+    wrong = list(_resource_errors({**mapping(whole), **_STANDS_FOR_ALL}, resource.root, Path()))
     if wrong:
         yield here.invalid(_shown(value), f"must result in valid metadata: {aggregated(wrong)}")
     else:

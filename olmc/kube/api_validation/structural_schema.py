@@ -10,11 +10,12 @@ at the root, which releases of the API server see differently.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from olmc.kube import formats as regexp
 from olmc.kube.api_validation.field import FieldError, Path
+from olmc.kube.api_validation.ordinary_schemas import unusual_schemas
 from olmc.lean import NamedTuple, regex
 from olmc.model.objects import mapping, mappings, text
 
@@ -27,11 +28,6 @@ A schema has thousands of places and hardly ever an error, so a place is a chain
 
 META_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields of a resource that the API server looks after itself."""
-
-_SCALARS = ("string", "integer", "boolean", "number")
-_HARMLESS = frozenset(
-    {"type", "description", "title", "format", "enum", "minimum", "maximum", "minLength", "maxLength"}
-)
 
 _NOT_A_FIELD = "does not refer to a valid field"
 _END = "unexpected end of JSON path"
@@ -67,11 +63,6 @@ _IGNORED = frozenset({"externalDocs", "example", "$schema"})
 _LISTS_OF_CHECKS = ("allOf", "anyOf", "oneOf")
 _CHECKS = frozenset({*_LISTS_OF_CHECKS, "not"})
 _UNCONVERTED = frozenset({*_UNSUPPORTED, "$schema", *_CHECKS, "x-kubernetes-preserve-unknown-fields"})
-
-
-def is_plain(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema is that of a field without structure, in which no rule finds anything: most of them are."""
-    return _HARMLESS.issuperset(schema) and schema.get("type") in _SCALARS
 
 
 def _path_to(place: Place) -> Path:
@@ -140,22 +131,27 @@ def _closing_problem(token: str | None) -> str:
     return _END if token is None else f"expected ] but got {token}" if token != "]" else ""
 
 
-def conversion_error(schema: Schema) -> str:
-    """Why the API server can't make a structural schema of this one, "" if it can."""
+def unusual_fields(schema: Schema, unusual: Set[int]) -> list[tuple[str, Schema]]:
+    """The fields in a schema that are among the unusual ones, by name."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return []
+    return [(key, mapping(properties[key])) for key in sorted(properties) if id(properties[key]) in unusual]
+
+
+def conversion_error(schema: Schema, unusual: Set[int] | None = None) -> str:
+    """Why the API server can't make a structural schema of this one, "" if it can. `unusual` is what `unusual_schemas`
+    gives for it."""
+    unusual = unusual_schemas(schema) if unusual is None else unusual
     if not _UNCONVERTED.isdisjoint(schema) and (problem := _own_conversion_error(schema)):
         return problem
-    items, properties = schema.get("items"), schema.get("properties")
+    items, others = schema.get("items"), schema.get("additionalProperties")
     if isinstance(items, list) and items:
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
-    if isinstance(items, dict) and (problem := conversion_error(items)):
-        return problem
-    if isinstance(properties, dict):
-        for key in sorted(properties):
-            inner = mapping(properties[key])
-            if not is_plain(inner) and (problem := conversion_error(inner)):
-                return problem
-    others = schema.get("additionalProperties")
-    return conversion_error(others) if isinstance(others, dict) else ""
+    fields = (inner for _, inner in unusual_fields(schema, unusual))
+    below = (items, *fields, others) if isinstance(items, dict) else (*fields, others)
+    errors = (conversion_error(inner, unusual) for inner in below if isinstance(inner, dict) and id(inner) in unusual)
+    return next(filter(None, errors), "")
 
 
 def _own_conversion_error(schema: Schema) -> str:
@@ -175,32 +171,30 @@ def _own_conversion_error(schema: Schema) -> str:
     return ""
 
 
-def structural_errors(schema: Schema, place: Place) -> list[FieldError]:
-    """What keeps a schema that can be converted from being structural; `place` is where it stands.
+def structural_errors(schema: Schema, place: Place, unusual: Set[int] | None = None) -> list[FieldError]:
+    """What keeps a schema that can be converted from being structural; `place` is where it stands, and `unusual` what
+    `unusual_schemas` gives for it.
 
     They come in the order of their texts.
     """
     errors: list[FieldError] = []
     # A list that is filled, as this walks through some megabytes of schema and generators would slow it down.
-    _check_structure(schema, place, "root", errors)
+    _check_structure(schema, place, "root", unusual_schemas(schema) if unusual is None else unusual, errors)
     errors += _missing_outside(schema, schema, place, place)
     return sorted(errors, key=str)
 
 
-def _check_structure(schema: Schema, place: Place, level: str, errors: list[FieldError]) -> None:
-    kind, items = schema.get("type"), schema.get("items")
-    properties, others = schema.get("properties"), schema.get("additionalProperties")
+def _check_structure(schema: Schema, place: Place, level: str, unusual: Set[int], errors: list[FieldError]) -> None:
+    kind, items, others = schema.get("type"), schema.get("items"), schema.get("additionalProperties")
     if isinstance(items, dict):
-        _check_structure(items, (place, "items", None), "items", errors)
+        if id(items) in unusual:
+            _check_structure(items, (place, "items", None), "items", unusual, errors)
     elif kind == "array":
         errors.append(at(place, "items").required("must be specified"))
-    if isinstance(properties, dict):
-        for key in sorted(properties):
-            inner = mapping(properties[key])
-            if not is_plain(inner):
-                _check_structure(inner, (place, "properties", key), "fields", errors)
-    if isinstance(others, dict):
-        _check_structure(others, (place, "additionalProperties", None), "fields", errors)
+    for key, inner in unusual_fields(schema, unusual):
+        _check_structure(inner, (place, "properties", key), "fields", unusual, errors)
+    if isinstance(others, dict) and id(others) in unusual:
+        _check_structure(others, (place, "additionalProperties", None), "fields", unusual, errors)
     if others is not None and level == "root":
         errors.append(at(place, "additionalProperties").forbidden("must not be used at the root"))
     if not kind and not (schema.get("x-kubernetes-int-or-string") or preserves_unknown(schema) or is_embedded(schema)):

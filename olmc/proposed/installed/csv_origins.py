@@ -10,6 +10,7 @@ from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import CatalogKey
 from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.served import named
 from olmc.reconcile.loop import SettledCluster
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _of_operator(outcome: OperatorResult, cluster: Cluster) -> Iterator[tuple[Na
 
 def _entry(csv: str, cluster: Cluster) -> Candidate | None:
     """An entry that a CSV can have been resolved from, that of a default channel before others."""
-    entries = (entry for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv)
+    entries = (entry for source in cluster.catalogs.values() for entry in named(source.entries, csv))
     return min(entries, key=lambda one: (not one.default_channel, one.catalog, one.channel), default=None)
 
 

@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.lean import NamedTuple, regex
+from olmc.lean import NamedTuple
 from olmc.load.v2alpha1 import V2ALPHA1
 from olmc.model.catalog import Candidate
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.model.diagnostics import Diagnostic, Source
+from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import KubernetesObject
 from olmc.model.operators import Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
+from olmc.proposed.document_edits import in_place
 from olmc.proposed.migration import Edit, left_alone
 from olmc.proposed.v2alpha1.content import DEFAULT, suggested_namespace
 from olmc.proposed.v2alpha1.installs import component_key
 from olmc.proposed.v2alpha1.operators import associated
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.steps import content_of
-from olmc.yaml import dump_one
-from olmc.yaml.edit import block_of, document_lines, value_of, with_block, with_documents, without_document
+from olmc.yaml.edit import without_document
 
-# Where the fields of a Subscription's spec go in an Operator's spec.updates.catalogSource.
+_FOLLOWED = ("spec", "updates", "catalogSource")
+# Where the fields of a Subscription's spec go in an Operator.
 _FIELDS = {
-    "name": ("package",),
-    "channel": ("channel",),
-    "startingCSV": ("entrypoint",),
-    "installPlanApproval": ("approval",),
-    "source": ("ref", "name"),
-    "sourceNamespace": ("ref", "namespace"),
+    "name": (*_FOLLOWED, "package"),
+    "channel": (*_FOLLOWED, "channel"),
+    "startingCSV": (*_FOLLOWED, "entrypoint"),
+    "installPlanApproval": (*_FOLLOWED, "approval"),
+    "source": (*_FOLLOWED, "ref", "name"),
+    "sourceNamespace": (*_FOLLOWED, "ref", "namespace"),
 }
-_KEY = regex(r"^\s+([A-Za-z]+):")
-_COMMENT = regex(r"(?:^|\s)(#.*?)\s*$")
 
 
 class OperatorMove(NamedTuple):
@@ -57,7 +56,7 @@ class OperatorMove(NamedTuple):
     def edit(self) -> Edit:
         """The change to the Subscription's document."""
         assert self.subscription.source is not None
-        change = _in_place_of_subscription(self.objects) if self.objects else without_document
+        change = in_place(self.objects, "Operator", _FIELDS) if self.objects else without_document
         return Edit(self.subscription.source, change)
 
 
@@ -140,115 +139,9 @@ def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> t
     return tuple(dict.fromkeys(f"{operator}/{csv}" for csv in done if csv in package))
 
 
-def _in_place_of_subscription(objects: Sequence[KubernetesObject]) -> Callable[[Source], str]:
-    """An edit that puts objects in the place of a Subscription: an Operator among them gets its labels, annotations and
-    the comments that stand in its document."""
-
-    def edit(source: Source) -> str:
-        given = value_of(source)["metadata"]
-        kept = {key: value for key, value in given.items() if key in ("labels", "annotations") and value}
-        comments = _comments(document_lines(source))
-        first, *others = objects
-        if first["kind"] == "Operator":
-            first = {**first, "metadata": {**first["metadata"], **kept}}
-        body = "".join(_written(first, comments)) + "".join(f"---\n{dump_one(each)}" for each in others)
-        return with_documents(source, body, (first, *others))
-
-    return edit
-
-
-class _Comments(NamedTuple):
-    """The comments of a document: in lines before a field of the spec, behind a field, and all others."""
-
-    before: Mapping[tuple[str, ...], list[str]]
-    behind: Mapping[tuple[str, ...], str]
-    others: list[str]
-
-
-def _comments(lines: Sequence[str]) -> _Comments:
-    before: dict[tuple[str, ...], list[str]] = {}
-    behind: dict[tuple[str, ...], str] = {}
-    others: list[str] = []
-    waiting: list[str] = []
-    section = ""
-    for line in lines:
-        comment = _COMMENT.search(line)
-        if line.strip().startswith("#"):
-            waiting.append(line.strip())
-            continue
-        section = line.partition(":")[0] if line[:1].strip() else section
-        key = _KEY.match(line)
-        field = _FIELDS.get(key.group(1)) if key and section == "spec" else None
-        if field is not None:
-            before[field] = waiting
-            if comment:
-                behind[field] = comment.group(1)
-        else:
-            others += waiting + ([comment.group(1)] if comment else [])
-        waiting = []
-    return _Comments(before, behind, others + waiting)
-
-
-def _written(operator: KubernetesObject, comments: _Comments) -> Iterator[str]:
-    yield from (f"{comment}\n" for comment in comments.others)
-    path: list[tuple[int, str]] = []
-    for line in dump_one(operator).splitlines(keepends=True):
-        indent = len(line) - len(line.lstrip(" "))
-        path = [(depth, key) for depth, key in path if depth < indent]
-        path.append((indent, line.strip().partition(":")[0]))
-        keys = tuple(key for _, key in path)
-        field = keys[3:] if keys[:3] == ("spec", "updates", "catalogSource") else ()
-        yield from (f"{' ' * indent}{comment}\n" for comment in comments.before.get(field, ()))
-        behind = comments.behind.get(field)
-        yield f"{line.rstrip()}  {behind}\n" if behind else line
-
-
-_HEAD = "apiVersion: olmc.dev/v1alpha1\nkind: Config\n"
-
-
-def with_settings(text: str, approved: Sequence[str]) -> str:
-    """The text of olmc.yaml ("" without one) by which Operators are compiled, and these Installs count as approved.
-
-    Raises EditError.
-    """
-    if not text:
-        return _HEAD + "".join(f"{line}\n" for line in ("spec:", *_indented(_settings({}, approved))))
-    source = Source("olmc.yaml", text)
-    value = value_of(source)
-    spec = value.get("spec") or {}
-    new = _settings(spec, approved)
-    if not spec:
-        last = "spec" if "spec" in value else [*value][-1]
-        kept = [] if last == "spec" else _own_lines(source, (last,))
-        meaning = {**({} if last == "spec" else {last: value[last]}), "spec": new}
-        return with_block(source, (last,), [*kept, "spec:", *_indented(new)], meaning).text
-    for key in [key for key in new if key in spec]:
-        source = with_block(source, ("spec", key), _lines_of({key: new[key]}), {key: new[key]})
-    added = {key: entry for key, entry in new.items() if key not in spec}
-    if added:
-        last = [*spec][-1]
-        meaning = {last: new.get(last, spec[last]), **added}
-        source = with_block(source, ("spec", last), [*_own_lines(source, ("spec", last)), *_lines_of(added)], meaning)
-    return source.text
-
-
-def _settings(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, Any]:
-    """The keys of the config that change, with their new values."""
+def settings_for(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, Any]:
+    """What olmc.yaml has to say, given what it says, for Operators to be compiled and these Installs to be approved."""
     new: dict[str, Any] = {} if spec.get("enableV2alpha1") is True else {"enableV2alpha1": True}
     given = list(spec.get("approvedInstalls") or ())
     more = [entry for entry in approved if entry not in given]
     return {**new, "approvedInstalls": [*given, *more]} if more else new
-
-
-def _lines_of(value: Mapping[str, Any]) -> list[str]:
-    return dump_one(value).splitlines()
-
-
-def _indented(value: Mapping[str, Any]) -> list[str]:
-    return [f"  {line}" for line in _lines_of(value)]
-
-
-def _own_lines(source: Source, keys: Sequence[str]) -> list[str]:
-    """The lines of a key and its value, without the indentation that they have in common."""
-    block = block_of(source, keys)
-    return [line[block.indent :].rstrip("\r\n") for line in block.inside]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from olmc.model.cluster import Cluster
 from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.served import named
 from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
 
@@ -25,9 +26,7 @@ def is_own(csv: Csv, outcome: OperatorResult, cluster: Cluster) -> bool:
 
 def _packages(csv: Csv, cluster: Cluster) -> frozenset[str]:
     """The packages that catalogs have a CSV in; else those that it names itself, else what its name begins with."""
-    served = {
-        entry.package for source in cluster.catalogs.values() for entry in source.entries if entry.name == csv.name
-    }
+    served = {entry.package for source in cluster.catalogs.values() for entry in named(source.entries, csv.name)}
     return frozenset(served or _annotated(csv) or {csv.name.partition(".v")[0]})
 
 

@@ -26,8 +26,9 @@ from olmc.model.diagnostics import Diagnostic, Report, Severity, Source
 from olmc.model.options import Options
 from olmc.model.workspace import Workspace
 from olmc.proposed.descoped.migration import migrate_to_descoped
+from olmc.proposed.document_edits import with_settings
 from olmc.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
-from olmc.proposed.v2alpha1.migration import OperatorMove, plan_moves, with_settings
+from olmc.proposed.v2alpha1.migration import OperatorMove, plan_moves, settings_for
 from olmc.proposed.v2alpha1.preserved import RunningState, losses
 from olmc.yaml import read
 from olmc.yaml.edit import EditError
@@ -53,13 +54,21 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
         return Migration((), tuple(d for d in before.diagnostics if d.severity is Severity.ERROR))
     if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups
         return Migration((), ())
-    kustomization = kustomization_in(path, scan(path, Report()))
-    if kustomization is not None:
-        place = Source(kustomization.name, read_text(path, kustomization.name, Report()) or "")
-        return Migration((), (left_alone("everything", place, _BUILT),))
+    built = built_elsewhere(path)
+    if built is not None:
+        return Migration((), (built,))
     if to_descoped:
         return _descoped(before, before.workspace)
     return _to_v2alpha1(path, before, before.workspace)
+
+
+def built_elsewhere(root: Path) -> Diagnostic | None:
+    """The finding about a workspace whose files are not what is applied, None for any other."""
+    kustomization = kustomization_in(root, scan(root, Report()))
+    if kustomization is None:
+        return None
+    place = Source(kustomization.name, read_text(root, kustomization.name, Report()) or "")
+    return left_alone("everything", place, _BUILT)
 
 
 def _descoped(before: Compilation, workspace: Workspace) -> Migration:
@@ -68,7 +77,7 @@ def _descoped(before: Compilation, workspace: Workspace) -> Migration:
     migration = migrate_to_descoped(before.settled.cluster)
     if not migration.changes:
         return migration
-    after = compile_workspace(_changed(workspace, migration.changes), before.options, Report())
+    after = compile_workspace(changed_workspace(workspace, migration.changes), before.options, Report())
     remarks = [
         rules.PERMISSION_MOVES.finding(None, who=change.identity, change=plain(change.message))
         for change in permission_changes(_access(before), _access(after))
@@ -81,7 +90,7 @@ def _access(made: Compilation) -> SideAccess:
     return access(objects, operators_of(objects))
 
 
-def _changed(workspace: Workspace, changes: Iterable[FileChange]) -> Workspace:
+def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Workspace:
     """The workspace with the manifests of changed files read anew."""
     after = {change.path: change.after for change in changes}
     report = Report()
@@ -106,7 +115,7 @@ def _to_v2alpha1(root: Path, before: Compilation, workspace: Workspace) -> Migra
         if not refused:
             changes = carried_out([move.edit for move in moves])
             approved = tuple(dict.fromkeys(entry for move in moves for entry in move.approvals))
-            after = _with_operators(before, _changed(workspace, changes), approved)
+            after = _with_operators(before, changed_workspace(workspace, changes), approved)
             refused = losses(_state(before), _state(after), moves)
             if not refused:
                 return _enabled(root, Migration(changes, tuple(remarks)), after, approved)
@@ -148,7 +157,9 @@ def _enabled(root: Path, migration: Migration, after: Compilation, approved: Seq
     """The migration with what olmc.yaml has to say for it; without that nothing would be installed any more."""
     text = read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else ""
     try:
-        change = FileChange(CONFIG_FILE, text or "", with_settings(text or "", approved))
+        change = FileChange(
+            CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
+        )
     except EditError as error:
         why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
         remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)

@@ -1,0 +1,55 @@
+"""`olmc cache`: what olmc keeps for the next run, and away with it."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from olmc.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
+from olmc.cli.console import say
+from olmc.cli.options import as_option, output_option
+from olmc.cli.process import BAD_INPUT
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["info", "clear"]))
+@as_option(output_option(["text", "json"], "Text for people, or JSON for machines."))
+@click.pass_context
+def cache(ctx: click.Context, /, action: str, output: str) -> None:
+    """See or remove what olmc keeps of large catalogs, so that the next run need not read them again.
+
+    info: the folder, how much is in it, how much there may be. clear: remove all of it, which loses nothing but time.
+
+    \b
+    Examples:
+      olmc cache info               where it is and how large
+      olmc cache clear              remove all of it
+      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
+
+    Exit codes: 0 done, 2 wrong usage, 3 the folder is not the user's own, or can't be emptied.
+    """
+    folder = default_folder()
+    unused = _unused()
+    if action == "clear" and not is_own(folder):
+        say(f"olmc: {unused}; nothing was removed.")
+        ctx.exit(BAD_INPUT)
+    held = clear(open_cache(folder)) if action == "clear" else usage(open_cache(folder))
+    if output == "json":
+        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
+        say(json.dumps({"removed": held._asdict()} if action == "clear" else fields, indent=2), out=True)
+        return
+    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
+    if action == "clear":
+        say(f"removed {size}", out=True)
+        return
+    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
+    if unused:
+        say(f"not used: {unused}", out=True)
+
+
+def _unused() -> str:
+    """Why the cache is not used, "" if it is."""
+    if not is_own(default_folder()):
+        return "the folder belongs to somebody else, or others may write into it"
+    return f"{NO_CACHE} is set" if is_off() else ""

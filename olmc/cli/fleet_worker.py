@@ -1,0 +1,250 @@
+"""What a worker of `olmc fleet` does: a task and the contents that it names become a result, bytes both."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, redirect_stderr
+from pathlib import Path
+from typing import Any
+
+from olmc.api import Compilation, compile
+from olmc.cli.console import tell
+from olmc.cli.process import Input
+from olmc.fleet.pool import LEAVES, STAYS, read_frames, write_frame
+from olmc.fleet.results import failed_result, packed
+from olmc.fleet.staging import Workshop, staged, staged_beside
+from olmc.lean import NamedTuple
+from olmc.load.beside import BesideFolder, read_beside
+from olmc.model.diagnostics import Diagnostic, Report, Severity
+from olmc.model.options import Options
+
+_HELD = 400 * 1024 * 1024
+"""How many bytes a worker may hold after a task before another one takes its place."""
+
+_EVERYTHING = frozenset({"purpose", "include", "exclude"})
+
+
+class _Given(NamedTuple):
+    """What a task says: its options, those that olmc.yaml must not override, and the folders of both sides with those
+    that count beside them."""
+
+    options: Options
+    given: frozenset[str]
+    before: Path | None
+    after: Path | None
+    beside_before: BesideFolder | None
+    beside: BesideFolder | None
+    release: int | None
+    values: Mapping[str, Any]
+
+
+def run_task(task: bytes, shop: Workshop, known: dict[str, BesideFolder]) -> bytes:
+    """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well.
+
+    `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
+    """
+    told = io.StringIO()
+    with redirect_stderr(told):
+        try:
+            result = _result(json.loads(task), shop, known)
+        except SystemExit:
+            result = failed_result("can't be compiled", told.getvalue())
+        except Exception as error:  # of one entry, which must not stop the others
+            message = getattr(error, "message", "") or told.getvalue()
+            name = type(error).__name__
+            result = failed_result("can't be compiled", message or f"{name}: {error}")
+    return packed(result)
+
+
+def _result(task: dict[str, Any], shop: Workshop, known: dict[str, BesideFolder]) -> dict[str, Any]:
+    with ExitStack() as stack:
+        sides = [stack.enter_context(staged(shop, task.get(name), name, task["entry"])) for name in ("before", "after")]
+        beside = [
+            _read_once(shop, digest, task["besidePath"], known) if digest else None
+            for digest in (task.get("beforeBeside"), task.get("afterBeside"))
+        ]
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in task["options"].items()
+        }
+        given = _Given(
+            Options()._replace(**values), frozenset(task["given"]), sides[0], sides[1], beside[0], beside[1],
+            task.get("release"), task.get("values") or {},
+        )  # fmt: skip
+        return _COMMANDS[task["command"]](given)
+
+
+def _read_once(shop: Workshop, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
+    """The folder that counts beside entries, of which a worker has two at most: one for each side."""
+    if digest not in known:
+        for old in list(known)[: max(0, len(known) - 1)]:
+            del known[old]
+        known[digest] = read_beside(staged_beside(shop, digest, path))
+    return known[digest]
+
+
+def _input(given: _Given) -> Input:
+    assert given.after is not None
+    if given.release is None:
+        return Input(given.after, given.beside)
+    from olmc.load.entries import entries_at  # few entries are charts
+
+    top = next(folder for folder in given.after.parents if (folder / ".git").exists())
+    path = given.after.relative_to(top).as_posix()
+    releases = [entry.release for entry in entries_at(top) if entry.path == path]
+    return Input(given.after, given.beside, release=releases[given.release])
+
+
+def _refused(done: Compilation) -> dict[str, Any] | None:
+    """The result where an entry could not be compiled to a cluster."""
+    if done.failed:
+        return _failed_by(done.diagnostics)
+    if done.settled is None:
+        return failed_result("is no cluster", "it is a bundle by itself, and no workspace")
+    return None
+
+
+def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
+    told = io.StringIO()
+    with redirect_stderr(told):
+        tell(diagnostics, least=Severity.ERROR)
+    first = next((d for d in diagnostics if d.severity is Severity.ERROR), None)
+    return failed_result("can't be compiled", told.getvalue(), first.code if first is not None else "")
+
+
+def _plan(given: _Given) -> dict[str, Any]:
+    from olmc.cli.plan import PlannedPath, compile_planned, planned_for
+    from olmc.cli.state import begun_at
+    from olmc.plan.outputs import as_data, as_text, in_short
+
+    options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
+    report = Report()
+    begun = begun_at(given.before, "before", options, fixed, report, given.beside_before)
+    if begun is None:
+        return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
+    with ExitStack() as stack:
+        if given.after is None:
+            empty = given.before.parent / ".olmc-empty" if given.before is not None else Path()
+            empty.mkdir(exist_ok=True)
+            stack.callback(shutil.rmtree, empty, ignore_errors=True)
+            given = given._replace(after=empty)
+        path = PlannedPath(_input(given), "after", fixed, begun.state.ignored)
+        options = options._replace(state=begun.state)
+        done, narrowing = compile_planned(path, options)
+        refused = _refused(done)
+        if refused is not None:
+            return refused
+        plan = planned_for(path, options, begun, done, narrowing, "json")
+    worst = max((change.severity for change in plan.difference.changes), default=None)
+    gravity = "none" if plan.is_empty else "change"
+    gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
+    return {
+        "headline": in_short(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
+    }  # fmt: skip
+
+
+def _compiled(given: _Given) -> Compilation:
+    one = _input(given)
+    return compile(one.root, given.options, given=given.given, beside=one.beside, release=one.release)
+
+
+def _status(given: _Given) -> dict[str, Any]:
+    from olmc.cli.inspect import extension_rows
+    from olmc.explain.status import as_data, as_table, operators
+
+    done = _compiled(given._replace(given=given.given | _EVERYTHING))
+    refused = _refused(done)
+    if refused is not None:
+        return refused
+    assert done.settled is not None
+    rows = operators(done.settled, done.operators, extension_rows(done))
+    failing = sum(row.fails for row in rows)
+    headline = f"{failing} of {len(rows)} operators fail" if failing else f"{len(rows)} operators, none fails"
+    found = [("", row) for row in rows]
+    return {
+        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),
+        "data": as_data(found)["operators"],
+    }  # fmt: skip
+
+
+def _check(given: _Given) -> dict[str, Any]:
+    from olmc.check.check import CheckInput, check_directory, select_findings
+    from olmc.cli.check import settings_of
+    from olmc.explain.left_out import left_out_of
+    from olmc.output.messages import as_json, as_text
+
+    done = _compiled(given)
+    one = _input(given)
+    left = left_out_of(one.root, done) if not done.failed else ()
+    made = CheckInput(done.workspace, done.settled, done.diagnostics, done.suppressed, left)
+    settings = settings_of((), ())._replace(modes_optional=done.options.descoped)
+    found = check_directory(one.root, made, settings, given.options, given.given)
+    found = select_findings(found, given.values.get("select") or (), given.values.get("ignore") or ())
+    shown = tuple(d for d in found.diagnostics if d.severity >= Severity.WARNING)
+    worst = max((d.severity for d in shown), default=None)
+    counts = [(severity, sum(d.severity is severity for d in shown)) for severity in reversed(Severity)]
+    parts = [f"{count} {severity.name.lower()}{'s' * (count != 1)}" for severity, count in counts if count]
+    return {
+        "headline": ", ".join(parts) or "nothing found", "gravity": worst.name.lower() if worst is not None else "none",
+        "text": as_text(shown, color=True), "data": json.loads(as_json(shown)),
+    }  # fmt: skip
+
+
+def _render(given: _Given) -> dict[str, Any]:
+    from olmc.output.directory import files_of, private_in
+
+    done = _compiled(given)
+    if done.failed:
+        return _failed_by(done.diagnostics)
+    if given.options.purpose == "apply" and done.missing:
+        return failed_result("would be incomplete", "\n".join(done.missing))
+    files = {name: b"".join(parts).decode() for name, parts in files_of(done.objects).items()}
+    failing = sum(d.severity is Severity.FAILURE for d in done.diagnostics)
+    told = io.StringIO()
+    with redirect_stderr(told):
+        tell(done.diagnostics, least=Severity.WARNING)
+    return {
+        "headline": f"{len(done.objects)} objects" + (f", {failing} failures" if failing else ""),
+        "gravity": "failing" if failing else "none", "text": told.getvalue(),
+        "data": {"objects": len(done.objects)}, "files": files, "private": sorted(private_in(done.objects)),
+    }  # fmt: skip
+
+
+_COMMANDS: Mapping[str, Callable[[_Given], dict[str, Any]]] = {
+    "plan": _plan, "status": _status, "check": _check, "render": _render,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Do the tasks that come on stdin, and write their results to stdout, until nobody writes any more."""
+    blobs, folder = map(Path, sys.argv[1:3])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    # What anything else prints must not get among the results.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    known: dict[str, BesideFolder] = {}
+    for task in read_frames(sys.stdin.buffer):
+        result = run_task(task, Workshop(blobs, folder), known)
+        stays = _held() < _HELD
+        write_frame(out, (STAYS if stays else LEAVES) + result)
+        if not stays:
+            return
+
+
+def _held() -> int:
+    """The most bytes that this process has held."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""A fleet from its entries to its report: each task is done once, whatever was done before comes from the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from olmc import cache
+from olmc.fleet.closures import ClosureReader
+from olmc.fleet.entries import FleetEntry
+from olmc.fleet.pool import TaskEnd
+from olmc.fleet.results import UNCHANGED, failed_result, packed, unpacked
+from olmc.fleet.staging import put_blob
+from olmc.fleet.tasks import Content, Contents, TaskSide, listing, sides_of, task_bytes
+from olmc.fleet.trees import digest_of
+from olmc.lean import NamedTuple
+from olmc.model.limits import LIMITS
+
+Runner = Callable[[Sequence[bytes], Path, Path], Iterator[TaskEnd]]
+"""Does tasks, given the folder with the contents that they name and one for its own files."""
+
+
+class FleetOrder(NamedTuple):
+    """What is done with each entry: the command with its options as JSON has them, those that olmc.yaml must not
+    override, and further values; the folder that counts beside every entry; the trees to compile, for a plan that
+    before the change first."""
+
+    command: str
+    options: Mapping[str, Any]
+    given: tuple[str, ...]
+    values: Mapping[str, Any]
+    beside: str | None
+    readers: tuple[ClosureReader, ...]
+
+
+class FleetTasks(NamedTuple):
+    """The tasks of a fleet, each once, and by entry the number of its task, or its result where none is needed."""
+
+    tasks: tuple[bytes, ...]
+    of_entry: tuple[int | Mapping[str, Any], ...]
+    contents: Contents
+
+
+class FleetCount(NamedTuple):
+    """How much was done: clusters, distinct tasks, those of them out of the cache, and those that were compiled."""
+
+    clusters: int
+    tasks: int
+    cached: int
+    compiled: int
+
+
+def tasks_of(order: FleetOrder, entries: Iterable[FleetEntry]) -> FleetTasks:
+    """What there is to do for the entries of a fleet."""
+    contents: Contents = {}
+    digests: dict[str, str] = {}
+    beside = _beside(order, contents, digests)
+    is_same_beside = len({state for _, state in beside}) == 1
+    found: list[_Sides | Mapping[str, Any]] = []
+    for entry in entries:
+        try:
+            renamed, sides = sides_of(entry.path, order.readers)
+            states = {side.state() if side is not None else None for side in sides}
+        except OSError as error:
+            found.append(_unread(error))
+            continue
+        is_same = len(sides) > 1 and len(states) == 1 and is_same_beside
+        found.append(UNCHANGED if is_same else _Sides(entry, renamed, sides))
+    for number, reader in enumerate(order.readers):
+        sides_there = (one.sides[number] for one in found if isinstance(one, _Sides))
+        reader.tree.fetch({path for side in sides_there if side is not None for path in side.files})
+    tasks: dict[bytes, int] = {}
+    of_entry: list[int | Mapping[str, Any]] = []
+    for one in found:
+        try:
+            task = _task_of(order, one, beside, contents, digests) if isinstance(one, _Sides) else None
+        except OSError as error:
+            of_entry.append(_unread(error))
+            continue
+        of_entry.append(tasks.setdefault(task, len(tasks)) if task is not None else one)  # type: ignore[arg-type]
+    return FleetTasks(tuple(tasks), tuple(of_entry), contents)
+
+
+class _Sides(NamedTuple):
+    """An entry, what its folder is called in its task, and its sides."""
+
+    entry: FleetEntry
+    renamed: str
+    sides: tuple[TaskSide | None, ...]
+
+
+def _unread(error: OSError) -> Mapping[str, Any]:
+    name = os.path.basename(os.fsdecode(error.filename or ""))  # noqa: PTH119
+    return failed_result("can't be read", f"{name}: {error.strerror or error}")
+
+
+def _beside(
+    order: FleetOrder, contents: Contents, digests: dict[str, str]
+) -> list[tuple[str, tuple[tuple[str, ...], ...]]]:
+    """For each tree the digest of the list of files that count beside entries, "" for none, and what they are."""
+    found: list[tuple[str, tuple[tuple[str, ...], ...]]] = []
+    for reader in order.readers:
+        paths = sorted(reader.beside(order.beside).paths) if order.beside is not None else []
+        if not paths:
+            found.append(("", ()))
+            continue
+        side = TaskSide(reader, {path: path for path in paths})
+        side.fetch()
+        files = listing(side, contents, digests)
+        text = json.dumps(files, separators=(",", ":")).encode()
+        digest = digest_of(text)
+        contents[digest] = Content(lambda text=text: text, tuple(file[2] for file in files if file[2]))  # type: ignore[misc]
+        found.append((digest, side.state()))
+    return found
+
+
+def _task_of(
+    order: FleetOrder, one: _Sides, beside: list[tuple[str, Any]], contents: Contents, digests: dict[str, str]
+) -> bytes:
+    files = [listing(side, contents, digests) if side is not None else None for side in one.sides]
+    names = ("before", "after")[-len(files) :]
+    values: dict[str, Any] = dict(zip(names, files, strict=True))
+    values |= {f"{name}Beside": digest for name, (digest, _) in zip(names, beside, strict=True)}
+    return task_bytes(
+        order.command, options=order.options, given=order.given, values=order.values, entry=one.renamed,
+        release=one.entry.release, besidePath=order.beside or "", **values,
+    )  # fmt: skip
+
+
+def results_of(
+    work: FleetTasks, store: cache.Cache | None, run: Runner,
+    advanced: Callable[[int, int], None],
+) -> Iterator[tuple[FleetCount, Callable[[int], Mapping[str, Any]]]]:  # fmt: skip
+    """Once all tasks are done how much that was, and the result of an entry by its number.
+
+    What is done goes to the cache at once, so that a run that is broken off goes on there. `advanced` hears of tasks:
+    how many are done, of how many. Results wait in files: a fleet may have more of them than fit into memory.
+    """
+    with tempfile.TemporaryDirectory(prefix="olmc-fleet-") as name:
+        place = Path(name)
+        blobs, results = place / "blobs", place / "results"
+        blobs.mkdir()
+        results.mkdir()
+        keys = [_key(store, task) for task in work.tasks] if store is not None else []
+        waiting = []
+        for number in range(len(work.tasks)):
+            known = cache.read(store, keys[number]) if store is not None else None
+            if known is not None and unpacked(known) is not None:
+                (results / str(number)).write_bytes(known)
+            else:
+                waiting.append(number)
+        advanced(len(work.tasks) - len(waiting), len(work.tasks))
+        _bring(work, waiting, blobs)
+        done = len(work.tasks) - len(waiting)
+        for end in run([work.tasks[number] for number in waiting], blobs, place / "work") if waiting else ():
+            number = waiting[end.number]
+            result = end.result if end.result is not None and unpacked(end.result) is not None else None
+            if result is not None and store is not None:
+                cache.write(store, keys[number], result)
+            kept = result if result is not None else packed(failed_result(end.problem or "gave no result", ""))
+            (results / str(number)).write_bytes(kept)
+            done += 1
+            advanced(done, len(work.tasks))
+        if store is not None and waiting:
+            cache.trim(store)
+
+        def result_of(entry: int) -> Mapping[str, Any]:
+            meant = work.of_entry[entry]
+            if not isinstance(meant, int):
+                return meant
+            return unpacked((results / str(meant)).read_bytes()) or {}
+
+        count = FleetCount(len(work.of_entry), len(work.tasks), len(work.tasks) - len(waiting), len(waiting))
+        yield count, result_of
+
+
+def _bring(work: FleetTasks, waiting: Sequence[int], blobs: Path) -> None:
+    """Have the contents of tasks in a folder."""
+    for digest in contents_of(work, waiting):
+        put_blob(blobs, digest, work.contents[digest].read())
+
+
+def contents_of(work: FleetTasks, numbers: Iterable[int]) -> list[str]:
+    """The digests of the contents that tasks need."""
+    wanted: set[str] = set()
+    for number in numbers:
+        task = json.loads(work.tasks[number])
+        for name in ("before", "after"):
+            wanted.update(file[2] for file in task.get(name) or () if file[2])
+            listed = task.get(f"{name}Beside")
+            wanted.update((listed, *work.contents[listed].lists) if listed else ())
+    return sorted(wanted)
+
+
+def _key(store: cache.Cache, task: bytes) -> str:
+    """The key of a result: the task, the tool that builds kustomizations, and limits that the environment raises."""
+    limits = [f"{limit.name}={limit.most}" for limit in LIMITS]
+    return cache.key(store, "fleet", task, _tool_state().encode(), "\n".join(limits).encode())
+
+
+def _tool_state() -> str:
+    import shutil
+
+    texts = []
+    for name in ("kustomize", "kubectl", "helm"):
+        path = shutil.which(name)
+        with suppress(OSError):
+            texts += [f"{path} {Path(path).stat().st_size} {Path(path).stat().st_mtime_ns}"] if path else []
+    return "\n".join(texts)

@@ -1,0 +1,61 @@
+"""A folder some of whose files have other texts than the disk: those of an editor that has not saved them yet."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    _Base = Path
+else:
+    _Base = type(Path())  # that of the system; pathlib makes no other ones
+
+
+class UnsavedPath(_Base):
+    """A path that is read as all are, but for files in `unsaved`, which have these bytes; what is made of it by
+    joining, resolving and the like is such a path as well."""
+
+    unsaved: Mapping[str, bytes] = MappingProxyType({})
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether it has another text than the disk."""
+        return str(self) in self.unsaved
+
+    def open(self, mode: str = "r", *args: Any, **values: Any) -> IO[Any]:  # type: ignore[override]
+        if not self.is_unsaved:
+            return super().open(mode, *args, **values)
+        stream = tempfile.TemporaryFile()  # noqa: SIM115  # readers ask for its size, which takes a real file
+        stream.write(self.unsaved[str(self)])
+        stream.seek(0)
+        return stream
+
+    def read_bytes(self) -> bytes:
+        return self.unsaved[str(self)] if self.is_unsaved else super().read_bytes()
+
+    def read_text(self, encoding: str | None = None, errors: str | None = None, **values: Any) -> str:
+        if not self.is_unsaved:
+            return super().read_text(encoding, errors, **values)
+        return self.unsaved[str(self)].decode(encoding or "utf-8", errors or "strict")
+
+    def is_file(self, **values: Any) -> bool:
+        return self.is_unsaved or super().is_file(**values)
+
+
+def with_unsaved(root: Path, texts: Mapping[Path, str]) -> Path:
+    """The path `root`, below and beside which the files in `texts` have these texts instead of those on the disk.
+
+    All that reads through `pathlib` sees them; a file that is not on the disk yet is in no list of its folder.
+    """
+    content = {path: text.encode("utf-8", "surrogatepass") for path, text in texts.items()}
+    unsaved = {str(path): data for path, data in content.items()}
+    unsaved |= {str(path.resolve()): data for path, data in content.items()}
+    return type("UnsavedPath", (UnsavedPath,), {"unsaved": unsaved})(root) if unsaved else root
+
+
+def is_unsaved(path: Path) -> bool:
+    """Whether a file has another text than the disk, so that a program which is given its path reads what is old."""
+    return isinstance(path, UnsavedPath) and path.is_unsaved

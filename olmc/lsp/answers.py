@@ -1,0 +1,284 @@
+"""What an editor shows at a position: what a name resolves to, which names there are, and where they are defined.
+
+Nothing of a Secret is in any answer: they are about OLM's objects and catalogs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from olmc.api import Compilation
+from olmc.explain.extensions import extension_states
+from olmc.explain.status import OperatorStatus, operators
+from olmc.graph.upgrade_graph import UpgradeGraph, upgrade_graph
+from olmc.lean import NamedTuple, regex
+from olmc.lsp.subjects import Asked, Subject, subject_at, visible
+from olmc.lsp.workspace import Analysis
+from olmc.model.catalog import Catalog
+from olmc.model.cluster import CatalogSource, Cluster, NamespacedName
+from olmc.model.diagnostics import Location, Place, join_limited
+from olmc.model.objects import CatalogKey, as_text, spec_of
+from olmc.output.unicode import clean
+from olmc.yaml import located
+
+_MARKDOWN = regex(r"([\\`*_{}\[\]<>#|!&~$])")
+_SHOWN = 8
+_LINES = 12
+
+
+class Completion(NamedTuple):
+    """A name that may stand at a position, and what there is to say about it."""
+
+    name: str
+    detail: str
+
+
+def hover(analysis: Analysis, path: Path, text: str, line: int, column: int) -> str:
+    """What there is to say about what stands at a line and column, from 1, as Markdown; "" for nothing."""
+    there, compilation = subject_at(analysis, path, text, line, column), analysis.compilation
+    if there is None or compilation is None:
+        return ""
+    subject = there[0]
+    said = [*_about(subject, compilation), *_outcome(subject, compilation)]
+    return "\n\n".join(said[:_LINES])
+
+
+def _about(subject: Subject, compilation: Compilation) -> Iterator[str]:
+    match subject.asked:
+        case Asked.PACKAGE:
+            for name, package in subject.packages():
+                graph = upgrade_graph(package)
+                yield f"**{_plain(package.name)}**, a package of catalog {_plain(name)}"
+                yield "\n".join(f"- {line}" for line in _channels(graph))
+                yield from _deprecation(graph.deprecated, graph.message)
+        case Asked.CHANNEL:
+            yield from _about_channel(subject)
+        case Asked.VERSION:
+            yield from _about_version(subject)
+        case Asked.CATALOG | Asked.CATALOG_NAMESPACE:
+            yield from (_about_catalog(source) for source in _sources(subject, compilation))
+        case Asked.OBJECT if subject.kind == "CatalogSource" and compilation.settled is not None:
+            key = CatalogKey(subject.namespace, subject.name)
+            source = compilation.settled.cluster.catalogs.get(key)
+            yield from [_about_catalog(source)] if source is not None else ()
+        case Asked.OBJECT | Asked.NAMESPACE if compilation.settled is not None:
+            yield from _about_groups(subject, compilation.settled.cluster)
+
+
+def _channels(graph: UpgradeGraph) -> Iterator[str]:
+    for channel in graph.channels[:_SHOWN]:
+        default = " (default)" if channel.is_default else ""
+        head = _versioned(graph, channel.heads) or "no head"
+        yield f"{_plain(channel.name)}{default}: {head}"
+    if len(graph.channels) > _SHOWN:
+        yield f"and {len(graph.channels) - _SHOWN} more channels"
+
+
+def _versioned(graph: UpgradeGraph, names: Iterable[str]) -> str:
+    known = graph.vertices()
+    return join_limited([_plain(f"{n} ({known[n].version})" if n in known else n) for n in names], _SHOWN)
+
+
+def _about_channel(subject: Subject) -> Iterator[str]:
+    for name, package in subject.packages():
+        channel = package.channels.get(subject.text or package.default_channel)
+        if channel is None:
+            continue
+        graph = upgrade_graph(package, [channel.name])
+        view = graph.channels[0]
+        default = ", the default channel" if view.is_default else ""
+        yield f"**{_plain(view.name)}**, a channel of {_plain(package.name)} in catalog {_plain(name)}{default}"
+        yield f"Its head is {_versioned(graph, view.heads) or 'unknown'}."
+        others = [member for member in reversed(view.members) if member in view.entries and member not in view.heads]
+        yield from [f"It also has {_versioned(graph, others)}."] if others else ()
+        yield from [f"OLM can't order it: {_plain(view.problem)}"] if view.problem else ()
+        yield from _deprecation(view.deprecated, view.message)
+
+
+def _about_version(subject: Subject) -> Iterator[str]:
+    for name, package in subject.packages():
+        graph = upgrade_graph(package)
+        vertex = graph.vertices().get(subject.text)
+        if vertex is None or vertex.missing:
+            continue
+        where = join_limited([_plain(channel) for channel in vertex.channels], _SHOWN)
+        yield f"**{_plain(vertex.name)}**, version {_plain(vertex.version)} of {_plain(package.name)}"
+        yield f"It is in channel {where} of catalog {_plain(name)}."
+        for channel in graph.channels:
+            after = channel.first.get(vertex.name, "")
+            if after and channel.name in (subject.channels or (package.default_channel,)):
+                yield f"In channel {_plain(channel.name)} it is upgraded to {_versioned(graph, [after])}."
+        yield from _deprecation(vertex.deprecated, vertex.message)
+
+
+def _deprecation(deprecated: bool, message: str) -> Iterator[str]:
+    if deprecated:
+        yield f"Deprecated: {_plain(message)}" if message else "Deprecated."
+
+
+def _sources(subject: Subject, compilation: Compilation) -> list[CatalogSource]:
+    spec = spec_of(dict(subject.object))
+    cluster = compilation.settled.cluster if compilation.settled is not None else None
+    return visible(cluster, as_text(spec.get("sourceNamespace")), as_text(spec.get("source"))) if cluster else []
+
+
+def _about_catalog(source: CatalogSource) -> str:
+    spec, catalog = spec_of(source.manifest or {}), source.catalog
+    said = [f"**{_plain(source.key.name)}**, a CatalogSource in {_plain(source.key.namespace)}"]
+    said += [f"image {_plain(as_text(spec['image']))}"] if "image" in spec else []
+    said += [f"priority {source.priority}"] if source.priority else []
+    said += ["its content is not in the workspace"] if catalog is None else [_size(catalog)]
+    problem = source.refused or source.problem
+    return ", ".join(said) + (f"\n\nOLM can't use it: {_plain(problem)}" if problem else "")
+
+
+def _size(catalog: Catalog) -> str:
+    count = len(catalog.packages)
+    return f"{count} package{'s' * (count != 1)}"
+
+
+def _about_groups(subject: Subject, cluster: Cluster) -> Iterator[str]:
+    namespace = subject.text if subject.asked is Asked.NAMESPACE else subject.namespace
+    if subject.asked is Asked.OBJECT and subject.kind != "OperatorGroup":
+        return
+    for group in cluster.groups_in(namespace):
+        if subject.asked is Asked.NAMESPACE or group.name == subject.name:
+            names = [_plain(target) for target in group.targets if target]
+            targets = "all namespaces" if group.is_global else join_limited(names, _SHOWN) or "no namespace"
+            yield f"**{_plain(group.name)}**, the OperatorGroup of {_plain(namespace)}, selects {targets}."
+            yield from [f"It can't be processed: {_plain(group.problem)}"] if group.problem else ()
+            members = [csv.name for csv in cluster.csvs_in(namespace)]
+            yield from [f"Its members are {join_limited([_plain(m) for m in members], _SHOWN)}."] if members else ()
+
+
+def _outcome(subject: Subject, compilation: Compilation) -> Iterator[str]:
+    """What the Subscription or ClusterExtension that the position is in comes to."""
+    if subject.kind not in ("Subscription", "ClusterExtension") or subject.asked is Asked.NAMESPACE:
+        return
+    for row in rows_of(subject, compilation):
+        what = f"{subject.kind} {row.subscription or row.extension}"
+        state = " ".join(filter(None, (row.phase, f"({row.reason})" if row.reason else "")))
+        yield _plain(f"{what} installs {row.csv}: {state}" if row.csv else f"{what} installs nothing: {state}")
+        if row.upgrade:
+            yield _plain(f"Next would be {row.upgrade}" + (f", which waits: {row.waits}" if row.waits else ""))
+        lines = [f"{'  ' * line.depth}- {_plain(line.text)}" for line in row.missing[:_LINES]]
+        yield from ["\n".join(lines)] if lines else ()
+
+
+def rows_of(subject: Subject, compilation: Compilation) -> Iterator[OperatorStatus]:
+    """The rows of `olmc status` for a Subscription or a ClusterExtension."""
+    if subject.kind == "ClusterExtension":
+        yield from (row for row in extension_states(compilation.extensions) if row.extension == subject.name)
+    elif compilation.settled is not None:
+        for row in operators(compilation.settled, compilation.operators):
+            if row.subscription == subject.name and subject.namespace in ("", row.namespace):
+                yield row
+
+
+def _plain(text: str) -> str:
+    """A text of a file as Markdown that shows it, and does nothing else: no link, no picture, no markup."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(map(clean, text.split("\n"))))
+
+
+def completions(analysis: Analysis, path: Path, text: str, line: int, column: int) -> tuple[Completion, ...]:
+    """The names that may stand at a line and column, from 1, those first that are likely."""
+    there, compilation = subject_at(analysis, path, text, line, column), analysis.compilation
+    if there is None or compilation is None or there[1].on_key:
+        return ()
+    return tuple(dict.fromkeys(_names(there[0], compilation)))
+
+
+def _names(subject: Subject, compilation: Compilation) -> Iterator[Completion]:
+    match subject.asked:
+        case Asked.PACKAGE:
+            for name, catalog in subject.catalogs.items():
+                yield from (Completion(known, f"catalog {name}") for known in sorted(catalog.packages))
+        case Asked.CHANNEL:
+            for name, package in subject.packages():
+                graph = upgrade_graph(package)
+                for channel in graph.channels:
+                    default = ", default" if channel.is_default else ""
+                    yield Completion(channel.name, f"{', '.join(channel.heads)}{default}, catalog {name}")
+        case Asked.VERSION:
+            yield from _versions(subject)
+        case Asked.CATALOG | Asked.CATALOG_NAMESPACE if compilation.settled is not None:
+            by_name = subject.asked is Asked.CATALOG
+            for key, source in sorted(compilation.settled.cluster.catalogs.items()):
+                size = _size(source.catalog) if source.catalog is not None else "no content"
+                name, other = (key.name, f"in {key.namespace}") if by_name else (key.namespace, f"has {key.name}")
+                yield Completion(name, f"{other}, {size}")
+        case Asked.APPROVAL:
+            yield Completion("Automatic", "upgrades do not wait")
+            yield Completion("Manual", "every InstallPlan waits for approval")
+
+
+def _versions(subject: Subject) -> Iterator[Completion]:
+    """The versions that a field can name: CSVs for a Subscription, versions for a ClusterExtension; newest first."""
+    for name, package in subject.packages():
+        graph = upgrade_graph(
+            package, subject.channels or ([package.default_channel] if subject.kind == "Subscription" else None)
+        )
+        for vertex in reversed(graph.versions):
+            if vertex.missing or vertex.barred:
+                continue
+            where = f"{', '.join(vertex.channels)}, catalog {name}"
+            shown = (vertex.name, vertex.version) if subject.kind == "Subscription" else (vertex.version, vertex.name)
+            yield Completion(shown[0], f"{shown[1]}, {where}")
+
+
+def definitions(analysis: Analysis, path: Path, text: str, line: int, column: int) -> tuple[Location, ...]:
+    """Where that is defined which stands at a line and column, from 1: paths are as findings have them."""
+    there, compilation = subject_at(analysis, path, text, line, column), analysis.compilation
+    if there is None or compilation is None:
+        return ()
+    places = (located(place) for place in _places(there[0], compilation))
+    return tuple(dict.fromkeys(place for place in places if place is not None))
+
+
+def _places(subject: Subject, compilation: Compilation) -> Iterator[Place | Location | None]:
+    cluster = compilation.settled.cluster if compilation.settled is not None else None
+    match subject.asked:
+        case Asked.CATALOG | Asked.CATALOG_NAMESPACE:
+            for source in _sources(subject, compilation):
+                yield Place(source.source) if source.source is not None else _first_file(source.catalog)
+        case Asked.NAMESPACE if cluster is not None:
+            yield from (Place(group.source) for group in cluster.groups_in(subject.text) if group.source is not None)
+        case Asked.OBJECT if subject.kind == "CatalogSource" and cluster is not None:
+            known = cluster.catalogs.get(CatalogKey(subject.namespace, subject.name))
+            yield _first_file(known.catalog) if known is not None else None
+        case Asked.PACKAGE | Asked.CHANNEL | Asked.VERSION | Asked.OBJECT:
+            yield from _bundle_places(subject, compilation)
+
+
+def _first_file(catalog: Catalog | None) -> Location | None:
+    return Location(min(catalog.files)) if catalog is not None and catalog.files else None
+
+
+def _bundle_places(subject: Subject, compilation: Compilation) -> Iterator[Place | Location | None]:
+    """The CSV of the bundle that is meant: the one that is named, else the one that is installed, else the head."""
+    installed = [row.csv for row in rows_of(subject, compilation) if row.csv]
+    for _, package in subject.packages():
+        graph = upgrade_graph(package, subject.channels or [package.default_channel])
+        heads = [head for channel in graph.channels for head in channel.heads]
+        named = [n for n, b in package.bundles.items() if subject.text in (n, b.version)]
+        wanted = named if subject.asked is Asked.VERSION and named else installed or heads
+        for name in wanted:
+            entry = package.bundles.get(name)
+            content = _content(name, entry.image if entry is not None else "", compilation)
+            yield content or (entry.location if entry is not None else package.location)
+        return
+    yield from (_content(name, "", compilation) for name in installed)
+
+
+def _content(name: str, image: str, compilation: Compilation) -> Place | None:
+    workspace = compilation.workspace
+    if workspace is None:
+        return None
+    bundle = workspace.vendored.get(image) or workspace.bundles.get(name)
+    if bundle is not None:
+        return Place(bundle.csv.source, ("metadata", "name"))
+    cluster = compilation.settled.cluster if compilation.settled is not None else None
+    members = cluster.csvs.items() if cluster is not None else ()
+    known = (csv.source for key, csv in members if isinstance(key, NamespacedName) and key.name == name)
+    return next((Place(source, ("metadata", "name")) for source in known if source is not None), None)

@@ -1,0 +1,107 @@
+"""Fleets for tests: the fixture in a git repository of its own, and the command with an empty cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+CLUSTERS = 12
+
+
+class FleetRun(NamedTuple):
+    """What a command has printed, and its exit code."""
+
+    code: int
+    out: str
+    told: str
+
+
+class Fleet(NamedTuple):
+    """A repository, and the folder for the cache of its runs."""
+
+    root: Path
+    cache: Path
+
+    def run(self, *arguments: str, stdin: str = "", path: str = "", beside: bool = True) -> FleetRun:
+        done = subprocess.run(
+            self.command(*arguments, beside=beside), cwd=self.root, env=self.environment(path), input=stdin,
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        return FleetRun(done.returncode, done.stdout, done.stderr)
+
+    def command(self, *arguments: str, beside: bool = True) -> list[str]:
+        more = ["--beside", "operators"] if beside else []
+        return [sys.executable, "-m", "olmc", "fleet", *arguments, *more]
+
+    def environment(self, path: str = "") -> dict[str, str]:
+        place = Path(__file__).resolve().parent.parent.parent
+        return {
+            **os.environ, "XDG_CACHE_HOME": os.fspath(self.cache), "PYTHONPATH": os.fspath(place), "NO_COLOR": "1",
+            "PATH": f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"],
+        }  # fmt: skip
+
+    def cluster(self, name: str) -> Path:
+        return self.root / "clusters" / name
+
+    def commit(self) -> None:
+        git(self.root, "add", "-A")
+        git(self.root, "commit", "-qm", "state")
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=tests", "-c", "user.email=tests@example.com"]
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def fleet_at(place: Path, fixture: Path, *, changed: bool = True) -> Fleet:
+    """The fixture as a repository: what is committed is the state before, in the work tree is the one after."""
+    root = place / "repository"
+    shutil.copytree(fixture / "before", root)
+    git(place, "init", "-q", os.fspath(root))
+    fleet = Fleet(root, place / "cache")
+    fleet.commit()
+    if changed:
+        shutil.copytree(fixture / "after", root, dirs_exist_ok=True)
+    return fleet
+
+
+def compiled(run: FleetRun) -> int:
+    """How many tasks a run has compiled, as it says itself."""
+    return int(run.told.rpartition("cache, ")[2].partition(" compiled")[0].replace(",", ""))
+
+
+TOOL = """#!{python}
+import os, signal, sys, time
+folder = sys.argv[-1]
+if os.path.exists(folder + "/slow"):
+    time.sleep(60)
+if os.path.exists(folder + "/deadly"):
+    os.kill(os.getppid(), signal.SIGKILL)
+for name in sorted(os.listdir(folder)):
+    if name.endswith("rs.yaml") or name.endswith("er.yaml"):
+        print("---")
+        print(open(folder + "/" + name).read())
+"""
+
+
+def fake_kustomize(place: Path) -> str:
+    """A folder with a kustomize that prints the files of a folder, never ends where there is a file `slow`, and kills
+    whoever calls it where there is a file `deadly`."""
+    folder = place / "tools"
+    folder.mkdir()
+    tool = folder / "kustomize"
+    tool.write_text(TOOL.format(python=sys.executable))
+    tool.chmod(0o755)
+    return os.fspath(folder)
+
+
+def make_kustomization(fleet: Fleet, name: str, mark: str = "") -> None:
+    """Have a cluster built by kustomize, which does as a mark says."""
+    files = ("cluster.yaml", "operators.yaml")
+    (fleet.cluster(name) / "kustomization.yaml").write_text(f"resources: [{', '.join(files)}]\n")
+    if mark:
+        (fleet.cluster(name) / mark).touch()

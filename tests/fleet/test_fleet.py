@@ -1,0 +1,218 @@
+"""`olmc fleet`: what comes of many clusters at once, each compiled as if it were alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+from fleets import CLUSTERS, Fleet, compiled, fleet_at, git
+
+from olmc.diff.git import RevisionFile
+from olmc.resources import schema
+
+PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
+
+
+def test_clusters_with_the_same_outcome_stand_together(fleet: Fleet) -> None:
+    """Three clusters break, one is at risk, seven are upgraded and one waits; each outcome is a plan."""
+    done = fleet.run(*PLAN, "-o", "json")
+    data = json.loads(done.out)
+    jsonschema.validate(data, schema("fleet"))
+    found = [(one["gravity"], one["count"], one["clusters"][0]) for one in data["outcomes"]]
+    assert found == [
+        ("breaking", 3, "clusters/cadiz"), ("risk", 1, "clusters/izmir"), ("change", 7, "clusters/aalborg"),
+        ("change", 1, "clusters/esbjerg"),
+    ]  # fmt: skip
+    assert (done.code, data["total"]) == (1, CLUSTERS)
+    for one in data["outcomes"]:
+        jsonschema.validate(one["plan"], schema("plan"))
+
+
+def test_an_outcome_is_what_plan_says(fleet: Fleet, project: Path) -> None:
+    """The operators of an outcome are those of `olmc plan` for the workspace with its bundles inside."""
+    from olmc.cli.main import main
+
+    data = json.loads(fleet.run(*PLAN, "-o", "json").out)
+    stuck = project / "fixtures" / "transitions" / "stuck-upgrade"
+    from click.testing import CliRunner
+
+    alone = CliRunner().invoke(
+        main, ["plan", os.fspath(stuck / "after"), "--from", os.fspath(stuck / "before"), "-o", "json"]
+    )
+    expected = json.loads(alone.stdout)
+    assert data["outcomes"][0]["plan"]["operators"] == expected["operators"]
+    assert data["outcomes"][0]["plan"]["installPlans"] == expected["installPlans"]
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
+def test_the_same_bytes_whoever_did_it(fleet: Fleet, output: str) -> None:
+    """With one worker, two and eight, with an empty cache, a full one and none, in any order of the entries."""
+    names = sorted(path.name for path in (fleet.root / "clusters").iterdir())
+    backwards = [f"clusters/{name}" for name in reversed(names)]
+    runs = [
+        fleet.run(*PLAN, "-o", output, "--jobs", "1"),
+        fleet.run(*PLAN, "-o", output, "--jobs", "2"),
+        fleet.run(*PLAN, "-o", output, "--jobs", "8", "--no-cache"),
+        fleet.run("plan", *backwards, "-o", output, "--no-cache"),
+    ]
+    assert [compiled(run) for run in runs] == [4, 0, 4, 4]
+    assert {run.out for run in runs} == {runs[0].out}
+
+
+def test_what_has_not_changed_is_not_compiled(fleet: Fleet, project: Path) -> None:
+    """Nothing is compiled where nothing changed, one task where one cluster did, and what is known comes back."""
+    shutil.copytree(project / "fixtures" / "fleet" / "before" / "operators", fleet.root / "new")
+    shutil.rmtree(fleet.root / "operators")
+    (fleet.root / "new").rename(fleet.root / "operators")
+    git(fleet.root, "checkout", "-q", ".")
+    first = fleet.run(*PLAN)
+    assert (first.code, compiled(first)) == (0, 0)
+    assert "12 clusters, 1 outcome: 12 fine" in first.out
+    (fleet.cluster("dover") / "cluster.yaml").write_text(
+        (fleet.cluster("dover") / "cluster.yaml").read_text().replace("Harbour", "Port")
+    )
+    assert [compiled(fleet.run(*PLAN)) for _ in range(2)] == [1, 0]
+
+
+def test_git_is_asked_once_for_all_clusters(fleet: Fleet, tmp_path: Path) -> None:
+    """The number of processes of git does not depend on how many clusters there are."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    real = shutil.which("git")
+    (tools / "git").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec {real} "$@"\n')
+    (tools / "git").chmod(0o755)
+    fleet.run(*PLAN, path=os.fspath(tools))
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert sum("ls-tree" in call for call in calls) == 1
+    assert sum("cat-file" in call for call in calls) <= 2
+    assert len(calls) < 10
+
+
+def test_clusters_come_and_go(fleet: Fleet) -> None:
+    """A cluster that only one side has is planned from, or to, an empty one."""
+    shutil.rmtree(fleet.cluster("hull"))
+    shutil.copytree(fleet.cluster("kiel"), fleet.cluster("odense"))
+    data = json.loads(fleet.run(*PLAN, "-o", "json").out)
+    by_cluster = {name: one for one in data["outcomes"] for name in one["clusters"]}
+    assert {change["action"] for change in by_cluster["clusters/hull"]["plan"]["applied"]} == {"prune"}
+    assert {change["action"] for change in by_cluster["clusters/odense"]["plan"]["applied"]} == {"create"}
+    assert "drift" not in by_cluster["clusters/odense"]["plan"]
+    assert data["total"] == CLUSTERS + 1
+
+
+def test_entries_come_from_files_and_from_appliers(fleet: Fleet) -> None:
+    """Lines of a file, stdin, and what Applications apply name the same clusters as folders do."""
+    (fleet.root / "some.txt").write_text("# the north\nclusters/kiel\n\nclusters/malmo\n")
+    names = ("clusters/kiel", "clusters/malmo")
+    by_name = fleet.run("status", *names).out
+    assert fleet.run("status", "--entries-from", "some.txt").out == by_name
+    assert fleet.run("status", "--entries-from", "-", stdin="\n".join(names)).out == by_name
+    (fleet.root / "apps").mkdir()
+    for name in names:
+        text = f"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name[9:]}}}\n"
+        (fleet.root / "apps" / f"{name[9:]}.yaml").write_text(f"{text}spec: {{source: {{path: {name}}}}}\n")
+    assert fleet.run("status", ".").out == by_name
+
+
+def test_status_check_and_render(fleet: Fleet, tmp_path: Path) -> None:
+    """The other commands say of each cluster what they say of a workspace."""
+    status = fleet.run("status", "clusters/*", "-o", "json")
+    data = json.loads(status.out)
+    jsonschema.validate(data, schema("fleet"))
+    assert [(one["gravity"], one["count"]) for one in data["outcomes"]] == [
+        ("failing", 3),
+        ("none", 7),
+        ("none", 1),
+        ("none", 1),
+    ]
+    assert status.code == 1
+    check = json.loads(fleet.run("check", "clusters/*", "-o", "json").out)
+    jsonschema.validate(check, schema("fleet"))
+    assert {"clusters/cadiz", "clusters/faro", "clusters/lagos"} == set(check["outcomes"][0]["clusters"])
+    rendered = fleet.run("render", "clusters/*", "--output-dir", os.fspath(tmp_path / "out"))
+    assert rendered.code == 1
+    folders = sorted(path.parent.name for path in (tmp_path / "out").glob("clusters/*/kustomization.yaml"))
+    assert len(folders) == CLUSTERS
+    kept = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.yaml")}
+    shutil.rmtree(tmp_path / "out")
+    fleet.run("render", "clusters/*", "--output-dir", os.fspath(tmp_path / "out"), "--no-cache", "--jobs", "1")
+    assert kept == {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.yaml")}
+
+
+def test_parts_put_together_are_the_whole(fleet: Fleet) -> None:
+    """What three machines say of their shards is what one says of the fleet, in every format."""
+    for index in range(3):
+        names = fleet.run("shard", "clusters/*", "--of", "3", "--index", str(index)).out
+        assert len(names.splitlines()) == 4
+        part = fleet.run("plan", "--entries-from", "-", "-o", "json", stdin=names).out
+        (fleet.root / f"part-{index}.json").write_text(part)
+    parts = [f"part-{index}.json" for index in (2, 0, 1)]
+    for output in ("text", "json", "markdown", "html"):
+        merged = fleet.run("merge", *parts, "-o", output, beside=False)
+        whole = fleet.run(*PLAN, "-o", output)
+        assert (merged.code, merged.out) == (whole.code, whole.out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("plan", "nowhere/*"), "nowhere/* names no folder"),
+        (("plan", "clusters/*", "--from", "git:nowhere"), "nowhere"),
+        (("plan", "clusters/*", "--from", "git:HEAD:clusters"), "without a path"),
+        (("plan", "../elsewhere"), "names no folder"),
+        (("shard", "clusters/*", "--of", "3", "--index", "3"), "0 to 2"),
+        (("status", "clusters/*", "--scheduler", "tcp://127.0.0.1:1"), "127.0.0.1:1"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_said(fleet: Fleet, arguments: tuple[str, ...], problem: str) -> None:
+    """What names nothing, and who does not answer, is named."""
+    done = fleet.run(*arguments)
+    assert done.code in (2, 3)
+    assert problem in done.told
+    assert done.out == ""
+
+
+def test_the_name_of_a_cluster_is_put_aside(fleet: Fleet) -> None:
+    """Clusters that say their own name are compiled each by itself, and still have the same outcome."""
+    for name in ("hull", "kiel"):
+        with (fleet.cluster(name) / "operators.yaml").open("a") as stream:
+            stream.write(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}-info, namespace: harbour}}\n")
+    done = fleet.run(*PLAN, "-o", "json")
+    together = [one["clusters"] for one in json.loads(done.out)["outcomes"] if "clusters/hull" in one["clusters"]]
+    assert (compiled(done), together) == (6, [["clusters/hull", "clusters/kiel"]])
+
+
+def test_cost_per_cluster_is_flat(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four times as many clusters four times as many files are looked at, and of those that are alike no more tasks
+    are made."""
+    from olmc.fleet import trees
+    from olmc.fleet.closures import reader_of
+    from olmc.fleet.entries import FleetEntry
+    from olmc.fleet.run import FleetOrder, tasks_of
+
+    fleet = fleet_at(tmp_path, project / "fixtures" / "fleet")
+    looked: list[str] = []
+    file_at = trees._file_at
+
+    def counted(path: Path, digits: int) -> RevisionFile:
+        looked.append(path.name)
+        return file_at(path, digits)
+
+    monkeypatch.setattr(trees, "_file_at", counted)
+    counts = {}
+    for count in (100, 400):
+        for number in range(count):
+            if not fleet.cluster(f"c-{number:04}").exists():
+                shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"c-{number:04}"))
+        looked.clear()
+        reader = reader_of(trees.work_tree(fleet.root))
+        order = FleetOrder("status", {}, (), {}, "operators", (reader,))
+        made = tasks_of(order, [FleetEntry(f"clusters/c-{number:04}") for number in range(count)])
+        counts[count] = (len(looked), len(made.tasks))
+    files = len(list(fleet.cluster("kiel").iterdir()))
+    assert counts[400][0] - counts[100][0] == 300 * files
+    assert (counts[100][1], counts[400][1]) == (1, 1)

@@ -1,0 +1,112 @@
+"""A cluster that is wrong, slow or deadly is an outcome of its own, and all others are done."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from fleets import CLUSTERS, Fleet, compiled, fake_kustomize, make_kustomization
+
+PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
+
+
+def _errors(out: str) -> dict[str, str]:
+    """The clusters that could not be compiled, and why."""
+    outcomes = json.loads(out)["outcomes"]
+    return {
+        name: f"{one['headline']} {one['problem']['problem']}"
+        for one in outcomes for name in one["clusters"] if one["gravity"] == "error"
+    }  # fmt: skip
+
+
+def test_what_is_wrong_is_named_and_the_rest_is_done(fleet: Fleet, tmp_path: Path) -> None:
+    """Twenty clusters: broken YAML, a file of a gigabyte, one that never ends, one that kills its worker."""
+    tools = fake_kustomize(tmp_path)
+    for number in range(20 - CLUSTERS):
+        shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"new-{number}"))
+    (fleet.cluster("new-0") / "operators.yaml").write_text(
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: [\n"
+    )
+    with (fleet.cluster("new-1") / "operators.yaml").open("wb") as stream:
+        stream.truncate(1 << 30)
+    make_kustomization(fleet, "new-2", "slow")
+    make_kustomization(fleet, "new-3", "deadly")
+    done = fleet.run(*PLAN, "-o", "json", "--entry-timeout", "8", "--jobs", "2", path=tools)
+    errors = _errors(done.out)
+    assert done.code == 3
+    assert errors.keys() == {f"clusters/new-{number}" for number in range(4)}
+    assert "operators.yaml" in errors["clusters/new-0"]
+    assert "256" in errors["clusters/new-1"] or "268,435,456" in errors["clusters/new-1"]
+    assert "took longer than 8 s" in errors["clusters/new-2"]
+    assert "signal 9" in errors["clusters/new-3"]
+    counts = [one["count"] for one in json.loads(done.out)["outcomes"] if one["gravity"] != "error"]
+    assert sum(counts) == 16
+
+
+def test_what_failed_is_tried_again(fleet: Fleet, tmp_path: Path) -> None:
+    """That a worker died, or a cluster took too long, is kept in no cache."""
+    tools = fake_kustomize(tmp_path)
+    make_kustomization(fleet, "kiel", "deadly")
+    assert "clusters/kiel" in _errors(fleet.run(*PLAN, "-o", "json", path=tools).out)
+    again = fleet.run(*PLAN, "-o", "json", path=tools)
+    assert ("clusters/kiel" in _errors(again.out), compiled(again)) == (True, 1)
+
+
+def test_after_ctrl_c_it_goes_on(fleet: Fleet, tmp_path: Path) -> None:
+    """What was done before is not done again, no worker is left, and the report is the one of an undisturbed run."""
+    tools = fake_kustomize(tmp_path)
+    make_kustomization(fleet, "kiel", "slow")
+    command = fleet.command(*PLAN, "-o", "json", "--jobs", "2")
+    run = subprocess.Popen(
+        command, cwd=fleet.root, env=fleet.environment(tools), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    folder = fleet.cache / "olmc"
+    deadline = time.monotonic() + 120
+    while len([path for path in folder.glob("??/*") if not path.name.startswith("partial")]) < 4:
+        assert run.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    out, told = run.communicate(timeout=60)
+    assert run.returncode in (-signal.SIGINT, 130), told
+    assert out == b""
+    (fleet.cluster("kiel") / "slow").unlink()
+    again = fleet.run(*PLAN, "-o", "json", path=tools)
+    assert compiled(again) == 1
+    assert again.out == fleet.run(*PLAN, "-o", "json", "--no-cache", path=tools).out
+
+
+def test_no_worker_outlives_who_started_it(fleet: Fleet) -> None:
+    """SIGKILL for the command: its workers find out by themselves."""
+    run = subprocess.Popen(
+        fleet.command(*PLAN, "--no-cache"), cwd=fleet.root, env=fleet.environment(), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    workers: list[int] = []
+    while not workers and time.monotonic() < deadline and run.poll() is None:
+        workers = [pid for pid, parent in _processes().items() if parent == run.pid]
+        time.sleep(0.02)
+    run.kill()
+    run.wait()
+    assert workers
+    while any(pid in _processes() for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _processes() -> dict[int, int]:
+    """The processes that run, each with its parent."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            found[int(status.parent.name)] = int(fields[1])
+    return found
