@@ -38,10 +38,7 @@ DEPTH = Limit("DEPTH", 100, "folders in each other", "a workspace")
 DOCUMENTS = Limit("DOCUMENTS", 200_000, "documents", "a file of YAML or JSON")
 KEYS = Limit("KEYS", 2_000_000, "keys", "a file of YAML")
 ALIASES = Limit(
-    "ALIASES",
-    10,
-    "values out of aliases for each that is written",
-    "a file of YAML, after the first 10,000",
+    "ALIASES", 10, "values out of aliases for each that is written", "a file of YAML, after the first 10,000"
 )
 CEL_STEPS = Limit("CEL_STEPS", 1_000_000, "steps of a CEL rule", "one bundle, at most, or in compiling it")
 CEL_TOTAL = Limit("CEL_TOTAL", 30_000_000, "steps of all CEL rules", "a workspace, or the schema of a CRD")

@@ -35,9 +35,15 @@ def test_an_input_is_its_files() -> None:
     assert unpack(pack(archive)) == archive
 
 
-def test_every_command_is_fuzzed_but_serve() -> None:
-    """What serve gets over the network is tests/serve's; completion and version read nothing."""
-    assert {command.split()[1] for command in COMMANDS} == MODULES.keys() - {"serve", "completion", "version"}
+def test_every_command_is_fuzzed_but_servers() -> None:
+    """What serve and lsp get is tests/serve's and tests/lsp's; cache, completion and version read nothing."""
+    assert {command.split()[1] for command in COMMANDS} == MODULES.keys() - {
+        "serve",
+        "lsp",
+        "cache",
+        "completion",
+        "version",
+    }
 
 
 def test_changes_are_the_same_for_the_same_numbers() -> None:
