@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from olmc.diagnostics.rules import output as rules
@@ -114,7 +116,9 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The digest of a file; raises OSError."""
+    """The digest of a file; raises OSError, also for what is none: a device has no end, and a pipe waits."""
+    if not S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is no file", str(path))
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

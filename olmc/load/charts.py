@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
-from olmc.load.files import Folder, read_text
+from olmc.load.files import Folder, is_file, read_text
 from olmc.load.foreign import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates
 from olmc.load.kustomization import relative_path, repository_of
 from olmc.model.diagnostics import Location, Report
@@ -95,7 +95,7 @@ def read_chart(folder: Path, root: Path) -> Chart:
         if _PLAIN.fullmatch(name) and name not in own:
             place = locate(sources[0], ("dependencies", number)) if sources else Location(shown)
             local = _local(folder, repository)
-            is_there = local is not None and (local / CHART_FILE).is_file()
+            is_there = local is not None and is_file(local / CHART_FILE)
             lacking.append(Dependency(name, repository, place, *((local, None) if is_there else (None, local))))
     return Chart(folder, as_text(content.get("name")) or folder.name, path, tuple(lacking), declared_in, declaring)
 

@@ -84,8 +84,8 @@ def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Rep
     from olmc.load.apis import read_apis  # hardly anybody has such a file
 
     path, place = spec["apisFrom"], locate(document.source, ("spec", "apisFrom"))
-    inside = (root / path).resolve().is_relative_to(root.resolve())
-    if not inside or not (root / path).is_file():
+    is_there = has_file(root, path)
+    if not is_there or not (root / path).resolve().is_relative_to(root.resolve()):
         problem = f"there is no file {path} in the workspace"
         report.add(rules.BAD_APIS.finding(place, problem=problem, hint="Give its path below the folder of olmc.yaml."))
         return {}

@@ -16,7 +16,7 @@ from olmc.lean import NamedTuple, regex
 from olmc.load.appliers import Applier, read_appliers
 from olmc.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.load.charts import charts_of_operators, outside_of_charts
-from olmc.load.files import Folder, no_folder, read_text, scan
+from olmc.load.files import Folder, has_file, no_folder, read_text, scan
 from olmc.load.kustomization import (
     NAMES,
     PART_FIELDS,
@@ -272,7 +272,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 def _is_olm(root: Path, path: str, *marks: str) -> bool:
     """Whether a file has something of OLM, which one of the marks shows: other APIs have Subscriptions as well."""
-    if not path.endswith(SUFFIXES) or not (root / path).is_file():
+    if not path.endswith(SUFFIXES) or not has_file(root, path):
         return False
     text = read_text(root, path, Report()) or ""
     return any(mark in text for mark in marks or _MARKS) and _OLM_INPUT.search(text) is not None

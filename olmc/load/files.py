@@ -100,10 +100,20 @@ def no_folder(path: Path) -> str:
 
 def has_file(root: Path, path: str) -> bool:
     """Whether a workspace has a file; what can't even be looked for is reported by whoever reads the folder."""
+    return is_file(root / path)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; no name that a stranger wrote is too long, or too strange, to ask that."""
+    return stat.S_ISREG(mode_of(path))
+
+
+def mode_of(path: Path) -> int:
+    """The mode of what stands at a path, 0 if there is nothing or can't be."""
     try:
-        return (root / path).is_file()
-    except OSError:
-        return False
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 class _Seen:

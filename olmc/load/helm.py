@@ -20,7 +20,7 @@ from olmc.kube.builtin_kinds import builtin_kinds, versions_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.lean import NamedTuple, regex
 from olmc.load.charts import Chart, StagingError, read_chart, stage
-from olmc.load.files import MAX_FILE_BYTES, read_text
+from olmc.load.files import MAX_FILE_BYTES, is_file, read_text
 from olmc.load.kustomization import relative_path, repository_of
 from olmc.load.locked_down import merged
 from olmc.load.manifests import manifests_in
@@ -189,7 +189,7 @@ def _value_file(root: Path, file: ValueFile, release: Release, report: Report) -
         except (OSError, RuntimeError, ValueError):
             problem = "which is no path"
     if not problem and path is not None:
-        if not path.is_file():
+        if not is_file(path):
             if file.may_be_absent:
                 return None
             problem = "which is not there"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
-from olmc.load.files import MAX_FILE_BYTES, Folder
+from olmc.load.files import MAX_FILE_BYTES, Folder, is_file, mode_of
 from olmc.model.diagnostics import Location, Report, Source
 from olmc.model.objects import mapping
 from olmc.model.workspace import GENERATED, SCAFFOLDED
@@ -159,7 +159,7 @@ def policy_generators(content: Mapping[str, Any], folder: Path) -> dict[int, lis
 def _text_inside(folder: Path, entry: str) -> str:
     """The text of a file that the kustomization in `folder` names, "" outside of its repository."""
     path, home = _local(folder, KustomizationReference((), entry)), repository_of(folder)
-    if path is None or (home is not None and not path.is_relative_to(home)) or not path.is_file():
+    if path is None or (home is not None and not path.is_relative_to(home)) or not is_file(path):
         return ""
     return _text_of(path) or ""
 
@@ -215,7 +215,7 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
         generated += [path] if of_policies else []
         for reference in (*references(content), *of_policies):
             target = _local(path.parent, reference)
-            is_there = target is not None and target.exists()
+            is_there = target is not None and mode_of(target) != 0
             if target is None or (not is_there and is_remote(reference)):
                 remotes.append(Remote(reference.text, locate(source, reference.keys), reference.is_chart))
             elif home is not None and not target.is_relative_to(home):
@@ -269,8 +269,8 @@ def relative_path(path: Path, root: Path) -> str:
 def _text_of(path: Path) -> str | None:
     """The text of a file, None where it can't be had: kustomize says why."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            return None
+        if not is_file(path) or path.stat().st_size > MAX_FILE_BYTES:
+            return None  # a device may have no end
         return path.read_text("utf-8", "replace")
     except (OSError, ValueError):
         return None

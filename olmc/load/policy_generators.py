@@ -11,7 +11,7 @@ from typing import Any
 
 from olmc.kube.applied import is_object
 from olmc.lean import NamedTuple
-from olmc.load.files import MAX_FILE_BYTES
+from olmc.load.files import MAX_FILE_BYTES, mode_of
 from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP, KubernetesObject, as_text, mapping, mappings
 from olmc.yaml import read
@@ -167,7 +167,7 @@ def _objects(manifest: Mapping[str, Any], tools: _Tools) -> list[dict[str, Any]]
         raise GenerationError(f"{text!r}, which a PolicyGenerator names, leads nowhere") from None
     if not path.is_relative_to(tools.folder.resolve()):
         raise GenerationError(f"{text} is not below the folder of the kustomization, where a PolicyGenerator may read")
-    if not path.exists():
+    if not mode_of(path):
         raise GenerationError(f"{text}, which a PolicyGenerator names, does not exist")
     if not path.is_dir():
         objects = _read(path, text)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.load.files import MAX_FILE_BYTES
+from olmc.load.files import MAX_FILE_BYTES, is_file
 from olmc.load.kustomization import KustomizationTree, policy_generators, read_kustomization
 from olmc.load.policy_generators import GenerationError, policies_of
 from olmc.model.diagnostics import Report
@@ -31,7 +31,7 @@ def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple
     sources = (*tree.kustomizations, *tree.files)
     top = Path(os.path.commonpath([path.parent for path in sources]))
     for path in sources:
-        if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
+        if not is_file(path) or path.stat().st_size > MAX_FILE_BYTES:
             continue  # kustomize says what it lacks
         target = place / path.relative_to(top)
         target.parent.mkdir(parents=True, exist_ok=True)

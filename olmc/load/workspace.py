@@ -20,6 +20,7 @@ from olmc.load.scopes import manifests_in_their_scope
 from olmc.load.served_catalogs import bundles_by_reference, configmap_catalogs, implied_catalogs, load_catalogs
 from olmc.load.vendored import vendored_bundles, without_vendored
 from olmc.load.workspace_files import FoundFiles, add_catalog_files, add_files, parts
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Report
 from olmc.model.objects import POLICY_GROUP, object_key
 from olmc.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
@@ -114,6 +115,7 @@ def load(
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
+        cel=CelAccount(),
         documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olmc.lean import NamedTuple
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Location, Place
 from olmc.model.limits import CONFLICTS, CONFLICTS_PER_SECOND
 from olmc.model.objects import GVK, CatalogKey, KubernetesObject
@@ -222,7 +223,7 @@ class ResolveRequest(NamedTuple):
     namespace but about all of them, and wishes are named with theirs.
     `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
     may come from other catalogs where the Subscription's own has none (D17). `timeout`: how long the solver may search,
-    in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual.
+    in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual. `cel`: what rules in CEL cost so far.
     """
 
     namespace: str
@@ -235,6 +236,7 @@ class ResolveRequest(NamedTuple):
     unheeded: frozenset[str] = frozenset()
     legacy_precedence: bool = False
     timeout: int = 0
+    cel: CelAccount | None = None
 
     @property
     def conflicts(self) -> int:

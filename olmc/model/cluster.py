@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olmc.lean import NamedTuple
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Cause, Source
 from olmc.model.indexed import ByKind, ByNamespace, by_namespace
 from olmc.model.objects import (
@@ -269,7 +270,8 @@ class Cluster(NamedTuple):
     CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
     `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
     approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has.
-    `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. CSVs stand in the
+    `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. `cel`: what
+    rules in CEL have cost so far. CSVs stand in the
     order in which they arrived.
     """
 
@@ -291,6 +293,7 @@ class Cluster(NamedTuple):
     copies: Mapping[NamespacedName, CopiedCsv] = MappingProxyType({})
     installed: frozenset[NamespacedName] = frozenset()
     approvals: tuple[PolicyApproval, ...] = ()
+    cel: CelAccount | None = None
 
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""

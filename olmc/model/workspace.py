@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.lean import NamedTuple
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Location, Place, Source
 from olmc.model.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
 
@@ -254,6 +255,7 @@ class Workspace(NamedTuple):
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say.
+    `cel`: what rules in CEL have cost so far, whatever is compiled of it.
     """
 
     manifests: tuple[Manifest, ...]
@@ -268,6 +270,7 @@ class Workspace(NamedTuple):
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
+    cel: CelAccount | None = None
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

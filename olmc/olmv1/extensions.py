@@ -113,7 +113,7 @@ class ExtensionStage(NamedTuple):
 def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
     """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
     obj = rendered.object
-    if obj["apiVersion"] != EXTENSIONS_V1:
+    if obj.get("apiVersion") != EXTENSIONS_V1:
         return rendered
     result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
     if result is not None:

@@ -84,7 +84,7 @@ def _sorted(objects: list[KubernetesObject]) -> tuple[KubernetesObject, ...]:
 
 def _sort_key(obj: KubernetesObject) -> tuple[str, ...]:
     metadata = metadata_of(obj)
-    return text(obj["apiVersion"]), obj["kind"], text(metadata.get("namespace")), text(metadata.get("name"))
+    return text(obj.get("apiVersion")), obj["kind"], text(metadata.get("namespace")), text(metadata.get("name"))
 
 
 def _check_support(bundle: RegistryBundle, request: InstallRequest) -> None:

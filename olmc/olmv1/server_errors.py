@@ -17,7 +17,7 @@ _NO_PORT = "Invalid value: 0: port is not valid: must be between 1 and 65535, in
 
 def server_errors(obj: KubernetesObject) -> Iterator[str]:
     """Why the API server refuses an object that is rendered, in its words; nothing for one that it takes."""
-    kind, api_version = obj["kind"], obj["apiVersion"]
+    kind, api_version = obj["kind"], obj.get("apiVersion")
     if not api_version:
         yield "Object 'apiVersion' is missing"
     elif not name_of(obj):

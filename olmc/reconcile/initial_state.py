@@ -148,6 +148,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
         members=by_namespace({namespaced_name(csv): _recorded_state(csv, status_of(obj)) for csv, obj in arrived}),
         copies=dict(_copies(kinds.get("ClusterServiceVersion", ()))),
         approvals=workspace.approvals,
+        cel=workspace.cel,
     )
     return _with_approvals(with_steps(workspace, cluster), options)
 

@@ -19,6 +19,7 @@ from olmc.model.catalog import (
     SubscriptionRequest,
     VisibleCatalog,
 )
+from olmc.model.cel_account import CelAccount
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.objects import CatalogKey, KubernetesObject
 from olmc.model.operators import CSV_KIND, Csv
@@ -72,6 +73,7 @@ def cluster_question(
         shared=shared,
         whole_cluster=True,
         timeout=options.resolve_timeout,
+        cel=cluster.cel,
     )
 
 
@@ -114,10 +116,11 @@ def components(question: ResolveRequest) -> tuple[ResolveRequest, ...]:
     entries = [item_of_candidate(entry) for catalog in question.catalogs for entry in catalog.entries]
     existing = [item_of_present(csv, question.namespace) for csv in question.present]
     needs: list[tuple[Entry, Hashable]] = []
+    account = question.cel or CelAccount()
     for item in (*entries, *existing):
         offered = list(_offers(item))
         graph.join(item.identifier, *offered)
-        needs += [(item, key) for key in _demands(item.properties)]
+        needs += [(item, key) for key in _demands(item.properties, account)]
     # Only CEL asks for anything; to know which bundles a rule accepts, each would have to be judged by it.
     if any(key == _ANYTHING for _, key in needs):
         graph.join(_ANYTHING, *(item.identifier for item in (*entries, *existing)))
@@ -162,9 +165,9 @@ def _offers(item: Entry) -> Iterator[Hashable]:
     yield from (("label", label) for label in item.labels)
 
 
-def _demands(properties: Iterable[Property]) -> Iterator[Hashable]:
+def _demands(properties: Iterable[Property], account: CelAccount) -> Iterator[Hashable]:
     try:
-        predicates = requirements(properties)
+        predicates = requirements(properties, account)
     except ConstraintError:
         return  # the resolver reports it, if the bundle is looked at at all
     for predicate in predicates:

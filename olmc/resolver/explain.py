@@ -9,11 +9,12 @@ from itertools import product
 
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, Resolution, ResolveRequest, SubscriptionRequest
+from olmc.model.cel_account import CelMissingError
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
 from olmc.model.served_entries import of_package
 from olmc.resolver.left_out import NotVendoredError
-from olmc.resolver.predicates import CelMissingError, Predicate, wording
+from olmc.resolver.predicates import Predicate, wording
 from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, collect_variables, unmet_hint
 from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
 from olmc.resolver.solver import select

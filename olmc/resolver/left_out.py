@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.model.catalog import Candidate, LeftOutPackage, Property, SubscriptionRequest, VisibleCatalog
+from olmc.model.cel_account import CelAccount, CelMissingError
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
 from olmc.resolver.predicates import (
     And,
-    CelMissingError,
     CelPredicate,
     ConstraintError,
     LabelPredicate,
@@ -123,13 +123,14 @@ def reachable(
         if _is_asked_for(wish, key[0], offer, any_catalog=any_catalog)
     ]
     seen: dict[Predicate, None] = {}
+    account = CelAccount()
     reached: dict[PackageKey, None] = {}
-    pending = [*asked, *_meeting(offers, present, seen)]
+    pending = [*asked, *_meeting(offers, present, seen, account)]
     while pending:
         key = pending.pop()
         if key not in reached:
             reached[key] = None
-            pending += _meeting(offers, (entry.properties for entry in entries.get(key, ())), seen)
+            pending += _meeting(offers, (entry.properties for entry in entries.get(key, ())), seen, account)
     return frozenset(reached)
 
 
@@ -143,12 +144,15 @@ def _entries_by_package(catalogs: Iterable[VisibleCatalog]) -> Mapping[PackageKe
 
 
 def _meeting(
-    offers: Mapping[PackageKey, LeftOutPackage], bundles: Iterable[Sequence[Property]], seen: dict[Predicate, None]
+    offers: Mapping[PackageKey, LeftOutPackage],
+    bundles: Iterable[Sequence[Property]],
+    seen: dict[Predicate, None],
+    account: CelAccount,
 ) -> Iterator[PackageKey]:
     """The packages that may meet requirements of bundles, given by their properties, that were not `seen` before."""
     for properties in bundles:
         try:
-            predicates = requirements(properties)
+            predicates = requirements(properties, account)
         except ConstraintError:
             continue  # the resolution ends there, with an error that names this bundle
         except CelMissingError:

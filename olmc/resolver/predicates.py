@@ -16,10 +16,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import DecodeError, decode
+from olmc.kube.cel_cost import bundle_size, rule_cost
 from olmc.model.catalog import Property
-from olmc.model.limits import CEL_STEPS, Limit
+from olmc.model.cel_account import CelAccount, CelCostError, CelMissingError
 from olmc.model.objects import GVK
-from olmc.resolver.cel_cost import longest_in, rule_cost
 from olmc.resolver.snapshot import Entry
 from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict, parse_tolerant
 from olmc.strconv import quoted
@@ -28,9 +28,7 @@ __all__ = [
     "MAX_SIZE",
     "REQUIREMENTS",
     "And",
-    "CelCostError",
     "CelError",
-    "CelMissingError",
     "CelPredicate",
     "ConstraintError",
     "LabelPredicate",
@@ -60,52 +58,60 @@ class CelError(ValueError):
     """A rule that doesn't compile or isn't of type Bool; its message is OLM's."""
 
 
-class CelMissingError(Exception):
-    """The CEL library is not installed (there is none for musl), so a rule can't be judged."""
-
-
-class CelCostError(CelMissingError):
-    """A rule may take more steps than anybody waits for, so it can't be judged."""
-
-    def __init__(self, steps: int, limit: Limit) -> None:
-        most = f"{steps:,}" if steps < _SHOWN_STEPS else "more steps than can be counted"
-        super().__init__(f"it may take {most} steps, more than {limit.most:,} ({limit.variable} raises the limit)")
-
-
-_SHOWN_STEPS = 10**18
-
-
-@lru_cache(maxsize=256)
-def compile_rule(rule: str) -> Rule:
+def compile_rule(rule: str, account: CelAccount | None = None) -> Rule:
     """A function that says whether `rule` holds for the (type, value) pairs of a bundle's properties.
 
-    An error while it is evaluated counts as "does not hold". Raises CelError and CelMissingError, as the function
-    raises CelCostError.
+    An error while it is evaluated counts as "does not hold". What it costs goes to the account, once for each bundle;
+    without one it counts for itself. Raises CelError, CelMissingError and CelCostError, and the function
+    the last.
     """
-    cost = rule_cost(rule)
-    if cost.steps(1) > CEL_STEPS.most:  # compiling it may already be too much
-        raise CelCostError(cost.steps(1), CEL_STEPS)
-    environment = _environment()
-    try:
-        program = environment.compile(rule)
-    except RuntimeError as error:
-        raise CelError(_message(str(error))) from None
+    cost, account = rule_cost(rule), account or CelAccount()
+    # One that is too much even for a bundle without properties is not worth compiling.
+    account.compile(rule, max(cost.compilation, cost.steps()))
+    program = _program(rule)
     if program.return_type().name() != "BOOL":
         raise CelError("cel expressions must have type Bool")
 
     def holds(properties: Sequence[tuple[str, object]]) -> bool:
-        steps = cost.steps(max(len(properties), *(longest_in(value) for _, value in properties), 0))
-        if steps > CEL_STEPS.most:
-            raise CelCostError(steps, CEL_STEPS)
-        data = {"properties": [{"type": name, "value": _as_decoded(value)} for name, value in properties]}
-        try:
-            result = program.eval(data=data)
-        # Rules look into properties of any shape, so a missing key only means that this bundle is none (R-CAT-331).
-        except RuntimeError:
-            return False
-        return result.type().name() == "BOOL" and bool(result.value())
+        # Which lives as long as the account: the properties of a bundle stay the same object from question to question.
+        key = rule, id(properties)
+        if key not in account.results:
+            account.spend(cost.steps(bundle_size(properties)))
+            account.results[key] = properties, _holds(program, properties)
+        return account.results[key][1]
 
     return holds
+
+
+@lru_cache(maxsize=256)
+def _program(rule: str) -> Any:
+    environment = _environment()
+    try:
+        return environment.compile(rule)
+    except RuntimeError as error:
+        _check_own_limits(error)
+        raise CelError(_message(str(error))) from None
+
+
+def _check_own_limits(error: RuntimeError) -> None:
+    """Raises CelCostError where the library has met a limit of its own, which OLM's has not."""
+    limit = next((limit for limit in _OWN_LIMITS if limit in str(error)), "")
+    if limit:
+        raise CelCostError(f"it is too much for the CEL library ({limit})") from None
+
+
+_OWN_LIMITS = ("Iteration budget exceeded", "Expression recursion limit exceeded", "Exceeded max recursion depth")
+
+
+def _holds(program: Any, properties: Sequence[tuple[str, object]]) -> bool:
+    data = {"properties": [{"type": name, "value": _as_decoded(value)} for name, value in properties]}
+    try:
+        result = program.eval(data=data)
+    # Rules look into properties of any shape, so a missing key only means that this bundle is none (R-CAT-331).
+    except RuntimeError as error:
+        _check_own_limits(error)
+        return False
+    return result.type().name() == "BOOL" and bool(result.value())
 
 
 def cel_problem(rule: str) -> str:
@@ -114,6 +120,8 @@ def cel_problem(rule: str) -> str:
         compile_rule(rule)
     except CelError as error:
         return str(error)
+    except CelCostError as error:
+        return f"it can't be judged: {error}"
     except CelMissingError as error:
         return f"it can't be judged, since the CEL library can't be loaded ({error})"
     return ""
@@ -287,7 +295,7 @@ def matches(predicate: Predicate, item: Entry) -> bool:
         case Not(members):
             return not any(matches(member, item) for member in members)
         case CelPredicate():
-            return predicate.holds([(each.type, each.value) for each in item.properties])
+            return predicate.holds(item.properties)
 
 
 def _in_package(predicate: PackagePredicate, item: Entry) -> bool:
@@ -307,16 +315,17 @@ def _declared_inside(text: str, allowed: Range) -> bool:
         return False
 
 
-def requirements(properties: Iterable[Property]) -> tuple[Predicate, ...]:
+def requirements(properties: Iterable[Property], account: CelAccount) -> tuple[Predicate, ...]:
     """The requirements among the properties of a bundle, in their order; other properties ask for nothing.
 
-    Raises ConstraintError for the first that can't be read, and cel.CelMissingError.
+    What rules in CEL cost goes to the account. Raises ConstraintError for the first that can't be read, CelMissingError
+    and CelCostError.
     """
-    predicates = (predicate_of(predicate) for predicate in properties)
+    predicates = (predicate_of(predicate, account) for predicate in properties)
     return tuple(predicate for predicate in predicates if predicate is not None)
 
 
-def predicate_of(declared: Property) -> Predicate | None:
+def predicate_of(declared: Property, account: CelAccount) -> Predicate | None:
     """The requirement that a property states, None when it states none; raises as `requirements` does."""
     try:
         match declared.type:
@@ -327,7 +336,7 @@ def predicate_of(declared: Property) -> Predicate | None:
             case "olm.label.required":
                 return LabelPredicate(**decode(declared.type, declared.value))
             case "olm.constraint":
-                return _constraint(declared.value)
+                return _constraint(declared.value, account)
             case _:
                 return None
     except (DecodeError, RangeError) as error:
@@ -339,7 +348,7 @@ def _package_predicate(fields: Mapping[str, str]) -> PackagePredicate:
     return PackagePredicate(fields["packageName"], text, parse_range(text))
 
 
-def _constraint(value: object) -> Predicate:
+def _constraint(value: object, account: CelAccount) -> Predicate:
     """The predicate of an `olm.constraint`; unknown fields are errors, and so is more than MAX_SIZE (R-CAT-330)."""
     if len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()) > MAX_SIZE:
         cause = f"olm.constraint value is greater than max constraint size {MAX_SIZE} bytes"
@@ -350,12 +359,12 @@ def _constraint(value: object) -> Predicate:
     except DecodeError as error:
         raise ConstraintError(f"parse olm.constraint: {error}") from None
     try:
-        return _convert(constraint)
+        return _convert(constraint, account)
     except (ConstraintError, RangeError, CelError) as error:
         raise ConstraintError(f"convert olm.constraint to resolver predicate: {error}") from None
 
 
-def _convert(constraint: Mapping[str, Any]) -> Predicate:
+def _convert(constraint: Mapping[str, Any], account: CelAccount) -> Predicate:
     """The predicate of a decoded constraint: of several kinds given, the first in OLM's order counts."""
     # More than one kind is no error to OLM: the rest is ignored (R-CAT-330).
     if (api := constraint["gvk"]) is not None:
@@ -364,7 +373,7 @@ def _convert(constraint: Mapping[str, Any]) -> Predicate:
         return _package_predicate(package)
     for name, combination in (("all", And), ("any", Or), ("not", Not)):
         if (compound := constraint[name]) is not None:
-            return combination(tuple(map(_convert, compound["constraints"] or ())))
+            return combination(tuple(_convert(member, account) for member in compound["constraints"] or ()))
     if (cel := constraint["cel"]) is not None:
-        return CelPredicate(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"]))
+        return CelPredicate(cel["rule"], constraint["failureMessage"], compile_rule(cel["rule"], account))
     raise ConstraintError("constraint is empty")

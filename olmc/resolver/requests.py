@@ -92,7 +92,7 @@ def question_of(
     return ResolveRequest(
         namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
-        timeout=options.resolve_timeout,
+        timeout=options.resolve_timeout, cel=cluster.cel,
     )  # fmt: skip
 
 

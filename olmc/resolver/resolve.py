@@ -8,6 +8,7 @@ from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, InstalledEntry, Resolution, ResolveRequest, Selection, SubscriptionRequest
+from olmc.model.cel_account import CelAccount, CelCostError, CelMissingError
 from olmc.model.diagnostics import (
     POSSIBLE,
     Diagnostic,
@@ -22,15 +23,7 @@ from olmc.model.diagnostics import (
 from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.left_out import NotVendoredError
-from olmc.resolver.predicates import (
-    CelCostError,
-    CelMissingError,
-    LabelPredicate,
-    PackagePredicate,
-    Predicate,
-    ProvidingAPIPredicate,
-    wording,
-)
+from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate, wording
 from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
@@ -299,7 +292,7 @@ def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[Resol
     Raises cel.CelMissingError, and left_out.NotVendoredError.
     """
     present, failure = without_superseded(question)
-    draft = VariableSet(view_of(question, present), unheeded=question.unheeded)
+    draft = VariableSet(view_of(question, present), unheeded=question.unheeded, cel=question.cel or CelAccount())
     if question.kind != "Subscription":
         draft.asking = f"an {question.kind}"
     # By name, since their order decides whose preference counts first; OLM's is that of a map, which is none (D20).

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 from olmc.lean import NamedTuple
 from olmc.model.catalog import Candidate, SubscriptionRequest
+from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
 from olmc.resolver.left_out import check_requirement, check_wish
@@ -128,6 +129,7 @@ class VariableSet:
     asking: str = "a subscription"
     unheeded: frozenset[str] = frozenset()
     chains: dict[ChannelKey, tuple[Entry, ...]] = field(default_factory=dict)
+    cel: CelAccount = field(default_factory=CelAccount)
     options: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = field(default_factory=dict)
 
 
@@ -220,7 +222,7 @@ def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
         draft.items[item.identifier] = item
         draft.constraints[item.identifier] = constraints = list(_own_constraints(draft, item))
         try:
-            predicates = requirements(declared for declared in item.properties if declared.type not in draft.unheeded)
+            predicates = requirements((each for each in item.properties if each.type not in draft.unheeded), draft.cel)
         except ConstraintError as error:
             errors.append(_unreadable(item, str(error)))
             continue

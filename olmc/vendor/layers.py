@@ -193,7 +193,7 @@ def _layer_errors() -> tuple[type[Exception], ...]:
     """What is raised for a broken layer; zstandard is asked only if a layer has needed it."""
     zstandard = sys.modules.get("zstandard")
     also = (zstandard.ZstdError,) if zstandard is not None else ()
-    return (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, *also)
+    return (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, OverflowError, *also)
 
 
 def _cause(error: Exception) -> str:

@@ -4,6 +4,8 @@ stands for, kept in `vendor/blobs/` by their own digests. From them the content 
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +93,9 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
         if target.is_file() and digest_of(target.read_bytes(), digest) == digest:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
+        # What stands there may be a link to a file of somebody's, which is not to be written.
+        if target.is_symlink():
+            target.unlink()
         # Its name is its digest, so a copy that is cut off is found out by whoever reads it.
         shutil.copyfile(source, target)
         placed.append(target)
@@ -147,7 +152,10 @@ def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str])
     def blob(digest: str, most: int) -> bytes:
         used.append(digest)
         path = root / blob_path(digest)
-        if path.is_file() and path.stat().st_size > most:
+        # A link may lead to what has no end.
+        if not path.is_file():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if path.stat().st_size > most:
             raise _FalseError(f"the blob {digest[:19]} is too large to be what it is kept as")
         data = path.read_bytes()
         if digest_of(data, digest) != digest:

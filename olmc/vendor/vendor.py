@@ -25,7 +25,7 @@ from olmc.vendor.catalog_files import GivenCatalog, check_given, images_of, read
 from olmc.vendor.fetch import Fetched, FetchError, FetchPlan, fetch
 from olmc.vendor.layers import LayerLimits
 from olmc.vendor.needs import NeededImage, all_catalogs, needs_of
-from olmc.vendor.proofs import Proof, ProofResult, keep, prove, remove_blobs
+from olmc.vendor.proofs import Proof, ProofResult, keep, prove, remove_blobs, surplus_blobs
 from olmc.vendor.sources import ImageSource, Progress, VendorError
 from olmc.vendor.store import check_folder, others, place, remove_others, stage, undo_on_failure, write_lock
 from olmc.vendor.trimming import TrimmedCatalog, image_catalogs, surplus, trim_catalogs
@@ -285,12 +285,12 @@ def _check(
     changed = images != tuple(sorted(work.lock.images))
     # What is too much is certain only once all is there that could need it.
     parts = image_catalogs(workspace, settled, work.options, whole=work.whole_catalogs) if not missing else {}
-    removed = (
-        ()
-        if missing
-        else (*others(work.root, images), *surplus(work.root, parts, {image.image: image for image in images}))
-    )
     is_proven = all(result.holds for result in proofs)
+    removed: tuple[str, ...] = ()
+    if not missing:
+        removed = (*others(work.root, images), *surplus(work.root, parts, {image.image: image for image in images}))
+        # While what proves one of them can not be told, others may prove it.
+        removed += tuple(surplus_blobs(work.root, proofs)) if is_proven else ()
     return VendorResult(images, missing, removed, changed, is_resolved, is_empty(workspace), is_proven=is_proven)
 
 

@@ -81,6 +81,9 @@ def one_line(text: str) -> str:
 
     Double quotes are for what only an escape can express. A lone surrogate becomes U+FFFD, as in Go.
     """
+    # What runners of pipelines obey wherever it stands in a line of a log.
+    if "##" in text and _OBEYED.search(text):
+        return f'"{_OBEYED.sub(_HIDDEN, "".join(map(_escaped, replace_surrogates(text))))}"'
     if plain_is_safe(text):
         return text
     if _is_one_line(text):
@@ -99,11 +102,21 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
+_COMMAND = regex(r"^\s*::", re.MULTILINE)
+_OBEYED = regex(r"##(?=(?:vso)?\[)")
+_HIDDEN = r"#\\x23"
+
+
 def literal_header(text: str) -> str | None:
     """The header (`|`, `|-`, `|+`, with `2` for the indentation) of the literal block that holds a text.
 
     None for a text of one line, and for what no literal block can hold.
     """
+    # A runner obeys a line of a log that begins so, and does not know who wrote it.
+    if "::" in text and _COMMAND.search(text):
+        return None
+    if "##" in text and _OBEYED.search(text):
+        return None
     # Of a text of blanks only, readers disagree about which belong to the indentation.
     if "\n" not in text or not text.strip(" \t\n") or not _is_lines(text):
         return None

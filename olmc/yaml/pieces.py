@@ -201,6 +201,9 @@ def _value_of_mapping(node: _Mapping, known: Known) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for number, part in enumerate(node.parts, 1):
         if isinstance(part, str):
+            # What is known may be so from elsewhere, where it was an item of a list.
+            if type(known[part]) is not dict:
+                raise _GiveUp
             value.update(known[part])
         else:
             first, below = part

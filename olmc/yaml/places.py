@@ -65,26 +65,37 @@ def _step(node: Node, key: str | int) -> tuple[Node, Node] | None:
         return None
     if node.kind is not NodeKind.MAPPING:
         return None
-    exact = folded = None
-    for key_node, value in node.pairs():
+    exact, folded = _index(node)
+    return exact.get(key) or folded.get(key.casefold())
+
+
+_Pairs = dict[str, tuple[Node, Node]]
+
+
+# A document with many findings in one mapping is not to be gone through once for each.
+@lru_cache(maxsize=128)
+def _index(mapping: Node) -> tuple[_Pairs, _Pairs]:
+    """The keys of a mapping, with those that merge keys bring in, and the same without regard to case."""
+    exact = _pairs(mapping, frozenset())
+    return exact, {text.casefold(): pair for text, pair in exact.items()}
+
+
+def _pairs(mapping: Node, around: frozenset[Node]) -> _Pairs:
+    """The keys of a mapping; one of those that it stands in brings nothing into it."""
+    exact: _Pairs = {}
+    for key_node, value in mapping.pairs():
         if is_merge(key_node):
-            exact = _step_into_merge(value, key) or exact
+            # Of a list of mappings the first that has a key counts.
+            sources = reversed(value.children) if value.kind is NodeKind.SEQUENCE else [value]
+            for source in map(target_of, sources):
+                if source.kind is NodeKind.MAPPING and source not in around:
+                    exact |= _pairs(source, around | {mapping, source})
             continue
         text = key_of(target_of(key_node))
-        if text == key:
-            exact = key_node, value
-        elif text is not None and text.casefold() == key.casefold():
-            folded = key_node, value
-    return exact or folded
-
-
-def _step_into_merge(node: Node, key: str) -> tuple[Node, Node] | None:
-    """A key in a mapping, or in the first of a list of mappings, that a merge key brings in."""
-    for source in node.children if node.kind is NodeKind.SEQUENCE else [node]:
-        step = _step(target_of(source), key)
-        if step:
-            return step
-    return None
+        if text is not None:
+            exact.pop(text, None)
+            exact[text] = key_node, value
+    return exact
 
 
 def key_of(node: Node) -> str | None:

@@ -58,6 +58,7 @@ def main() -> int:
             seconds = min(ROUND_SECONDS, left, args.minutes * 60 * share / sum(shares.values()))
             if seconds >= 1:
                 counts[name] += start_round(name, seconds, args)
+        print(f"{sum(counts.values()):,} inputs so far", flush=True)
     fresh = sorted(kept(args.found) - before)
     for name, count in counts.items():
         print(f"{name}: {count:,} inputs")

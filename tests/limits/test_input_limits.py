@@ -103,6 +103,17 @@ def test_a_workspace_that_is_too_much(
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_many_findings_in_one_mapping(merged: bool, tmp_path: Path) -> None:
+    """Each has a place, and the mapping is not gone through once more for it."""
+    fields = "".join(f"k{number}: 1\n" for number in range(20_000))
+    text = HEAD + (f"x: &x {{a: 1}}\n<<: *x\n{fields}" if merged else fields)
+    (tmp_path / "a.yaml").write_text(text)
+    done = olmc("check", "--all", "-o", "json", tmp_path)
+    assert done.returncode in (0, 1), done.stderr[-2000:]
+    assert done.stdout.count("OLMC150") >= 20_000
+
+
 @pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS"])
 def test_a_limit_can_be_raised(name: str, tmp_path: Path) -> None:
     root = tmp_path / "w"

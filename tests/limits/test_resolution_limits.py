@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from test_input_limits import bounded
 
-from olmc.resolver.cel_cost import rule_cost
-from olmc.resolver.predicates import CelCostError, compile_rule
+from olmc.kube.cel_cost import bundle_size, rule_cost
+from olmc.model.cel_account import CelAccount, CelCostError
+from olmc.resolver.predicates import compile_rule
 
 OPERATORS = "operators.coreos.com"
 
@@ -97,7 +101,19 @@ NESTED = f"{LIST}.all(a, {LIST}.all(b, {LIST}.all(c, {LIST}.all(d, {LIST}.all(e,
 DOUBLED = "[['aaaaaaaa']]" + ".map(x, x + x)" * 40 + ".exists(x, size(x) > 0)"
 
 
-@pytest.mark.parametrize("rule", [NESTED, DOUBLED, "'a' + " * 70 + "'a' == ''"])
+MANY = f"[{', '.join(['[]'] * 20_000)}].size() > 0"
+COPIES = f"{LIST}.all(a, [{', '.join(['0'] * 1500)}].map(x, x).size() > 0)"
+PATTERNS = f"{LIST}.all(a, !'a'.matches('(?i)(\\\\pL{{1,100}})'))"
+HIDDEN = f"{LIST}.all(a, !'a'.matches('\\x28?i)(\\x5cpL\\x7b1,100}})'))"
+GIVEN = "properties.exists(p, 'a'.matches(p.type))"
+LARGE = f"'{'a' * 40_000}'.contains('{'a' * 20_000}' + 'b')"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [NESTED, DOUBLED, "'a' + " * 70 + "'a' == ''", MANY, COPIES, PATTERNS, HIDDEN, GIVEN, LARGE],
+    ids=["nested", "doubled", "texts", "many", "copies", "patterns", "hidden", "given", "large"],
+)
 def test_a_rule_that_may_cost_too_much_is_not_evaluated(rule: str) -> None:
     with pytest.raises(CelCostError, match="OLMC_LIMIT_CEL_STEPS"):
         compile_rule(rule)([])
@@ -122,9 +138,36 @@ def test_rules_as_people_write_them_are_evaluated(rule: str) -> None:
     compile_rule(rule)([("olm.gvk", {"group": "a.example.com", "kind": "A", "version": "v1"})] * 150)
 
 
+def test_what_the_library_gives_up_on_is_not_taken_for_no() -> None:
+    """It goes through 10,000 items and no more; OLM's has no such limit."""
+    hundred = f"[{', '.join(['0'] * 101)}]"
+    with pytest.raises(CelCostError, match="too much for the CEL library"):
+        compile_rule(f"{hundred}.all(a, {hundred}.all(b, true))")([])
+
+
+def test_many_rules_have_one_budget() -> None:
+    account = CelAccount()
+    with pytest.raises(CelCostError, match=r"with all others it .*\(OLMC_LIMIT_CEL_TOTAL"):
+        for number in range(400):
+            compile_rule(f"properties.exists(p, properties.exists(q, p.type + q.type == 'x{number}'))", account)(
+                [("x", "1")] * 40
+            )
+
+
+def test_a_rule_is_asked_of_a_bundle_once() -> None:
+    account, properties = CelAccount(), [("x", "1")]
+    for _ in range(3):
+        assert compile_rule("properties.exists(p, p.type == 'x')", account)(properties)
+        spent = account.spent
+    assert spent == account.spent
+    assert not compile_rule("properties.exists(p, p.type == 'x')", account)([("y", "1")])
+    assert account.spent > spent
+
+
 def test_texts_and_remarks_are_no_macros() -> None:
     cost = rule_cost("'a.map(x, [1, 2' == \"b.all(\" // .exists(x, y)\n || true")
     assert (len(cost.words), cost.longest, cost.additions) == (1, 1, 0)
+    assert cost.steps(bundle_size([])) < 10
 
 
 def test_a_workspace_with_such_a_rule_says_so(tmp_path: Path) -> None:
@@ -136,3 +179,61 @@ def test_a_workspace_with_such_a_rule_says_so(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "[OLMC505]" in done.stderr
     assert "OLMC_LIMIT_CEL_STEPS" in done.stderr
+
+
+UNDER = f"[{', '.join(['0'] * 28)}]"
+UNDER = f"{UNDER}.all(a, {UNDER}.all(b, [{', '.join(['0'] * 8)}].map(c, [a, b, c]).size() > %d))"
+
+
+def test_a_workspace_with_many_rules_says_so(tmp_path: Path) -> None:
+    """Each may be evaluated by itself; the first of them are, and then it ends: in time, and in little memory."""
+    assert 800_000 < rule_cost(UNDER).steps(bundle_size([("x", "y")] * 4)) < 1_000_000
+    root = pigeonhole(tmp_path / "w", 1, 1)
+    catalog = root / "catalogs/holes/catalog.yaml"
+    constraints = "".join(
+        f'- {{type: olm.constraint, value: {{failureMessage: never, cel: {{rule: "{UNDER % number}"}}}}}}\n'
+        for number in range(100)
+    )
+    catalog.write_text(catalog.read_text(encoding="utf-8") + constraints, encoding="utf-8")
+    done = subprocess.run(command("resolve", root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    assert done.returncode == 3, done.stderr[-2000:]
+    assert "[OLMC505]" in done.stderr
+    assert "OLMC_LIMIT_CEL_TOTAL" in done.stderr
+
+
+def crd(rules: Iterable[str]) -> str:
+    schema = {"type": "object", "x-kubernetes-validations": [{"rule": rule} for rule in rules]}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "a.example.com", "scope": "Cluster", "names": {"kind": "A", "plural": "as"}, "versions": [version]}
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return json.dumps({**head, "metadata": {"name": "as.a.example.com"}, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("rules", "limit"),
+    [
+        ((MANY,), "OLMC_LIMIT_CEL_STEPS"),
+        (("'a' == \"" + '\\\\"' * 30_000,), "OLMC_LIMIT_CEL_STEPS"),
+        (tuple(f"{' || '.join(['1 == 2'] * 2_000)} || self == {number}" for number in range(100)), "CEL_TOTAL"),
+    ],
+    ids=["many", "quotes", "rules"],
+)
+def test_a_crd_whose_rules_cost_too_much_to_compile(rules: tuple[str, ...], limit: str, tmp_path: Path) -> None:
+    (tmp_path / "crd.json").write_text(crd(rules), encoding="utf-8")
+    done = subprocess.run(command("check", tmp_path), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    assert done.returncode in (1, 3), done.stderr[-2000:]
+    assert limit in done.stdout + done.stderr
+    assert "olmc does not compile it" in done.stdout + done.stderr
+
+
+def test_fields_of_many_names_are_found_at_once(tmp_path: Path) -> None:
+    """Each of 20,000 accesses is to one of 20,000 fields, whose names CEL writes in another way."""
+    properties = {f"a-{number}": {"type": "string"} for number in range(20_000)}
+    accesses = [f"self.a__dash__{number} != ''" for number in range(20_000)]
+    rules = (" && ".join(accesses[first : first + 500]) for first in range(0, 20_000, 500))
+    text = json.loads(crd(rules))
+    text["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = properties
+    (tmp_path / "crd.json").write_text(json.dumps(text), encoding="utf-8")
+    done = subprocess.run(command("check", tmp_path), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    assert "undefined field" not in done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stderr[-2000:]

@@ -198,6 +198,7 @@ class Repository(NamedTuple):
             "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.base, "OLMC_PATH": "operators", "CI_PROJECT_ID": "7",
             "CI_MERGE_REQUEST_IID": "3", "CI_API_V4_URL": "https://git.example.com/api/v4", "NUMBER": "3", "RUN": "run",
             "GITHUB_SHA": "0" * 40, "KEY": KEY, "ARTIFACT": "artifact", "COMMIT": "c0ffee", "COMMENTS": "[[]]",
+            "GITHUB_WORKFLOW_REF": f"{WORKFLOW}@refs/pull/3/merge", "GITHUB_JOB": JOB,
         }  # fmt: skip
         environment = {key: str(value) for key, value in known.items()} | variables
         done = run(command, self.folder, extra={**environment, "PATH": f"{self.bin}:{SCRIPTS}:/usr/bin:/bin"})
@@ -250,7 +251,8 @@ def gitlab_script() -> str:
     return found
 
 
-KEY = hashlib.sha256(b"operators").hexdigest()[:16]
+WORKFLOW, JOB = "harbour/operators/.github/workflows/olmc.yml", "plan"
+KEY = hashlib.sha256(f"{WORKFLOW}\n{JOB}\noperators\n".encode()).hexdigest()[:16]
 MARK = f"<!-- olmc plan {KEY} -->"
 END = "\n<sub>Of c0ffee, by [this run](run). [The artifact](artifact) has all of it, as JSON.</sub>\n"
 
@@ -266,6 +268,19 @@ def test_the_action_plans(status: str, changed: str, repository: Repository) -> 
     assert repository.output("output") == f"changed={changed}\nkey={KEY}\n"
     assert repository.output("summary") == repository.output("olmc/plan.md") == MARKDOWN
     assert repository.output("olmc/plan.json") == "{}"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"GITHUB_WORKFLOW_REF": "harbour/operators/.github/workflows/x.yml@refs/pull/3/merge"}, {"GITHUB_JOB": "x"}],
+)
+def test_the_comment_is_that_of_the_job(other: dict[str, str], repository: Repository) -> None:
+    """All workflows of a repository write as the same author: only what this job wrote begins with its mark."""
+    assert repository.runs(step("Plan"), STATUS="0")[0] == 0
+    assert f"key={KEY}\n" in repository.output("output")
+    (repository.folder.parent / "temp" / "output").unlink()
+    assert repository.runs(step("Plan"), STATUS="0", **other)[0] == 0
+    assert KEY not in repository.output("output")
 
 
 def test_what_olm_does_not_touch_is_no_secret(repository: Repository) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.model.cel_account import CelAccount, CelMissingError
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.resolver import predicates as cel
-from olmc.resolver.predicates import CelError, CelMissingError, compile_rule, printed
+from olmc.resolver.predicates import CelError, compile_rule, printed
 from olmc.resolver.resolve import answer
 
 PROPERTIES: list[tuple[str, Any]] = [
@@ -122,7 +123,7 @@ def test_a_rule_finds_its_provider() -> None:
 
 
 def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_rule: str) -> None:
+    def missing(_rule: str, _account: CelAccount) -> None:
         raise CelMissingError("No module named 'cel_expr_python'")
 
     monkeypatch.setattr("olmc.resolver.predicates.compile_rule", missing)

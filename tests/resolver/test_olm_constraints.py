@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from olmc.model.catalog import Candidate, InstalledEntry, Property
+from olmc.model.cel_account import CelAccount
 from olmc.model.objects import CatalogKey
 from olmc.resolver.predicates import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
 from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
@@ -20,7 +21,7 @@ def item(*properties: tuple[str, Any], package: str = "p", version: str = "1.0.0
 
 
 def required(kind: str, value: Any) -> Any:
-    return predicate_of(Property(kind, value))
+    return predicate_of(Property(kind, value), CelAccount())
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,8 @@ def test_requirements_keep_the_order_of_the_properties_r_cat_563() -> None:
             Property("olm.label.required", {"label": "b"}),
             Property("olm.package", {"packageName": "p", "version": "1.0.0"}),
             Property("olm.label.required", {"label": "a"}),
-        ]
+        ],
+        CelAccount(),
     )
     assert [wording(each) for each in found] == ["with label: b", "with label: a"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from collections import OrderedDict
 from pathlib import Path
 from types import MappingProxyType
@@ -139,3 +140,21 @@ def test_as_deep_as_the_reader_reads() -> None:
     text = "[" * 200 + "]" * 200
     (value,) = read_back(text)
     assert read_back(dump_one(value)) == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\n::error title=x::y\n", "  ::add-mask::x\nb", "a\n\t ::stop-commands::x", "x ##[error]y",
+        "##vso[task.x]y\nz", "##[group]a", "a\n  ##[endgroup]\n",
+    ],
+)  # fmt: skip
+def test_no_line_is_a_command_to_a_runner(text: str) -> None:
+    """A log of GitHub or Azure obeys such lines, whatever they are indented by; the value is the same."""
+    written = dump([{"a": {"b": [text], text: text}}])
+    assert not re.search(r"^\s*::|##(?:vso)?\[", written, re.MULTILINE)
+    assert [document.value for document in read("a.yaml", written, Report())] == [{"a": {"b": [text], text: text}}]
+
+
+def test_other_texts_of_several_lines_stay_blocks() -> None:
+    assert dump([{"a": "x ::b\nstd::move(x)\n## [a]\n"}]) == "a: |\n  x ::b\n  std::move(x)\n  ## [a]\n"

@@ -16,7 +16,9 @@ from olmc.kube.api_validation.cel_syntax import is_surely_bool
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
+from olmc.kube.cel_cost import rule_cost
 from olmc.lean import NamedTuple, regex
+from olmc.model.cel_account import CelAccount, CelCostError
 from olmc.model.objects import mapping, mappings, text
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _LITERAL = regex(
     r"""
     (?<!\w) (?: [bB]?[rR] | [rR][bB] ) (?: "{3}.*?"{3} | '{3}.*?'{3} | "[^"\n]*" | '[^'\n]*' )  # as it stands
     | "{3} (?:\\.|[^\\])*? "{3} | '{3} (?:\\.|[^\\])*? '{3} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
+    | ["'].*  # nothing closes it
     | //[^\n]*
     """,
     re.DOTALL | re.VERBOSE,
@@ -43,7 +46,8 @@ _KEYWORDS = frozenset(
     "true false null in as break const continue else for function if import let loop package namespace return".split()
 )
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_ESCAPED = regex("__|[./-]")
+_SIGNS = {word: sign for sign, word in _ESCAPES.items()}
+_WRITTEN = regex("__(?:underscores|dot|dash|slash)__")
 _PLAIN_TYPES = ("BOOL", "STRING", "INT", "UINT", "DOUBLE", "BYTES", "LIST", "MAP", "NULL")
 _WRONG_TYPE = "type"  # a problem that is no text of CEL's
 
@@ -55,17 +59,20 @@ class _Compilation(NamedTuple):
     problem: str = ""
 
 
-def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: bool) -> Iterator[FieldError]:
+def expression_errors(
+    schema: Mapping[str, Any], place: Place, account: CelAccount, *, is_resource: bool
+) -> Iterator[FieldError]:
     """What is wrong with the expressions of a structural schema in a place.
 
     `is_resource`: whether it is that of a whole resource, which has an apiVersion, a kind and metadata in any case.
+    What compiling them costs goes to the account; what is beyond it is refused, in words that no server has.
     """
     for index, rule in enumerate(mappings(schema.get("x-kubernetes-validations"))):
         here: Place = (place, "x-kubernetes-validations", index)
         # Then `oldSelf` is an optional value, which has other fields than the schema.
         if rule.get("optionalOldSelf") is True:
             continue
-        problem = _problem(text(rule.get("rule")), schema, "BOOL", is_resource)
+        problem = _problem(text(rule.get("rule")), schema, "BOOL", is_resource, account)
         if problem == _WRONG_TYPE:
             yield at(here, "rule").invalid(printed_rule(rule), "cel expression must evaluate to a bool")
         elif problem:
@@ -74,7 +81,7 @@ def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: b
         message = text(rule.get("messageExpression"))
         if not message or problem:
             continue
-        problem = _problem(message, schema, "STRING", is_resource)
+        problem = _problem(message, schema, "STRING", is_resource, account)
         path = at(here, "messageExpression")
         if problem == _WRONG_TYPE:
             yield path.invalid(printed_rule(rule), "messageExpression must evaluate to a string")
@@ -82,7 +89,11 @@ def expression_errors(schema: Mapping[str, Any], place: Place, *, is_resource: b
             yield path.invalid(printed_rule(rule), f"messageExpression compilation failed: {problem}")
 
 
-def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resource: bool) -> str:
+def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resource: bool, account: CelAccount) -> str:
+    try:
+        account.compile(expression, rule_cost(expression).compilation)
+    except CelCostError as error:
+        return f"olmc does not compile it, since {error}"
     compiled = _compile(expression)
     if compiled.problem:
         return compiled.problem
@@ -133,7 +144,7 @@ def _unknown_fields(expression: str, schema: Mapping[str, Any], is_resource: boo
             properties = mapping(known.get("properties"))
             if not _has_fields(known) or (is_resource and number == 0 and name in META_FIELDS):
                 break
-            inner = next((field for key, field in properties.items() if name in (key, _escaped(key))), None)
+            inner = properties.get(name, properties.get(_unescaped(name)))
             if inner is None:
                 is_tested = access["has"] and number == len(names) - 1
                 # CEL places what is wrong in `has(…)` at the macro's bracket.
@@ -149,11 +160,11 @@ def _has_fields(schema: Mapping[str, Any]) -> bool:
     return is_object and not is_embedded(schema) and bool(schema.get("properties"))
 
 
-def _escaped(name: str) -> str:
-    """The name of a field as CEL has it; releases differ in whether they take keywords as they are."""
-    if name in _KEYWORDS:
-        return f"__{name}__"
-    return _ESCAPED.sub(lambda sign: _ESCAPES[sign[0]], name)
+def _unescaped(name: str) -> str:
+    """The name of the field that is written so in CEL."""
+    if name[:2] == name[-2:] == "__" and name[2:-2] in _KEYWORDS:
+        return name[2:-2]
+    return _WRITTEN.sub(lambda word: _SIGNS[word[0]], name)
 
 
 def _located(expression: str, offset: int, problem: str) -> str:

@@ -23,6 +23,7 @@ from olmc.kube.api_validation.structural_schema import (
     unusual_fields,
 )
 from olmc.lean import NamedTuple
+from olmc.model.cel_account import CelAccount
 from olmc.model.objects import mapping, mappings, text, texts
 from olmc.strconv import SPACES
 
@@ -78,6 +79,7 @@ class _Judgement(NamedTuple):
     expressions: bool
     errors: list[FieldError]
     expression_errors: list[FieldError]
+    cel: CelAccount
 
 
 def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: SchemaRules) -> list[FieldError]:
@@ -95,7 +97,7 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
     if is_judged:
         structure = structural_errors(schema, root, unusual) or _default_errors(schema, root, unusual, rules)
     errors += structure
-    judgement = _Judgement(rules, unusual, is_judged and not structure, errors, [])
+    judgement = _Judgement(rules, unusual, is_judged and not structure, errors, [], CelAccount())
     _check(schema, root, _Context(), judgement)
     errors += judgement.expression_errors
     # The API server reports that a schema can't be converted only where no other error explains it.
@@ -183,7 +185,9 @@ def _check(schema: Schema, place: Place, context: _Context, judgement: _Judgemen
         from olmc.kube.api_validation import cel_rules  # few schemas have rules, and imports take their time
 
         is_root = isinstance(place, Path)
-        judgement.expression_errors.extend(cel_rules.expression_errors(schema, place, is_resource=is_root))
+        judgement.expression_errors.extend(
+            cel_rules.expression_errors(schema, place, judgement.cel, is_resource=is_root)
+        )
 
 
 def _nested(schema: Schema, place: Place) -> Iterator[tuple[Schema, Place]]:

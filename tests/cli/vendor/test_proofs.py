@@ -152,6 +152,32 @@ def test_layers_that_are_large_are_not_kept(tmp_path: Path, host: str, ferry: Pa
     assert sum(path.stat().st_size for path in (root / "vendor/blobs/sha256").iterdir()) < PROOF_BYTES
 
 
+def test_a_blob_that_no_proof_names_is_told_and_removed(vendored: Path) -> None:
+    stray = vendored / "vendor/blobs/sha256/aa"
+    stray.write_text("stray")
+    checked = olmc("vendor", vendored, "--check")
+    assert checked.exit_code == 1
+    assert "vendor/blobs/sha256/aa" in checked.output
+    assert stray.exists()
+    assert olmc("vendor", vendored, "--update").exit_code == 0
+    assert not stray.exists()
+    assert olmc("vendor", vendored, "--check").exit_code == 0
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "mine"])
+def test_a_blob_that_is_a_link_proves_nothing_and_is_not_written_through(
+    path: str, vendored: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    for blob in (vendored / "vendor/blobs/sha256").iterdir():
+        blob.unlink()
+        blob.symlink_to(tmp_path / path)
+    assert olmc("vendor", vendored, "--check").exit_code == 1
+    assert olmc("vendor", vendored, "--update").exit_code == 0
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not any(blob.is_symlink() for blob in (vendored / "vendor/blobs/sha256").iterdir())
+
+
 def test_blobs_that_nothing_needs_are_removed(vendored: Path) -> None:
     stray = vendored / "vendor/blobs/sha256/aa"
     stray.write_text("stray")
