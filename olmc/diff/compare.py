@@ -35,6 +35,7 @@ from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, 
 from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
+from olmc.diff.server_defaults import without_defaults
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import KeptBack, Side
 from olmc.diff.version_kinds import content_edited
@@ -130,6 +131,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
     owners = _Owners(before, after, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
+        if old.is_held and pair.old is not None and pair.new is not None:
+            pair = pair._replace(old=without_defaults(pair.old, pair.new))
         of_move = is_told(pair, moved)
         if of_move:
             noise[of_move] += 1

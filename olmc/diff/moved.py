@@ -20,6 +20,7 @@ from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
     PolicyRule,
+    annotations_of,
     labels_of,
     mapping,
     mappings,
@@ -38,6 +39,8 @@ _BOOKS = (
     "rbac.authorization.k8s.io/aggregate-to-",
 )  # fmt: skip
 """What labels begin with by which OLM v0 knows its own, and by which roles are gathered: who has them is compared."""
+_INJECTED = ("cert-manager.io/inject-ca-from", "service.beta.openshift.io/")
+"""What annotations begin with by which somebody else fills in certificates."""
 
 Installing = Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]]
 """By account what an installation with it takes: rules, each with its namespace, "" for the whole cluster."""
@@ -121,15 +124,16 @@ def without_books(pair: Pair) -> Pair:
     without the certificates that somebody else fills in now."""
     if pair.old is None or pair.new is None or _MANAGED not in labels_of(pair.old) or _MANAGED in labels_of(pair.new):
         return pair
-    old, new = (_without_labels(obj) for obj in (pair.old, pair.new))
+    old, new = (_without_marks(obj) for obj in (pair.old, pair.new))
     if pair.identity.kind not in WEBHOOK_KINDS:
         return pair._replace(old=old, new=new)
     return pair._replace(old=_without_certificates(old), new=_without_certificates(new))
 
 
-def _without_labels(obj: KubernetesObject) -> KubernetesObject:
+def _without_marks(obj: KubernetesObject) -> KubernetesObject:
     labels = {key: value for key, value in labels_of(obj).items() if not key.startswith(_BOOKS)}
-    return {**obj, "metadata": {**metadata_of(obj), "labels": labels or None}}
+    annotations = {key: value for key, value in annotations_of(obj).items() if not key.startswith(_INJECTED)}
+    return {**obj, "metadata": {**metadata_of(obj), "labels": labels or None, "annotations": annotations or None}}
 
 
 def _without_certificates(configuration: KubernetesObject) -> KubernetesObject:
