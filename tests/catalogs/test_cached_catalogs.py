@@ -259,6 +259,25 @@ def test_what_is_kept_is_told_and_removed(workspace: Path, store: cache.Cache) -
     assert run.stdout.endswith("not used: OLMC_NO_CACHE is set\n")
 
 
+def test_a_user_without_a_home_has_no_cache(
+    workspace: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose user is just a number: commands run, and `olmc cache` says so."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    expected = read(workspace)
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert read(workspace) == expected
+    for action in ("info", "clear"):
+        run = CliRunner().invoke(main, ["cache", action])
+        assert (run.exit_code, run.stdout) == (3, "")
+        assert "this user has no home directory" in run.stderr
+    assert not store.folder.exists()
+
+
 def test_killed_at_any_moment(tmp_path: Path, workspace: Path, store: cache.Cache) -> None:
     """SIGKILL while a run reads and keeps a large catalog: what it writes is whole or not there, and the next run gives
     the same."""
