@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc import cache
+from olmc import cache, resources
 
 
 @pytest.fixture
@@ -43,6 +43,15 @@ def test_keys_differ_where_anything_does(first: list[bytes], second: list[bytes]
     same = (kinds[0], first) == (kinds[1], second)
     assert (cache.key(here, kinds[0], *first) == cache.key(here, kinds[1], *second)) is same
     assert cache.key(here, kinds[0], *first) != cache.key(here._replace(program=b"two"), kinds[0], *first)
+
+
+def test_what_was_found_without_a_library_is_found_anew_with_it(
+    store: cache.Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules in CEL that nobody could judge must not stay so once somebody has installed what judges them."""
+    there = resources.find_spec
+    monkeypatch.setattr(resources, "find_spec", lambda name: None if name == "cel_expr_python" else there(name))
+    assert cache.open_cache(store.folder).program != store.program
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 32, b"x" * 4000], ids=["empty", "short", "digest", "foreign"])
