@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc import cache, resources
+from olmc import cache
 
 
 @pytest.fixture
@@ -49,8 +50,7 @@ def test_what_was_found_without_a_library_is_found_anew_with_it(
     store: cache.Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rules in CEL that nobody could judge must not stay so once somebody has installed what judges them."""
-    there = resources.find_spec
-    monkeypatch.setattr(resources, "find_spec", lambda name: None if name == "cel_expr_python" else there(name))
+    monkeypatch.setattr("olmc.resources.find_spec", lambda name: find_spec(name) if name != "cel_expr_python" else None)
     assert cache.open_cache(store.folder).program != store.program
 
 
