@@ -69,6 +69,8 @@ def without_nulls(name: str, value: Any) -> Any:
 
 
 def _without_nulls(document: Mapping[str, Any], value: Any) -> Any:
+    if not ("properties" in document or "items" in document):
+        return value  # nothing below is listed: what the schema leaves open may be large
     if isinstance(value, list):
         items = [_without_nulls(document.get("items", {}), item) for item in value]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value

@@ -19,7 +19,7 @@ _HEAD = regex(
     re.ASCII,
 )
 _AFTER_METADATA = regex(r"\n(?=[^ \n#])")
-_IN_METADATA = regex(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
+_IN_METADATA = regex(r"\n  ([^ :\n#][^:\n]*)")
 
 
 class Head(NamedTuple):
@@ -33,7 +33,9 @@ class Head(NamedTuple):
 
 def documents_in(text: str) -> list[str]:
     """The documents of a YAML stream, without those that are empty."""
-    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
+    first, *others = f"\n{text}".split("\n---")
+    if not all(part[:1].isspace() or not part for part in others):  # it begins a word of a line as well
+        first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
     parts = [f"{part}\n" for part in (first[1:], *others)]
     parts[-1] = parts[-1][:-1]
     return [part for part in parts if part and not part.isspace()]
@@ -48,7 +50,8 @@ def head_of(document: str) -> Head | None:
     if match is None or plain_keys(document) is None:
         return None
     end = _AFTER_METADATA.search(document, match.end())
-    keys = _IN_METADATA.findall(document, match.start("metadata"), end.start() + 1 if end else len(document))
+    # From the end of the line before: where lines begin is looked for at every character.
+    keys = _IN_METADATA.findall(document, match.start("metadata") - 1, end.start() + 1 if end else len(document))
     expected = {"name", "namespace"} if match["namespace"] else {"name"}
     if len(set(keys)) < len(keys) or not expected.issuperset({"name", "namespace"}.intersection(keys)):
         return None
