@@ -7,10 +7,10 @@ import re
 from olmc.lean import NamedTuple, regex
 
 _BETWEEN_DOCUMENTS = regex(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
-_AT_MARGIN = regex(r"\n([^ \n].*)")
-_NO_KEYS = ("#", "- ", "-\n")
+# A key, or the first sign of what is neither one nor a comment nor an item of a list. Most lines are indented, and the
+# longer it takes to see that, the longer everything takes.
+_AT_MARGIN = regex(r"\n(?:[A-Za-z][A-Za-z0-9]*:(?![^ \n])|[^ \n#-]|-(?![ \n]|\Z))")
 _START = regex(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
-_KEY = regex(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
 _ODD_BREAK = regex("[\x85\u2028\u2029\ufeff]")
 _NAME = r"[^\s\"'&*!|>{\[]\S*"
 _HEAD = regex(
@@ -69,6 +69,5 @@ def plain_keys(document: str) -> tuple[str, ...] | None:
     if is_odd or _START.match(document) is None:
         return None
     lines = _AT_MARGIN.findall(f"\n{document}")
-    matches = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
-    keys = tuple(match[1] for match in matches if match is not None)
-    return keys if keys and len(keys) == len(matches) == len(set(keys)) else None
+    is_plain = lines and min(map(len, lines)) > len("\n:") and len(lines) == len(set(lines))
+    return tuple(line[1:-1] for line in lines) if is_plain else None
