@@ -1,7 +1,7 @@
 """The tasks of a fleet on a Dask cluster: its scheduler says who does what, and does again what a dead worker had.
 
-Contents that several tasks need go to the workers once, in packs; what only one task needs goes along with it. A pack is
-a task by itself, so that the scheduler can make it anew where the only worker that had it died.
+Contents that several tasks need go to the workers once, in packs; what only one task needs goes along with it. A pack
+is a task by itself, so that the scheduler can make it anew where the only worker that had it died.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _POLL, _ASK = 0.1, 3.0
 
 _PACK = 8 * 1024 * 1024
 _PLUGIN = "olmc-fleet"
+_LOST = "the connection to the scheduler at {} was lost"
+_KILLED = "each worker that had it died"
 
 
 class SchedulerError(Exception):
@@ -169,17 +172,20 @@ def _ends(client: Any, futures: dict[Any, int], address: str) -> Iterator[TaskEn
         waiting: Any = as_completed(list(futures))  # type: ignore[no-untyped-call]
     done, quiet, alone = 0, 0.0, 0.0
     while done < len(futures):
-        batch = waiting.next_batch(block=False)
-        for future in batch:
+        known = done
+        for future in waiting.next_batch(block=False):
+            if future.status == "cancelled":
+                raise SchedulerError(_LOST.format(address))
             end = _end_of(future, futures[future])
             if end is None:
-                raise SchedulerError(f"the connection to the scheduler at {address} was lost")
+                waiting.add(future)
+                continue
             done += 1
             future.release()
             yield end
         if client.status != "running":
-            raise SchedulerError(f"the connection to the scheduler at {address} was lost")
-        if batch:
+            raise SchedulerError(_LOST.format(address))
+        if done > known:
             quiet = alone = 0.0
             continue
         time.sleep(_POLL)
@@ -197,19 +203,24 @@ def _has_workers(client: Any, address: str) -> bool:
     patience = 2 * parse_timedelta(dask.config.get("distributed.comm.timeouts.tcp"))
     try:
         identity = client.sync(client.scheduler.identity, n_workers=1, callback_timeout=patience)
-    except (OSError, TimeoutError) as error:
+    except TimeoutError as error:
         raise SchedulerError(f"the scheduler at {address} does not answer any more") from error
+    except OSError as error:
+        raise SchedulerError(_LOST.format(address)) from error
     return bool(identity["workers"])
 
 
 def _end_of(future: Any, number: int) -> TaskEnd | None:
-    """How a task ended, None where nobody knows any more."""
-    if future.status in ("cancelled", "lost"):
-        return None
-    if future.status == "error":
-        error = future.exception(timeout=_CONNECT)
-        is_death = type(error).__name__ == "KilledWorker"
-        return TaskEnd(number, None, "each worker that had it died" if is_death else f"{type(error).__name__}: {error}")
-    end: TaskEnd = future.result(timeout=_CONNECT)
+    """How a task ended, None where that is on a worker that died: the scheduler has it done again."""
+    try:
+        if future.status == "lost":
+            return None
+        if future.status == "error":
+            error = future.exception(timeout=_CONNECT)
+            name = type(error).__name__
+            return TaskEnd(number, None, _KILLED if name == "KilledWorker" else f"{name}: {error}")
+        end: TaskEnd = future.result(timeout=_CONNECT)
+    except (OSError, TimeoutError, CancelledError):
+        return None  # what became of it is asked again
     result = end.result[1:] if end.result is not None else None
     return TaskEnd(number, result, end.problem, end.seconds)

@@ -58,15 +58,14 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
 
 
-def fleet_at(place: Path, fixture: Path, *, changed: bool = True) -> Fleet:
+def fleet_at(place: Path, fixture: Path) -> Fleet:
     """The fixture as a repository: what is committed is the state before, in the work tree is the one after."""
     root = place / "repository"
     shutil.copytree(fixture / "before", root)
     git(place, "init", "-q", os.fspath(root))
     fleet = Fleet(root, place / "cache")
     fleet.commit()
-    if changed:
-        shutil.copytree(fixture / "after", root, dirs_exist_ok=True)
+    shutil.copytree(fixture / "after", root, dirs_exist_ok=True)
     return fleet
 
 
