@@ -24,6 +24,7 @@ FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/fleet.schema.json`."""
 
 _SHOWN = 3
+_DEEPEST = 6
 _LEAST = 1_000
 """How many characters an outcome is shortened to at the least."""
 _ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
@@ -200,10 +201,11 @@ def as_html(report: FleetReport) -> str:
     """The report as one page that needs nothing from elsewhere."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
 
-    style = template_text("base.css") + _STYLE
+    style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
         {"group": group, "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
-         "body": "\n".join(_body(group, color=False)), "names": ", ".join(map(clean, group.clusters))}
+         "lines": [(_depth(line), line) for line in _body(group, color=False)],
+         "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes
     ]  # fmt: skip
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -213,16 +215,6 @@ def as_html(report: FleetReport) -> str:
     )
 
 
-_STYLE = """
-table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
-th { text-align: left; color: var(--quiet); font-weight: 400; font-size: .88rem }
-th, td { padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
-td.number { text-align: right; font-variant-numeric: tabular-nums; font-weight: 600 }
-.gravity { border-radius: 999px; padding: .1rem .6rem; font-size: .85rem; background: var(--panel) }
-.error, .breaking, .failing, .failure { background: var(--breaking-soft); color: var(--breaking) }
-.risk, .warning { background: var(--risk-soft); color: var(--risk) }
-details { border: 1px solid var(--line); border-radius: 6px; margin: .8rem 0; padding: .5rem .9rem }
-summary { cursor: pointer; font-weight: 600 }
-pre { overflow-x: auto; background: var(--panel); padding: .8rem; border-radius: 6px }
-.names { color: var(--quiet); font-size: .88rem; max-height: 8rem; overflow: auto; overflow-wrap: anywhere }
-"""
+def _depth(line: str) -> int:
+    """How far a line is indented; what does not fit into its width goes on two characters further in."""
+    return min((len(line) - len(line.lstrip(" "))) // 2, _DEEPEST)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import CONTRAST, Page, in_chromium, opened, shown
+from browser import CONTRAST, USED, Page, in_chromium, opened, shown
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +67,89 @@ def test_a_comment_keeps_its_limit(counts: list[tuple[str, int, int]], limit: in
     assert text.count("<details>") == text.count("</details>")
     assert text.count("```") == 2 * text.count("<details>")
     assert (text == whole) == (len(whole) <= limit)
+
+
+@pytest.fixture(scope="module")
+def page(project: Path) -> str:
+    """The plan of the fixture as a page."""
+    fleet = project / "fixtures" / "fleet"
+    done = CliRunner().invoke(
+        main, ["fleet", "plan", "clusters/*", "--repository", str(fleet / "after"), "--from", str(fleet / "before"),
+               "--beside", "operators", "-o", "html"],
+    )  # fmt: skip
+    assert done.exit_code == 1, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def browser(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened(page, tmp_path_factory.mktemp("browser")) as started:
+        yield started
+
+
+def test_the_page_asks_nobody(page: str) -> None:
+    assert re.findall(r'(?:src|href)="(?!#|data:)', page) == []
+    assert "<script" not in page
+    assert "default-src 'none'; img-src data:; style-src 'sha256-" in page
+
+
+def test_hostile_names_are_texts() -> None:
+    group = OutcomeGroup(HOSTILE, "change", (HOSTILE,), f"{HOSTILE}\n```\n", None, "key")
+    text = as_html(FleetReport("plan", 1, (group,)))
+    assert "<script" not in text
+    comment = as_markdown(FleetReport("plan", 1, (group,)))
+    table, _, folded = comment.partition("<details>")
+    assert "<script" not in table
+    assert "<script" not in folded.partition("````text")[0]
+    assert "\n````\n" in folded
+
+
+@in_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out(scheme: str, browser: Page) -> None:
+    """4.5 to 1 at least (WCAG 2, level AA), with all outcomes open, and nothing on the console."""
+    browser.reset()
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.ask("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert browser.ask(f"({CONTRAST})()") == []
+    assert browser.console == []
+
+
+@in_chromium
+@pytest.mark.parametrize("width", [360, 1100])
+def test_nothing_is_cut_off(width: int, browser: Page) -> None:
+    """On narrow and on wide screens no line of an outcome and no cell ends beyond the page, and none scrolls."""
+    browser.reset()
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
+    browser.ask("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    wide = "[...document.querySelectorAll('td, pre, .line, summary')].filter((e) => e.scrollWidth > e.clientWidth + 1)"
+    assert shown(browser, ".line") > 20
+    assert browser.ask(f"{wide}.filter((e) => e.clientWidth).map((e) => e.textContent.slice(0, 40))") == []
+
+
+@in_chromium
+def test_from_the_table_to_an_outcome_by_keyboard(browser: Page) -> None:
+    """The first Tab skips to the outcomes; Enter on the third outcome opens it, and only it besides the first."""
+    browser.reset()
+    browser.press("Tab")
+    assert browser.ask("document.activeElement.textContent") == "Skip to the outcomes"
+    assert shown(browser, "pre") == 1
+    for _ in range(3):
+        browser.press("Tab")
+    assert browser.ask("document.activeElement.getAttribute('href')") == "#outcome-3"
+    browser.press("Enter", "\r")
+    browser.wait("document.querySelectorAll('details')[2].open")
+    assert shown(browser, "pre") == 2
+    assert browser.ask("document.getElementById('outcome-3').getBoundingClientRect().top < innerHeight")
+    assert browser.console == []
+
+
+@in_chromium
+def test_everything_has_a_name_to_be_read_out(browser: Page) -> None:
+    browser.reset()
+    browser.send("Accessibility.enable")
+    nodes = browser.send("Accessibility.getFullAXTree")["nodes"]
+    used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in USED]
+    assert len(used) > 5
+    assert [node for node in used if not node.get("name", {}).get("value")] == []
