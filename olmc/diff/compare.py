@@ -66,6 +66,7 @@ from olmc.model.secrets import masked, may_hold_secrets
 
 _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
+_Folded = tuple[str, KubernetesObject]
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -102,7 +103,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         old, new = _without_secrets(old, new)
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
-    kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
+    (kept_old, was_folded), (kept_new, now_folded) = _unfolded(old.objects), _unfolded(new.objects)
+    kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
     names = accounts(before, after)
     moved = moved_operators(before, after, old.objects, new.objects, new.installing)
     staying = without_moved(before, moved)
@@ -123,7 +125,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             changes.append(change)
     changes += _format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise.update((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
+    noise.update((*_folded_differences(was_folded, now_folded), *_excluded_differences(old, new)))
     unchanged = new.shared
     changes = [change for change in changes if change.identity not in hidden]
     changes += unknown_changes(old, new)
@@ -226,8 +228,17 @@ def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
 
-def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
-    return [obj for obj in objects if not folded_kind(obj)]
+def _unfolded(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], dict[ObjectKey, _Folded]]:
+    """The objects that are compared, and those that are folded with what kind of noise they are."""
+    kept: list[KubernetesObject] = []
+    folded: dict[ObjectKey, _Folded] = {}
+    for obj in objects:
+        noise = folded_kind(obj)
+        if noise:
+            folded[object_key(obj)] = noise, obj
+        else:
+            kept.append(obj)
+    return kept, folded
 
 
 def _with_waiting(
@@ -239,13 +250,13 @@ def _with_waiting(
     return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
-def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
+def _folded_differences(old: Mapping[ObjectKey, _Folded], new: Mapping[ObjectKey, _Folded]) -> Iterator[str]:
     """The kind of noise of every folded object that is not the same on both sides."""
-    before, after = ({object_key(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
-    for known in before.keys() | after.keys():
-        was, now = before.get(known), after.get(known)
-        if was != now:
-            yield folded_kind(was or now or {})
+    nothing: _Folded = "", {}
+    for known in old.keys() | new.keys():
+        was, now = old.get(known, nothing), new.get(known, nothing)
+        if was[1] != now[1]:
+            yield was[0] or now[0]
 
 
 def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
