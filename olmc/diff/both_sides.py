@@ -15,14 +15,12 @@ from pathlib import Path
 from olmc.diagnostics.rules import output as rules
 from olmc.diagnostics.rules.reconcile import VERSION_OF_RENDERING
 from olmc.diff.git import submodules
-from olmc.diff.kept_back import edited_csvs, has_stuck, kept_back_objects
 from olmc.diff.loose_bundles import other_comparisons
 from olmc.diff.premises import OPEN, Assumed, CompileUnder, Premises, common_premises, compile_assuming
 from olmc.diff.renderings import Spared, rendered_objects, spared, texts_below
 from olmc.diff.sides import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.diff.sources import SideSource, diagnostics_of, narrowing_at, source_of, stops
 from olmc.explain.left_out import SettledCompilation
-from olmc.explain.provenance import APPROVAL
 from olmc.kube.restmapper import chosen_kinds
 from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
@@ -122,6 +120,10 @@ def _with_left_out(side: Side, more: Iterable[LeftOut]) -> Side:
 
 def _waits(before: _MadeSide, after: _MadeSide) -> bool:
     """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
+    if before.side.settled is None and after.side.settled is None:
+        return False
+    from olmc.explain.provenance import APPROVAL  # with the resolver
+
     known = before.state.objects if before.state is not None else {}
     was, now = (side.settled.cluster.plans if side.settled is not None else {} for side in (before.side, after.side))
     # A plan that goes, as with an operator that moves to OLM v1, nobody approves any more.
@@ -178,6 +180,8 @@ def _kept_back(before: _MadeSide, after: _MadeSide, source: SideSource, shared: 
     held nothing before."""
     if after.state is None or after.compilation is None or after.side.settled is None:
         return None
+    from olmc.diff.kept_back import edited_csvs, has_stuck, kept_back_objects  # with the resolver
+
     edited = edited_csvs(before.compilation, after.compilation) if before.compilation is not None else ()
     if not edited and not has_stuck(after.side):
         return None

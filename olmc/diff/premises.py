@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from olmc.explain.left_out import SettledCompilation
-from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved
 from olmc.kube.builtin_kinds import removal_of
 from olmc.lean import NamedTuple
 from olmc.load.bundles import is_bundle, read_bundle
@@ -23,6 +22,9 @@ from olmc.model.state import ClusterState
 from olmc.model.workspace import Bundle
 from olmc.reconcile.single_bundle import home_of, supported_modes
 from olmc.semver import tolerant_or_none
+
+if TYPE_CHECKING:
+    from olmc.explain.left_out import SettledCompilation
 
 _WIDEST_FIRST = ("AllNamespaces", "OwnNamespace", "SingleNamespace", "MultiNamespace")
 _ROUNDS = 5
@@ -64,7 +66,7 @@ class Premises(NamedTuple):
 
 OPEN = Premises()
 
-CompileUnder = Callable[[Path, Narrowing | None, Premises], SettledCompilation]
+CompileUnder: TypeAlias = "Callable[[Path, Narrowing | None, Premises], SettledCompilation]"
 """Compiles a directory under premises, with what is left out of it in the place of what it leaves out itself."""
 
 
@@ -134,6 +136,8 @@ def _needed(compilation: SettledCompilation) -> frozenset[GVK]:
     """The kinds that operators require, or that there are objects of."""
     if compilation.settled is None:
         return frozenset()
+    from olmc.explain.wanted import gvk_of_api, required_apis  # with the resolver, which renderings do not need
+
     cluster = compilation.settled.cluster
     required = (gvk_of_api(api) for csv in cluster.csvs.values() for api in required_apis(csv))
     return frozenset((*required, *(gvk_of(rendered.object) for rendered in cluster.objects.values())))
@@ -150,6 +154,8 @@ def _waits(compilation: SettledCompilation) -> bool:
 
 def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[GVK]:
     """The kinds that operators require or bring objects of, and that nothing serves."""
+    from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved  # as above
+
     assert compilation.settled is not None
     cluster, options = compilation.settled.cluster, compilation.options
     steps = [

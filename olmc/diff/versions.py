@@ -18,7 +18,6 @@ from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
 from olmc.diff.unknown_catalogs import resolution_unknown, unknown_catalog
 from olmc.diff.version_kinds import UpgradeHop, UpgradePath
-from olmc.explain.resolution import channel_entries
 from olmc.graph.upgrade_graph import version_in
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName, Subscription, seen_catalogs
@@ -115,6 +114,8 @@ def dead_end(cluster: Cluster, operator: NamespacedName, csv: str, version: str)
 
     "" where that is not so, or not known.
     """
+    from olmc.explain.resolution import channel_entries  # with the resolver, which renderings do not need
+
     for name, subscription in sorted(cluster.subscriptions.items()):
         if (name.namespace, subscription.package) == operator:
             entries, installed = list(channel_entries(cluster, subscription)), tolerant_or_none(version)

@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count, pairwise
+from typing import TYPE_CHECKING
 
-from pysat.solvers import Solver  # type: ignore[import-untyped]
-
+from olmc.lean import module
 from olmc.model.limits import CONFLICTS
 from olmc.resolver.variables import AppliedConstraint, ConstraintKind, UnfinishedError
+
+if TYPE_CHECKING:
+    from pysat.solvers import Solver  # type: ignore[import-untyped]
 
 __all__ = ["ConflictBudget", "Encoding", "Oracle", "Trail", "conflict", "indispensable"]
 
 
+_solvers = module("pysat.solvers")  # nothing is searched for in most runs
 # Small formulas, asked thousands of times: what counts is a cheap incremental call, not preprocessing.
 _ENGINE = "minisat22"
 # Up to here, one clause a pair is no longer than the ladder.
@@ -104,7 +108,7 @@ class Oracle:
         encoding = Encoding()
         clauses = [clause for constraint in constraints for clause in encoding.clauses(constraint)]
         self._numbers = encoding.numbers
-        self._solver = Solver(name=_ENGINE, bootstrap_with=clauses)
+        self._solver = _solvers.Solver(name=_ENGINE, bootstrap_with=clauses)
         self._solution: frozenset[int] | None = None
 
     def satisfiable(self, names: Iterable[str]) -> bool:
@@ -136,7 +140,7 @@ def indispensable(constraints: Iterable[AppliedConstraint], budget: ConflictBudg
         clauses += [(*clause, -switches[constraint.text]) for clause in encoding.clauses(constraint)]
     # A constraint applies only while its switch is assumed, so one solver answers for all subsets.
     kept = dict.fromkeys(sorted(switches))
-    with Solver(name=_ENGINE, bootstrap_with=clauses) as solver:
+    with _solvers.Solver(name=_ENGINE, bootstrap_with=clauses) as solver:
         if budget.solve(solver, list(switches.values())):
             return ()
         core = frozenset(solver.get_core())

@@ -72,6 +72,14 @@ def test_who_looks_into_a_workspace_takes_no_click(project: Path, command: str) 
     assert "click" not in imported(*command.replace("DIR", workspace).split(), workspace)
 
 
+def test_a_comparison_of_renderings_takes_no_solver(tmp_path: Path) -> None:
+    """Nor what explains resolutions: there are none."""
+    for name in ("old", "new"):
+        (tmp_path / name).write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n", encoding="utf-8")
+    modules = imported("diff", str(tmp_path / "old"), str(tmp_path / "new"))
+    assert modules.isdisjoint({"click", "pysat", "olmc.resolver.explain", "olmc.explain.provenance", "olmc.diff.html"})
+
+
 @pytest.mark.parametrize("module", ["olmc.load", "olmc.load.files", "olmc.load.workspace"])
 def test_load_is_the_function(module: str) -> None:
     """Whatever was imported before: a package of olmc has the same name."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,15 @@ def test_documents_that_could_say_something_else(document: str) -> None:
 )
 def test_metadata_that_could_say_something_else(metadata: str) -> None:
     assert head_of(f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n{metadata}data: {{}}\n") is None
+
+
+@given(st.lists(st.sampled_from(["---", "---x", "--- ", "--", "-", "a: b", "", " ", "\n", "\t", "---\n"]), max_size=9))
+def test_a_mark_at_a_margin_ends_a_document(words: list[str]) -> None:
+    """Unless it only begins a word."""
+    text = "\n".join(words)
+    parts = [f"{part}\n" for part in re.split(r"^---(?=\s|\Z)", text, flags=re.MULTILINE)]
+    assert "".join(documents_in(text)).split() == "".join(parts).split()
+    assert len(documents_in(text)) == sum(not part.isspace() for part in parts)
 
 
 LINES = st.sampled_from([
