@@ -17,7 +17,7 @@ from olmc.cli.console import tell
 from olmc.cli.process import Input
 from olmc.fleet.pool import LEAVES, STAYS, read_frames, write_frame
 from olmc.fleet.results import failed_result, packed
-from olmc.fleet.staging import StagingArea, staged, staged_beside
+from olmc.fleet.staging import WorkerFolders, staged, staged_beside
 from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
 from olmc.model.diagnostics import Diagnostic, Report, Severity
@@ -43,7 +43,7 @@ class _Given(NamedTuple):
     values: Mapping[str, Any]
 
 
-def run_task(task: bytes, area: StagingArea, known: dict[str, BesideFolder]) -> bytes:
+def run_task(task: bytes, worker: WorkerFolders, known: dict[str, BesideFolder]) -> bytes:
     """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well.
 
     `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
@@ -51,7 +51,7 @@ def run_task(task: bytes, area: StagingArea, known: dict[str, BesideFolder]) -> 
     told = io.StringIO()
     with redirect_stderr(told):
         try:
-            result = _result(json.loads(task), area, known)
+            result = _result(json.loads(task), worker, known)
         except SystemExit:
             result = failed_result("can't be compiled", told.getvalue())
         except Exception as error:  # of one entry, which must not stop the others
@@ -61,11 +61,13 @@ def run_task(task: bytes, area: StagingArea, known: dict[str, BesideFolder]) -> 
     return packed(result)
 
 
-def _result(task: dict[str, Any], area: StagingArea, known: dict[str, BesideFolder]) -> dict[str, Any]:
+def _result(task: dict[str, Any], worker: WorkerFolders, known: dict[str, BesideFolder]) -> dict[str, Any]:
     with ExitStack() as stack:
-        sides = [stack.enter_context(staged(area, task.get(name), name, task["entry"])) for name in ("before", "after")]
+        sides = [
+            stack.enter_context(staged(worker, task.get(name), name, task["entry"])) for name in ("before", "after")
+        ]
         beside = [
-            _read_once(area, digest, task["besidePath"], known) if digest else None
+            _read_once(worker, digest, task["besidePath"], known) if digest else None
             for digest in (task.get("beforeBeside"), task.get("afterBeside"))
         ]
         values: dict[str, Any] = {
@@ -78,12 +80,12 @@ def _result(task: dict[str, Any], area: StagingArea, known: dict[str, BesideFold
         return _COMMANDS[task["command"]](given)
 
 
-def _read_once(area: StagingArea, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
+def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
     """The folder that counts beside entries, of which a worker has two at most: one for each side."""
     if digest not in known:
         for old in list(known)[: max(0, len(known) - 1)]:
             del known[old]
-        known[digest] = read_beside(staged_beside(area, digest, path))
+        known[digest] = read_beside(staged_beside(worker, digest, path))
     return known[digest]
 
 
@@ -229,7 +231,7 @@ def main() -> None:
     os.dup2(2, 1)
     known: dict[str, BesideFolder] = {}
     for task in read_frames(sys.stdin.buffer):
-        result = run_task(task, StagingArea(blobs, folder), known)
+        result = run_task(task, WorkerFolders(blobs, folder), known)
         stays = _held() < _HELD
         write_frame(out, (STAYS if stays else LEAVES) + result)
         if not stays:
