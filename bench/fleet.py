@@ -83,7 +83,7 @@ def _corpus_operators(bundles: Path, count: int) -> list[FleetOperator]:
 
     archive = SHARED / "corpus" / "bundles.tar.xz"
     folders = sorted((unpacked(archive) / "bundles").iterdir()) if archive.exists() else []
-    operators = []
+    operators: list[FleetOperator] = []
     for folder in folders:
         versions = sorted(
             (path for path in folder.iterdir() if path.is_dir()), key=lambda path: parse_tolerant(path.name)
