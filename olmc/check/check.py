@@ -25,6 +25,7 @@ from olmc.load.update_graphs import check_update_graphs
 from olmc.load.workspace import load
 from olmc.model.diagnostics import (
     Diagnostic,
+    FurtherFindings,
     Location,
     Mistake,
     Report,
@@ -165,6 +166,9 @@ def check_directory(
     if not report.failed:
         suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
         used, looked_for = done.used | left.used, _looked_for(settings, effective)
+        counted = {(each.code, each.location) for each in report if isinstance(each.cause, FurtherFindings)}
+        # Of findings that are only counted nobody knows which are accepted.
+        used |= {each for each in suppressions if (each.code, Location(each.place.path)) in counted}
         for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
             if not is_in(diagnostic, older):
                 kept.add(diagnostic)

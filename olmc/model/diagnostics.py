@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
+from sys import maxsize
 
 from olmc.lean import NamedTuple
+from olmc.model.limits import FINDINGS
 
 # How like two names are (0 to 1) if one was probably meant by the other, so that it may be reported of a name alone.
 LIKELY = 0.7
@@ -155,13 +157,20 @@ class Misspelling(NamedTuple):
 Mistake = Missing | DecodeFailure | OversizedAnnotations
 """What is wrong with the input itself, so that whoever comes upon it at the same place means the same."""
 
-Cause = Mistake | Misspelling | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind
+
+class FurtherFindings(NamedTuple):
+    """That there are more findings of a rule in a file than are kept, and how many."""
+
+    number: int
 
 
 def misspelt(written: str, *meant: str) -> Misspelling | None:
     """That a name is misspelt, None where nothing is known that was meant."""
     known = tuple(filter(None, meant))
     return Misspelling(written, known) if known else None
+
+
+Cause = Mistake | Misspelling | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind | FurtherFindings
 
 
 class Severity(IntEnum):
@@ -209,19 +218,81 @@ class Diagnostic(NamedTuple):
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
         place = self.location or Location("")
-        return (place.path, place.line, place.column, self.code, self.message)
+        line = maxsize if isinstance(self.cause, FurtherFindings) else place.line
+        return (place.path, line, place.column, self.code, self.message)
+
+
+def further_findings(subject: Subject, number: int, tags: frozenset[RuleTag] = frozenset()) -> Diagnostic:
+    """The finding that there are so many more of a rule in a file."""
+    code, severity, path = subject
+    return Diagnostic(
+        code,
+        severity,
+        f"there {'are' if number > 1 else 'is'} {number:,} more of {'these' if number > 1 else 'this'}",
+        Location(path) if path else None,
+        f"{FINDINGS.variable}=NUMBER in the environment shows more of one file than {FINDINGS.most:,}.",
+        cause=FurtherFindings(number),
+        tags=tags,
+    )
+
+
+Subject = tuple[str, Severity, str]
+"""A rule, a severity and a file."""
+
+# With these causes, or without one, a finding is for people alone.
+_COUNTED = (type(None), Misspelling, DecodeFailure, OversizedAnnotations)
+
+
+class _Further(NamedTuple):
+    """Where in a report it stands how many more there are, their number, and by which hashes they are known."""
+
+    at: int
+    number: int
+    hashes: set[int]
+
+
+def _subject(diagnostic: Diagnostic) -> Subject:
+    return diagnostic.code, diagnostic.severity, diagnostic.location.path if diagnostic.location is not None else ""
 
 
 class Report:
-    """Collects the diagnostics of one compilation; the only thing that the stages write to."""
+    """Collects the diagnostics of one compilation; the only thing that the stages write to.
 
-    __slots__ = ("found",)
+    Of one rule in one file it keeps so many; of further ones it keeps that there are, with one finding for all, which
+    is as grave. Those that something goes on with by their cause are all kept.
+    """
+
+    __slots__ = ("_further", "_kept", "found")
 
     def __init__(self, found: list[Diagnostic] | None = None) -> None:
         self.found = found if found is not None else []
+        self._kept: dict[Subject, set[Diagnostic]] = {}
+        self._further: dict[Subject, _Further] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
+        if isinstance(diagnostic.cause, FurtherFindings):
+            self._count(diagnostic, diagnostic.cause.number)
+            return
+        if isinstance(diagnostic.cause, _COUNTED):
+            kept = self._kept.setdefault(_subject(diagnostic), set())
+            if len(kept) >= FINDINGS.most and diagnostic not in kept:
+                further = self._further.get(_subject(diagnostic))
+                if further is None or hash(diagnostic) not in further.hashes:
+                    self._count(diagnostic, 1)
+                    self._further[_subject(diagnostic)].hashes.add(hash(diagnostic))
+                return
+            kept.add(diagnostic)
         self.found.append(diagnostic)
+
+    def room(self, subject: Subject) -> int:
+        """How many more findings of a rule in a file are kept: whoever makes many need not make the others."""
+        return max(FINDINGS.most - len(self._kept.get(subject, ())), 0)
+
+    def _count(self, diagnostic: Diagnostic, number: int) -> None:
+        subject = _subject(diagnostic)
+        known = self._further.get(subject) or _Further(len(self.found), 0, set())
+        further = self._further[subject] = known._replace(number=known.number + number)
+        self.found[further.at : further.at + 1] = [further_findings(subject, further.number, diagnostic.tags)]
 
     def __iter__(self) -> Iterator[Diagnostic]:
         """The diagnostics, each once, sorted by place."""

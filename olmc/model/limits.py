@@ -42,6 +42,7 @@ ALIASES = Limit(
 )
 CEL_STEPS = Limit("CEL_STEPS", 1_000_000, "steps of a CEL rule", "one bundle, at most, or in compiling it")
 CEL_TOTAL = Limit("CEL_TOTAL", 30_000_000, "steps of all CEL rules", "a workspace, or the schema of a CRD")
+FINDINGS = Limit("FINDINGS", 1_000, "findings of a rule", "a file, further ones are counted")
 CONFLICTS_PER_SECOND = 10_000
 """How many conflicts of the solver count as a second."""
 
@@ -49,5 +50,5 @@ CONFLICTS = Limit(
     "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"
 )
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
-LIMITS = (FILE_BYTES, FILES, DEPTH, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS)
+LIMITS = (FILE_BYTES, FILES, DEPTH, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, FINDINGS)
 """Those of what is compiled, in the order of the table."""

@@ -6,7 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from olmc.model.diagnostics import LIKELY, POSSIBLE, Diagnostic, Location, Severity, closest, did_you_mean, join_limited
+from olmc.model.diagnostics import (
+    LIKELY,
+    POSSIBLE,
+    Diagnostic,
+    FurtherFindings,
+    Location,
+    Severity,
+    closest,
+    did_you_mean,
+    join_limited,
+)
 from olmc.output.unicode import clean, json_text
 
 SHOWN_FROM = Severity.WARNING
@@ -46,8 +56,14 @@ def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
     """How many there are of each severity, gravest first: `1 failure, 2 warnings`."""
-    numbers = Counter(diagnostic.severity for diagnostic in diagnostics if diagnostic.severity >= least)
-    counts = [f"{number} {severity}{'s' * (number != 1)}" for severity, number in sorted(numbers.items(), reverse=True)]
+    numbers: Counter[Severity] = Counter()
+    for diagnostic in diagnostics:
+        cause = diagnostic.cause
+        if diagnostic.severity >= least:
+            numbers[diagnostic.severity] += cause.number if isinstance(cause, FurtherFindings) else 1
+    counts = [
+        f"{number:,} {severity}{'s' * (number != 1)}" for severity, number in sorted(numbers.items(), reverse=True)
+    ]
     return ", ".join(counts) or "no findings"
 
 

@@ -4,6 +4,7 @@ else."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from olmc.load.config import CONFIG_FILE
 from olmc.load.files import read_text
 from olmc.load.json_schema import Keys, unlisted
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean, misspelt
+from olmc.model.diagnostics import Diagnostic, Report, Source, closest, did_you_mean, further_findings, misspelt
 from olmc.model.objects import GVK, GroupKind, KubernetesObject, gvk_of, mapping, object_key, spec_of
 from olmc.model.operators import CONVERSION, OLM_GROUP
 from olmc.model.options import Options, Profile
@@ -102,14 +103,24 @@ def dropped_fields(obj: KubernetesObject, profile: Profile, *, exact: bool = Tru
 
     Without `exact` it is a CSV of a bundle, which OLM reads before the API server does, whatever the case of its keys.
     """
-    for keys, others in _unknown(obj, profile, exact):
-        meant = closest(str(keys[-1]), others)
-        yield DroppedField(keys, meant, others, _effect(obj, (*keys[:-1], meant)))
+    return (_described(obj, field) for field in _dropped(obj, profile, exact))
+
+
+def _dropped(obj: KubernetesObject, profile: Profile, exact: bool) -> Iterator[DroppedField]:
+    """The same, without what takes its time: what could be meant, and what comes of it."""
+    yield from (DroppedField(keys, _UNJUDGED, others, "") for keys, others in _unknown(obj, profile, exact))
     if obj["kind"] == "Subscription":
         known = _absent(profile.subscription_config or (), _at(obj, _CONFIG))
-        yield from (DroppedField(keys, "", known, _effect(obj, keys)) for keys in _of_newer(obj, profile))
+        yield from (DroppedField(keys, "", known, "") for keys in _of_newer(obj, profile))
     for keys in _unused(obj, profile) if obj["kind"] == "ClusterServiceVersion" else ():
-        yield DroppedField(keys, "", (), _effect(obj, keys), version=True)
+        yield DroppedField(keys, "", (), "", version=True)
+
+
+def _described(obj: KubernetesObject, field: DroppedField) -> DroppedField:
+    if field.meant != _UNJUDGED:
+        return field._replace(effect=_effect(obj, field.keys))
+    meant = closest(str(field.keys[-1]), field.others)
+    return field._replace(meant=meant, effect=_effect(obj, (*field.keys[:-1], meant)))
 
 
 def _unknown(obj: KubernetesObject, profile: Profile, exact: bool) -> Iterator[tuple[Keys, tuple[str, ...]]]:
@@ -184,6 +195,9 @@ def _effect(obj: KubernetesObject, keys: Keys) -> str:
     return _WITHOUT.get((kind, where), "")
 
 
+_UNJUDGED = "?"
+"""Stands for the field that could be meant where nobody has looked for it; no field has the name."""
+
 _APPROVALS = ("Automatic", "Manual")
 _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
@@ -212,13 +226,15 @@ def check_spelling(workspace: Workspace, options: Options, report: Report) -> No
         if unknown is not None:
             report.add(unknown)
         elif api.group == OLM_GROUP and api.version in versions_of(api.group_kind):
-            for diagnostic in (*_fields(manifest, profile), *_approval(manifest)):
+            for diagnostic in (*_fields(manifest, profile, report), *_approval(manifest)):
                 report.add(diagnostic)
 
 
-def _fields(manifest: Manifest, profile: Profile) -> Iterator[Diagnostic]:
+def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Diagnostic]:
     obj = manifest.object
-    for field in dropped_fields(obj, profile):
+    subject = (rules.DROPPED_FIELD.code, rules.DROPPED_FIELD.severity, manifest.source.path)
+    dropped = _dropped(obj, profile, exact=True)
+    for field in (_described(obj, field) for field in islice(dropped, report.room(subject))):
         place = locate(manifest.source, field.keys, of_key=True)
         yield rules.DROPPED_FIELD.finding(
             place,
@@ -230,6 +246,8 @@ def _fields(manifest: Manifest, profile: Profile) -> Iterator[Diagnostic]:
             effect=field.consequence,
             hint=field.hint,
         ).caused_by(misspelt(str(field.keys[-1]), field.meant))
+    if further := sum(1 for _ in dropped):
+        yield further_findings(subject, further)
 
 
 def _approval(manifest: Manifest) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ import pytest
 from shown_pages import run_as_shown, shown
 
 from olmc.load.files import scan
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Diagnostic, FurtherFindings, Location, RefusedObject, Report, Severity
 from olmc.model.limits import CACHE_BYTES, LIMITS
 from olmc.yaml import read
 
@@ -109,9 +109,65 @@ def test_many_findings_in_one_mapping(merged: bool, tmp_path: Path) -> None:
     fields = "".join(f"k{number}: 1\n" for number in range(20_000))
     text = HEAD + (f"x: &x {{a: 1}}\n<<: *x\n{fields}" if merged else fields)
     (tmp_path / "a.yaml").write_text(text)
-    done = olmc("check", "--all", "-o", "json", tmp_path)
+    done = olmc("check", "--all", "-o", "json", tmp_path, env={"OLMC_LIMIT_FINDINGS": "30000"})
     assert done.returncode in (0, 1), done.stderr[-2000:]
     assert done.stdout.count("OLMC150") >= 20_000
+
+
+def many_fields(folder: Path, number: int = 100_000) -> None:
+    (folder / "a.yaml").write_text(HEAD + "".join(f"k{number}: 1\n" for number in range(number)))
+
+
+def test_findings_without_end_are_counted(tmp_path: Path) -> None:
+    """Within the seconds and bytes of the others: what is not kept is not made."""
+    many_fields(tmp_path)
+    done = olmc("check", "--strict", tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("[OLMC150]") == 1_001
+    assert "there are 99,000 more of these [OLMC150]" in done.stdout
+    assert "OLMC_LIMIT_FINDINGS=NUMBER" in done.stdout
+    assert "100,001 warnings" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("output", ["json", "sarif", "junit", "github"])
+def test_each_output_counts_what_is_not_kept(output: str, tmp_path: Path) -> None:
+    many_fields(tmp_path, 50)
+    done = olmc("check", "--strict", "-o", output, tmp_path, env={"OLMC_LIMIT_FINDINGS": "7"})
+    assert done.returncode == 1
+    assert "there are 43 more of these" in done.stdout + done.stderr
+
+
+def test_what_is_counted_is_suppressed_with_its_file(tmp_path: Path) -> None:
+    """A comment accepts what is kept, and whether one is unused nobody knows."""
+    text = HEAD + "".join(f"k{number}: 1 # olmc: ignore[OLMC150] known\n" for number in range(50))
+    (tmp_path / "a.yaml").write_text(text)
+    env = {"OLMC_LIMIT_FINDINGS": "7"}
+    done = olmc("check", "--strict", tmp_path, env=env)
+    assert done.returncode == 1
+    assert done.stdout.count("OLMC150]") == 1
+    assert "43 more" in done.stdout
+    (tmp_path / "olmc.yaml").write_text(
+        "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  suppress:\n"
+        "  - {code: OLMC150, path: a.yaml, reason: known}\n"
+    )
+    done = olmc("check", "--strict", tmp_path, env=env)
+    assert done.returncode == 0
+    assert "more of these" not in done.stdout
+
+
+def test_a_report_counts_each_finding_once_and_keeps_what_is_acted_upon() -> None:
+    place, report = Location("a.yaml", 1), Report()
+    findings = [Diagnostic("OLMC1", Severity.WARNING, str(number), place) for number in range(1_010)]
+    refused = [each._replace(cause=RefusedObject("Service", each.message)) for each in findings]
+    for diagnostic in (*findings, *findings, *refused, Diagnostic("OLMC1", Severity.WARNING, "x", Location("b.yaml"))):
+        report.add(diagnostic)
+    others = Report()
+    for diagnostic in report:
+        others.add(diagnostic)
+    assert list(others) == list(report)
+    assert [each.cause for each in others if isinstance(each.cause, FurtherFindings)] == [FurtherFindings(10)]
+    assert len(others.found) == 1_000 + 1 + 1_010 + 1
+    assert list(others)[-2].message == "there are 10 more of these"
 
 
 @pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS"])

@@ -197,3 +197,13 @@ def test_no_statement_about_inputs_that_change(repository: Path, monkeypatch: py
     assert done.exit_code == 3
     assert "w/operators.yaml has changed while it was read" in done.output
     assert not Path("s.jsonl").exists()
+
+
+def test_an_output_that_is_a_device_has_no_digest(rendered: Path) -> None:
+    """It would be read for ever."""
+    path = sorted((rendered / "rendered").glob("*.yaml"))[0]
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    done = olmc("verify rendered")
+    assert done.exit_code != 0
+    assert path.name in done.output
