@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from bundle_workshop import GOOD, HERE, cases, findings, patched_bundle, place, 
 
 from olmc.check.validators.findings import OPTIONAL
 from olmc.diagnostics.rule import Rule
-from olmc.diagnostics.rules import validation as rules
 
-RULES = {value.code: value for value in vars(rules).values() if isinstance(value, Rule)}
+RULES = {
+    value.code: value
+    for value in vars(import_module("olmc.diagnostics.rules.validation")).values()
+    if isinstance(value, Rule)
+}
 
 
 @pytest.mark.parametrize("case", cases())
