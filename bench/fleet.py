@@ -1,25 +1,39 @@
 """Write a fleet: a repository with many clusters, most of them alike.
 
-    fleet.py FOLDER [--clusters N] [--operators N] [--named N] [--odd N]
+    fleet.py FOLDER [--clusters N] [--operators N] [--named N] [--odd N] [--generated]
 
 A base with all operators, overlays of five rings, of which the first follows the channel `candidate`, and a folder for
 each cluster. Of a hundred clusters `--named` say in an object of their own what they are called, so that no two of them
-are alike, and `--odd` have a patch of their own. The operators are made from their number
-alone. The catalog and the bundles, which all clusters share, are in `operators`.
+are alike, and `--odd` have a patch of their own. The catalog and the bundles, which all clusters share, are in
+`operators`: two versions each of real operators, where the folder `corpus` is beside the specification and has so many,
+else, or with `--generated`, of operators that are made from their number alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
+from corpus import SHARED, unpacked
 from plan import catalog_of, made, subscribed, write_bundle
 
 RINGS = ("canary", "early", "main", "late", "last")
 SHARES = (5, 15, 30, 30, 20)  # of a hundred clusters
 _CHANNELS = {"canary": "candidate"}
+
+
+class FleetOperator(NamedTuple):
+    """An operator: its name, its objects in a cluster, and its catalog, whose channel `candidate` has one version more
+    than `stable`."""
+
+    name: str
+    objects: list[dict[str, Any]]
+    catalog: list[dict[str, Any]]
 
 
 def ring_of(number: int) -> str:
@@ -36,16 +50,23 @@ def cluster_name(number: int) -> str:
     return f"c-{number:05}"
 
 
-def write_fleet(root: Path, clusters: int, operators: int, *, named: int = 25, odd: int = 3) -> None:
-    """Write the repository below `root`."""
-    names = [f"op{number:02}" for number in range(operators)]
-    _write_operators(root / "operators", names)
-    _write_base(root / "base", names)
+def write_fleet(
+    root: Path, clusters: int, operators: int, *, named: int = 25, odd: int = 3, generated: bool = False
+) -> str:
+    """Write the repository below `root`; says of what operators it is."""
+    bundles = root / "operators" / "bundles"
+    written = [] if generated else _corpus_operators(bundles, operators)
+    kind = "of the corpus" if written else "generated"
+    written = written or [_generated_operator(bundles, f"op{number:02}") for number in range(operators)]
+    _write(root / "operators" / "catalogs" / "cat" / "catalog.yaml", [d for one in written for d in one.catalog])
+    _write_base(root / "base", written)
+    names = [one.name for one in written]
     for ring in RINGS:
         write_ring(root, ring, _CHANNELS.get(ring, "stable"), names)
     for number in range(clusters):
         is_odd = number % 100 >= 100 - odd
         _write_cluster(root, number, names, is_named=number * 37 % 100 < named, is_odd=is_odd)
+    return kind
 
 
 def write_ring(root: Path, ring: str, channel: str, names: list[str]) -> None:
@@ -56,27 +77,66 @@ def write_ring(root: Path, ring: str, channel: str, names: list[str]) -> None:
     _write(root / "rings" / ring / "kustomization.yaml", [{"resources": ["../../base"], "patches": patches}])
 
 
-def _write_operators(folder: Path, names: list[str]) -> None:
-    documents: list[dict[str, Any]] = []
-    for name in names:
-        documents += catalog_of(name, newest=2)
-        entries = [{"name": f"{name}.v1.0.0"}]
-        channel = next(document for document in documents if document.get("package") == name)
-        documents.append({**channel, "name": "candidate"})
-        channel["entries"] = entries
-        for version in range(2):
-            write_bundle(folder / "bundles" / f"{name}-{version}", name, version)
-    _write(folder / "catalogs" / "cat" / "catalog.yaml", documents)
+def _corpus_operators(bundles: Path, count: int) -> list[FleetOperator]:
+    """So many real operators of which the corpus has several versions, their newest two; none if it has not so many."""
+    from olmc.semver import parse_tolerant
+
+    archive = SHARED / "corpus" / "bundles.tar.xz"
+    folders = sorted((unpacked(archive) / "bundles").iterdir()) if archive.exists() else []
+    operators = []
+    for folder in folders:
+        versions = sorted(
+            (path for path in folder.iterdir() if path.is_dir()), key=lambda path: parse_tolerant(path.name)
+        )
+        if len(versions) > 1 and len(operators) < count:
+            operators.append(_corpus_operator(bundles, folder.name, versions[-2:]))
+    return operators if len(operators) == count else []
 
 
-def _write_base(folder: Path, names: list[str]) -> None:
+def _corpus_operator(bundles: Path, name: str, versions: list[Path]) -> FleetOperator:
+    catalog: list[dict[str, Any]] = [{"schema": "olm.package", "name": name, "defaultChannel": "stable"}]
+    entries: list[dict[str, Any]] = []
+    modes: set[str] = set()
+    for path in versions:
+        shutil.copytree(path, bundles / f"{name}-{path.name}")
+        manifests = (yaml.safe_load(file.read_text("utf-8")) for file in (path / "manifests").glob("*.yaml"))
+        csv = next(one for one in manifests if one["kind"] == "ClusterServiceVersion")
+        owned = csv["spec"].get("customresourcedefinitions", {}).get("owned", [])
+        apis = [
+            {"group": crd["name"].partition(".")[2], "version": crd["version"], "kind": crd["kind"]} for crd in owned
+        ]
+        value = {"packageName": name, "version": str(csv["spec"]["version"])}
+        properties = [{"type": "olm.package", "value": value}, *({"type": "olm.gvk", "value": api} for api in apis)]
+        catalog.append({
+            "schema": "olm.bundle", "name": csv["metadata"]["name"], "package": name, "properties": properties,
+            "image": f"registry.example.com/{name}:{path.name}",
+        })  # fmt: skip
+        entries.append({"name": csv["metadata"]["name"], **({"replaces": entries[-1]["name"]} if entries else {})})
+        modes = {mode["type"] for mode in csv["spec"]["installModes"] if mode["supported"]}
+    for channel, count in (("stable", 1), ("candidate", 2)):
+        catalog.append({"schema": "olm.channel", "package": name, "name": channel, "entries": entries[:count]})
+    return FleetOperator(name, subscribed(name, [name] if "OwnNamespace" in modes else []), catalog)
+
+
+def _generated_operator(bundles: Path, name: str) -> FleetOperator:
+    catalog = catalog_of(name, newest=2)
+    channel = next(document for document in catalog if document["schema"] == "olm.channel")
+    catalog.append({**channel, "name": "candidate"})
+    channel["entries"] = [{"name": f"{name}.v1.0.0"}]
+    for version in range(2):
+        write_bundle(bundles / f"{name}-{version}", name, version)
+    return FleetOperator(name, subscribed(name, [name]), catalog)
+
+
+def _write_base(folder: Path, operators: list[FleetOperator]) -> None:
     source = {"sourceType": "grpc", "image": "registry.example.com/cat:v1"}
     home = {"name": "cat", "namespace": "olm"}
     catalog = made("operators.coreos.com/v1alpha1", "CatalogSource", home, spec=source)
     _write(folder / "catalog.yaml", [made("v1", "Namespace", {"name": "olm"}), catalog])
-    for name in names:
-        _write(folder / f"{name}.yaml", subscribed(name, [name]))
-    _write(folder / "kustomization.yaml", [{"resources": ["catalog.yaml", *(f"{name}.yaml" for name in names)]}])
+    for one in operators:
+        _write(folder / "operators" / f"{one.name}.yaml", one.objects)
+    files = sorted(os.fspath(path.relative_to(folder)) for path in folder.glob("operators/*.yaml"))
+    _write(folder / "kustomization.yaml", [{"resources": ["catalog.yaml", *files]}])
 
 
 def _write_cluster(root: Path, number: int, names: list[str], *, is_named: bool, is_odd: bool) -> None:
@@ -108,8 +168,12 @@ def main() -> int:
     parser.add_argument("--operators", type=int, default=20)
     parser.add_argument("--named", type=int, default=25, help="of a hundred clusters, how many say their name")
     parser.add_argument("--odd", type=int, default=3, help="of a hundred clusters, how many have a patch of their own")
+    parser.add_argument("--generated", action="store_true", help="generated operators, whatever the corpus has")
     args = parser.parse_args()
-    write_fleet(args.folder, args.clusters, args.operators, named=args.named, odd=args.odd)
+    kind = write_fleet(
+        args.folder, args.clusters, args.operators, named=args.named, odd=args.odd, generated=args.generated
+    )
+    print(f"{args.clusters:,} clusters × {args.operators} operators, {kind}")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Print the rows of the table for fleets: what `olmc fleet` takes for many clusters.
 
-    fleet_table.py [--olmc CMD] [--clusters N] [--operators N] [--jobs N]
+    fleet_table.py [--olmc CMD] [--clusters N] [--operators N] [--jobs N] [--generated]
 
 The fleet is the one that fleet.py writes. Seconds are the CPU of the command and of all that it starts, divided by the
 processors that it may use: what it takes at least on a machine that has nothing else to do. Memory is that of all
@@ -83,18 +83,19 @@ def main() -> int:
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--operators", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--generated", action="store_true", help="generated operators, whatever the corpus has")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root, cache = Path(folder, "repository"), Path(folder, "cache")
-        write_fleet(root, args.clusters, args.operators)
+        kind = write_fleet(root, args.clusters, args.operators, generated=args.generated)
         who = ["-c", "user.name=bench", "-c", "user.email=bench@example.com"]
         for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "state"]):
             subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
         command = [*shlex.split(args.olmc), "fleet"]
         common = ["clusters/*", "--beside", "operators", "--jobs", str(args.jobs)]
-        base = root / "base" / "op00.yaml"
+        base = min((root / "base" / "operators").iterdir())
         ring = root / "rings" / "late" / "kustomization.yaml"
-        what = f"{args.clusters:,} clusters × {args.operators} operators"
+        what = f"{args.clusters:,} clusters × {args.operators} operators, {kind}"
         print(f"| {what} | CPU | of {args.jobs} processors | memory | target | |")
         print("|---|---|---|---|---|---|")
         base.write_text(base.read_text().replace("channel: stable", "channel: candidate"))

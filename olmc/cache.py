@@ -46,7 +46,8 @@ class Usage(NamedTuple):
 
 
 def default_folder() -> Path:
-    """`$XDG_CACHE_HOME/olmc`, as the XDG base directory specification has it: a relative path counts as unset."""
+    """`$XDG_CACHE_HOME/olmc`, as the XDG base directory specification has it: a relative path counts as unset. Raises
+    RuntimeError for a user without a home."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "olmc"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,13 @@ def spec_pages() -> dict[str, str]:
     return {page.name: page.read_text(encoding="utf-8") for page in pages}
 
 
+_LIBRARIES = ("cel_expr_python", "jsonschema", "pathspec", "pysat", "re2", "ruamel.yaml")
+
+
 def program_state() -> str:
     """What tells one state of the program from the next, without reading it: name, size and time of each of its
-    modules, schemas, templates and rules. An installed olmc changes with its version, a checkout does not."""
+    modules, schemas, templates and rules, and which libraries there are. An installed olmc changes with its version, a
+    checkout does not, and what it finds depends on libraries that may not be installed or are exchanged."""
     folders = [os.fspath(_PACKAGE), *(os.fspath(_folder(name)) for name in ("schemas", "templates", "docs/spec"))]
     files: dict[str, str] = {}
     while folders:
@@ -49,7 +54,18 @@ def program_state() -> str:
             else:
                 status = entry.stat()
                 files[entry.path] = f"{entry.name} {status.st_size} {status.st_mtime_ns}"
-    return "\n".join(files[path] for path in sorted(files))
+    return "\n".join([*(files[path] for path in sorted(files)), *map(_library_state, _LIBRARIES)])
+
+
+def _library_state(name: str) -> str:
+    """Where a library begins, with size and time of that; its name alone if it is not installed."""
+    try:
+        spec = find_spec(name)
+        place = "" if spec is None else spec.origin or next(iter(spec.submodule_search_locations or ()), "")
+        status = Path(place).stat() if place else None
+    except (ImportError, OSError):
+        return name
+    return f"{name} {place} {status.st_size} {status.st_mtime_ns}" if status is not None else name
 
 
 def docs_url(path: str) -> str:

@@ -156,3 +156,30 @@ def catalog_bundle(operator: Mapping[str, Any]) -> Object:
         data = base64.b64encode(json.dumps(obj).encode()).decode()
         properties.append({"type": "olm.bundle.object", "value": {"data": data}})
     return {**bundle, "image": "", "properties": properties}
+
+
+def pigeonhole(root: Path, packages: int, versions: int) -> Path:
+    """So many packages, of each of which any version provides one of fewer APIs, which only one may provide."""
+    (root / "catalogs/holes").mkdir(parents=True)
+    group = f"apiVersion: {OLM}/v1\nkind: OperatorGroup\nmetadata: {{name: g, namespace: ns}}\n"
+    objects, catalog = [group], []
+    for package in range(packages):
+        name = f"pigeon-{package}"
+        objects.append(
+            f"apiVersion: {OLM}/v1alpha1\nkind: Subscription\nmetadata: {{name: {name}, namespace: ns}}\n"
+            f"spec: {{name: {name}, source: holes, sourceNamespace: olm, channel: stable}}\n"
+        )
+        catalog.append(f"schema: olm.package\nname: {name}\ndefaultChannel: stable\n")
+        entries = ", ".join(
+            f"{{name: {name}.v1.0.{v}" + (f", replaces: {name}.v1.0.{v - 1}}}" if v else "}") for v in range(versions)
+        )
+        catalog.append(f"schema: olm.channel\npackage: {name}\nname: stable\nentries: [{entries}]\n")
+        catalog += [
+            f"schema: olm.bundle\nname: {name}.v1.0.{v}\npackage: {name}\nimage: registry.example.com/{name}:{v}\n"
+            f"properties:\n- {{type: olm.package, value: {{packageName: {name}, version: 1.0.{v}}}}}\n"
+            f"- {{type: olm.gvk, value: {{group: holes.example.com, version: v1, kind: Hole{v}}}}}\n"
+            for v in range(versions)
+        ]
+    (root / "all.yaml").write_text("---\n".join(objects), encoding="utf-8")
+    (root / "catalogs/holes/catalog.yaml").write_text("---\n".join(catalog), encoding="utf-8")
+    return root

@@ -115,6 +115,7 @@ def main() -> None:
     checkout = Path(sys.argv[1] if len(sys.argv) > 1 else HERE).resolve()
     shared = Path(os.environ.get("OLMC_SHARED", checkout.parent / "shared"))
     os.environ["PYTHONPATH"] = str(checkout)
+    os.environ["OLMC_NO_CACHE"] = "1"  # what another checkout has read before must not count as read by this one
     sys.path.insert(0, str(checkout))
     with tempfile.TemporaryDirectory() as folder:
         archive = shared / "corpus" / "bundles.tar.xz"

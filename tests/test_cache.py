@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,14 @@ def test_keys_differ_where_anything_does(first: list[bytes], second: list[bytes]
     same = (kinds[0], first) == (kinds[1], second)
     assert (cache.key(here, kinds[0], *first) == cache.key(here, kinds[1], *second)) is same
     assert cache.key(here, kinds[0], *first) != cache.key(here._replace(program=b"two"), kinds[0], *first)
+
+
+def test_what_was_found_without_a_library_is_found_anew_with_it(
+    store: cache.Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules in CEL that nobody could judge must not stay so once somebody has installed what judges them."""
+    monkeypatch.setattr("olmc.resources.find_spec", lambda name: find_spec(name) if name != "cel_expr_python" else None)
+    assert cache.open_cache(store.folder).program != store.program
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 32, b"x" * 4000], ids=["empty", "short", "digest", "foreign"])

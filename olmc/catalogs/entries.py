@@ -54,14 +54,14 @@ def index_of(rows: Iterable[Row]) -> CatalogIndex:
     names: dict[str, dict[str, None]] = {}
     offers: dict[str, dict[Any, dict[str, None]]] = {GVK_PROPERTY: {}, PACKAGE: {}, LABEL: {}}
     read: dict[int, tuple[Property, Any]] = {}
-    seen: dict[int, Sequence[Property]] = {}
+    seen: dict[tuple[str, int], Sequence[Property]] = {}
     for package, channel, name, properties in rows:
         counts[package] += 1
         times[f"{channel}/{name}"] += 1
         names.setdefault(name, {})[package] = None
-        if id(properties) in seen:
+        if (package, id(properties)) in seen:
             continue
-        seen[id(properties)] = properties  # kept, so that nothing else gets its identity
+        seen[package, id(properties)] = properties  # kept, so that nothing else gets its identity
         for prop in properties:
             if prop.type in offers:
                 if id(prop) not in read:

@@ -29,6 +29,8 @@ def decorated(param: DeclaredOption, function: F) -> F:
         name: value for name, value in param._asdict().items() if value != DeclaredOption._field_defaults.get(name)
     }
     names = values.pop("names")
+    if param.denied:
+        values["default"] = param.default  # to click, no word is a no
     if param.type is not None:
         values["type"] = _type_of(param.type)
     if not param.is_argument:
@@ -41,7 +43,10 @@ def decorated(param: DeclaredOption, function: F) -> F:
 def _type_of(kind: Choice | Whole | PathOf) -> click.ParamType[Any]:
     if isinstance(kind, Whole):
         return click.IntRange(kind.low, kind.high)
-    return click.Choice(kind.words) if isinstance(kind, Choice) else GivenPath(path_type=Path, **kind._asdict())
+    if isinstance(kind, Choice):
+        return click.Choice(kind.words)
+    path_type = None if kind.as_text else Path
+    return GivenPath(kind.exists, kind.file_okay, kind.dir_okay, path_type=path_type)
 
 
 def command_of(declared: Declared) -> click.Command:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -30,8 +31,12 @@ def cache(ctx: click.Context, /, action: str, output: str) -> None:
 
     Exit codes: 0 done, 2 wrong usage, 3 the folder is not the user's own, or can't be emptied.
     """
-    folder = default_folder()
-    unused = _unused()
+    try:
+        folder = default_folder()
+    except RuntimeError:
+        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
+        ctx.exit(BAD_INPUT)
+    unused = _unused(folder)
     if action == "clear" and not is_own(folder):
         say(f"olmc: {unused}; nothing was removed.")
         ctx.exit(BAD_INPUT)
@@ -49,8 +54,8 @@ def cache(ctx: click.Context, /, action: str, output: str) -> None:
         say(f"not used: {unused}", out=True)
 
 
-def _unused() -> str:
+def _unused(folder: Path) -> str:
     """Why the cache is not used, "" if it is."""
-    if not is_own(default_folder()):
+    if not is_own(folder):
         return "the folder belongs to somebody else, or others may write into it"
     return f"{NO_CACHE} is set" if is_off() else ""

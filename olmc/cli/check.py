@@ -8,19 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olmc.api import compile
-from olmc.cli.as_click import GivenPath
 from olmc.cli.check_output import print_findings, print_statistics, shown_as
 from olmc.cli.completing import codes, optional_validators
 from olmc.cli.console import UNTIMED, Timings, approvals_in, progress, tell_unknown
+from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
+    COMPILE,
     GivenInput,
     allow_empty_option,
-    as_option,
-    compile_options,
     emptiness,
     entry_option,
     given_fields,
@@ -33,14 +30,16 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
-from olmc.cli.scope import scope_options
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
+from olmc.cli.scope import SCOPE
 from olmc.lean import NamedTuple
 from olmc.load.files import read_bounded
 from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.check.check import CheckResult, CheckScope
     from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
 
@@ -55,14 +54,14 @@ def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Validator
     names, unknown = select_validators(optional)
     if unknown:
         known = ", ".join((*OPTIONAL, *SUITES))
-        raise click.BadParameter(f"{unknown[0]} is none of {known}.", param_hint="--optional")
+        bad_value(f"{unknown[0]} is none of {known}.", "--optional")
     given = dict(value.partition("=")[::2] for value in values)
     for value in values:
         if "=" not in value:
-            raise click.BadParameter(f"{value} has no value; write {value}=VALUE.", param_hint="--optional-value")
+            bad_value(f"{value} has no value; write {value}=VALUE.", "--optional-value")
     for key in given:
         if key not in _KEYS:
-            raise click.BadParameter(f"{key} is none of {', '.join(_KEYS)}.", param_hint="--optional-value")
+            bad_value(f"{key} is none of {', '.join(_KEYS)}.", "--optional-value")
     return ValidatorSettings(
         names,
         kubernetes=given.get("k8s-version", ""),
@@ -81,12 +80,12 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     from olmc.diagnostics.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
-    for option, starts in given:
+    for name, starts in given:
         for code in starts:
             if not any(each.startswith(code_start(code)) for each in known):
                 near = close_matches(code_start(code), known, 3)
                 hint = did_you_mean(*near) or "`olmc explain` lists all of them."
-                raise click.BadParameter(f"no rule begins with {code}. {hint}", param_hint=option)
+                bad_value(f"no rule begins with {code}. {hint}", name)
 
 
 def _given_file(key: str, path: str) -> str:
@@ -94,7 +93,7 @@ def _given_file(key: str, path: str) -> str:
         return read_bounded(Path(path)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         cause = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise click.BadParameter(f"{path} can't be read: {cause}.", param_hint=f"--optional-value {key}") from error
+        bad_value(f"{path} can't be read: {cause}.", f"--optional-value {key}")
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
@@ -104,9 +103,9 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
     try:
         images = json.loads(_given_file("platforms", path))
         return {image: tuple(Platform(*each.split("/", 1)) for each in listed) for image, listed in images.items()}
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError):
         problem = f'{path} does not map images to lists like ["linux/amd64"].'
-        raise click.BadParameter(problem, param_hint=hint) from error
+        bad_value(problem, hint)
 
 
 def _categories(path: str) -> Categories | None:
@@ -173,54 +172,56 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
     )
 
 
-@click.command()
-@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@as_option(
-    output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines.")
+@command(
+    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
+    output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines."),
+    option(
+        "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
+    ),
+    option("--strict", is_flag=True, help="Warnings are findings, too."),
+    option(
+        "--select",
+        multiple=True,
+        metavar="CODE",
+        shell_complete=codes,
+        help="Only codes that begin so (may be repeated).",
+    ),
+    option(
+        "--ignore",
+        multiple=True,
+        metavar="CODE",
+        shell_complete=codes,
+        help="Not the codes that begin so (may be repeated).",
+    ),
+    option(
+        "--optional",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=optional_validators,
+        help="Run an optional validator of bundles, a suite of them, or all (may be repeated).",
+    ),
+    option(
+        "--optional-value",
+        "values",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
+    ),
+    option("--since", default="", metavar="REV", help="Only what a revision of git does not have yet."),
+    option("--all-versions", is_flag=True, help="In a folder of bundles: all versions, not just the newest."),
+    option(
+        "--author/--no-author",
+        default=None,
+        help="Whether you write the bundles; if not, what only authors can mend is a remark.",
+    ),
+    show_secrets_option,
+    option("--statistics", is_flag=True, help="How often there is what, in place of the findings."),
+    allow_empty_option,
+    entry_option,
+    jobs_option,
+    *SCOPE,
+    *COMPILE,
 )
-@click.option(
-    "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
-)
-@click.option("--strict", is_flag=True, help="Warnings are findings, too.")
-@click.option(
-    "--select", multiple=True, metavar="CODE", shell_complete=codes, help="Only codes that begin so (may be repeated)."
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="CODE",
-    shell_complete=codes,
-    help="Not the codes that begin so (may be repeated).",
-)
-@click.option(
-    "--optional",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=optional_validators,
-    help="Run an optional validator of bundles, a suite of them, or all (may be repeated).",
-)
-@click.option(
-    "--optional-value",
-    "values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
-)
-@click.option("--since", default="", metavar="REV", help="Only what a revision of git does not have yet.")
-@click.option("--all-versions", is_flag=True, help="In a folder of bundles: all versions, not just the newest.")
-@click.option(
-    "--author/--no-author",
-    default=None,
-    help="Whether you write the bundles; if not, what only authors can mend is a remark.",
-)
-@as_option(show_secrets_option)
-@click.option("--statistics", is_flag=True, help="How often there is what, in place of the findings.")
-@as_option(allow_empty_option)
-@as_option(entry_option)
-@as_option(jobs_option)
-@scope_options
-@compile_options
-@click.pass_context
 def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
@@ -262,13 +263,13 @@ def check(
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
     if statistics and output not in ("text", "json"):
-        raise click.UsageError("--statistics prints text or json.")
+        wrong_usage("--statistics prints text or json.")
     timings = timings_of(ctx, proposed)
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
     from olmc.check.check import CheckScope
 
-    options = with_proposed(Options(olm_version=olm_version), proposed)
+    options = with_proposed(Options(olm_version=olm_version), proposed, ctx)
     given = given_version(ctx) | given_fields(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
     scope = CheckScope(author, all_versions)
@@ -284,7 +285,7 @@ def check(
         if since:
             from olmc.cli.since import findings_at, only_new
 
-            before = findings_at(ctx, since, inputs, found_at)
+            before = findings_at(since, inputs, found_at)
         count = jobs_of(jobs, inputs, timings, alone=options.state is not None)
         do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
         done = [
@@ -304,4 +305,4 @@ def check(
     else:
         print_findings(done, output, least, failing, show_secrets=show_secrets)
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
-    ctx.exit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)
+    raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.console import folder_from_here, tell_aside
+from olmc.cli.console import folder_from_here, say, tell_aside
 from olmc.model.diagnostics import Severity
 from olmc.output.unicode import json_text
 
@@ -38,13 +36,13 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
             {"code": code, "severity": severity, "count": count, "title": titles[code]}
             for (code, severity), count in ordered
         ]
-        click.echo(json_text({"version": 1, "statistics": listed}))
+        say(json_text({"version": 1, "statistics": listed}), out=True)
         return
     width = len(str(max(counts.values(), default=0)))
     for (code, severity), count in ordered:
-        click.echo(f"{count:>{width}}  {code} {severity}: {titles[code]}")
+        say(f"{count:>{width}}  {code} {severity}: {titles[code]}", out=True)
     bundles = sum(each.bundles for each in done)
-    click.echo(f"{len(told)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})")
+    say(f"{len(told)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
 
 
 def shown_as(root: Path | None, output: str, count: int) -> str:
@@ -74,26 +72,25 @@ def print_findings(
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
     if output == "text":
-        click.echo(
-            as_text_with_source(found, line_reader(done, show_secrets=show_secrets), least=least, color=True), nl=False
-        )
+        text = as_text_with_source(found, line_reader(done, show_secrets=show_secrets), least=least, color=True)
+        say(text, nl=False, out=True)
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {amount} left out" if (amount := counted(left)) else ""
         aside += _untold(done)
-        click.echo(f"{as_counts(found, least=least)} ({aside})")
+        say(f"{as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":
-        click.echo(as_json(found, least=least), nl=False)
+        say(as_json(found, least=least), nl=False, out=True)
     elif output == "github":
         from olmc.diagnostics.catalogue import all_rules
         from olmc.output.ci_reports import as_github
 
         titles = {rule.code: rule.title for rule in all_rules()}
-        click.echo(as_github(found, titles, least=least), err=True, nl=False)
+        say(as_github(found, titles, least=least), nl=False)
     elif output == "junit":
         from olmc.output.ci_reports import as_junit
 
-        click.echo(as_junit(found, least=least, failing=failing), nl=False)
+        say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
         from olmc.diagnostics.catalogue import all_rules, rule_page
         from olmc.diagnostics.rulebook import linked
@@ -107,9 +104,9 @@ def print_findings(
         made = as_sarif(
             found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
         )
-        click.echo(made.text, nl=False)
+        say(made.text, nl=False, out=True)
         if made.left_out:
-            click.echo(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits", err=True)
+            say(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits")
     tell_aside(found, least=least)
     for each in done if output != "text" else ():
-        click.echo(note(each.left_out, each.shown_as), err=True, nl=False)
+        say(note(each.left_out, each.shown_as), nl=False)

@@ -19,18 +19,20 @@ class Choice(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """A whole number between two."""
+    """A whole number between two, or from one on."""
 
     low: int
-    high: int
+    high: int | None = None
 
 
 class PathOf(NamedTuple):
-    """A path that is not empty; what it must be if it is there, or whether it has to be there."""
+    """A path that is not empty; what it must be if it is there, or whether it has to be there. `as_text`: as it is
+    written, which may be no path at all."""
 
     file_okay: bool = True
     dir_okay: bool = True
     exists: bool = False
+    as_text: bool = False
 
 
 Callback = Callable[[Any, Any, Any], Any]
@@ -41,7 +43,9 @@ class DeclaredOption(NamedTuple):
     """An option, or an argument.
 
     `names`: of an option all its spellings, of a flag that can be denied as `--yes/--no`, and the name of its value if
-    that is another one. `callback` makes of context, parameter and value the value that counts.
+    that is another one. `callback` makes of context, parameter and value the value that counts, first for those that
+    are `is_eager`; what is not exposed the function does not get. An argument without a default is `required`, and a
+    flag that can be denied may then be neither.
     """
 
     names: tuple[str, ...]
@@ -55,6 +59,9 @@ class DeclaredOption(NamedTuple):
     callback: Callback | None = None
     shell_complete: Callable[..., Any] | None = None
     envvar: str | None = None
+    is_eager: bool = False
+    expose_value: bool = True
+    required: bool = True
 
     @property
     def is_argument(self) -> bool:

@@ -1,4 +1,4 @@
-"""Commands that compare versions: `olmc diff` and `olmc graph`."""
+"""`olmc diff`."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olmc.api import Compilation, compile
 from olmc.cli import completing
 from olmc.cli import options as values
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import progress, tell, tell_approvals
+from olmc.cli.console import progress, say, tell, tell_approvals
+from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
+    CLUSTER,
+    PROPOSED_APIS,
     RENDERED,
+    STATE,
     OptionNeed,
     approve_option,
-    as_option,
     certs_option,
     given_fields,
     given_of,
     given_version,
-    kube_version_option,
+    is_given,
     olm_versions_option,
     output_option,
-    proposed_options,
     show_secrets_option,
-    state_options,
     tell_idle,
     timings_of,
     timings_option,
@@ -37,8 +35,8 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
-from olmc.model.diagnostics import Report, Severity
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, wrong_usage
+from olmc.model.diagnostics import Severity
 from olmc.model.options import Narrowing, Options
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
@@ -46,71 +44,70 @@ _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_ver
 
 
 _ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.state is not None)
-_EXTENSION = "ClusterExtension/"
 _NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.diff.both_sides import BegunCluster
     from olmc.diff.compare import Difference
     from olmc.diff.premises import CompileUnder, Premises
     from olmc.diff.sides import Kinds, Sides
 
 
-@click.command()
-@click.argument("old", type=GivenPath(), default=None, required=False, metavar="[OLD]")
-@click.argument("new", type=GivenPath(), default=None, required=False, metavar="[NEW]")
-@as_option(
+@command(
+    argument("old", type=PathOf(as_text=True), required=False, metavar="[OLD]"),
+    argument("new", type=PathOf(as_text=True), required=False, metavar="[NEW]"),
     output_option(
         ["text", "markdown", "json", "html"],
         "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
-    )
+    ),
+    option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty."),
+    option(
+        "--for",
+        "for_",
+        envvar="OLMC_DIFF_FOR",
+        type=Choice(("review", "apply")),
+        default="review",
+        show_default=True,
+        help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
+    ),
+    certs_option,
+    option(
+        "--include",
+        multiple=True,
+        metavar="KIND",
+        shell_complete=completing.kinds,
+        help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.",
+    ),
+    option(
+        "--exclude",
+        multiple=True,
+        metavar="KIND",
+        shell_complete=completing.kinds,
+        help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.",
+    ),
+    option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in."),
+    option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch."),
+    option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces."),
+    option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet."),
+    option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one."),
+    approve_option,
+    *STATE,
+    *CLUSTER,
+    olm_versions_option,
+    *PROPOSED_APIS,
+    timings_option,
+    option(
+        "--fail-on",
+        type=Choice(("breaking", "risk", "any")),
+        default="any",
+        show_default=True,
+        help="Exit 1 if a change is this grave, or graver.",
+    ),
+    show_secrets_option,
+    option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves."),
 )
-@click.option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty.")
-@click.option(
-    "--for",
-    "for_",
-    envvar="OLMC_DIFF_FOR",
-    type=click.Choice(["review", "apply"]),
-    default="review",
-    show_default=True,
-    help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
-)
-@as_option(certs_option)
-@click.option(
-    "--include",
-    multiple=True,
-    metavar="KIND",
-    shell_complete=completing.kinds,
-    help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="KIND",
-    shell_complete=completing.kinds,
-    help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.",
-)
-@click.option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in.")
-@click.option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
-@click.option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces.")
-@click.option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet.")
-@click.option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one.")
-@as_option(approve_option)
-@state_options
-@kube_version_option
-@as_option(olm_versions_option)
-@proposed_options
-@as_option(timings_option)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["breaking", "risk", "any"]),
-    default="any",
-    show_default=True,
-    help="Exit 1 if a change is this grave, or graver.",
-)
-@as_option(show_secrets_option)
-@click.option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves.")
-@click.pass_context
 def diff(
     ctx: click.Context,
     /,
@@ -174,11 +171,10 @@ def diff(
     begun = None
     timings = timings_of(ctx, proposed)
     if proposed["from_"]:
-        options, begun = with_begun(options, proposed, may_be_absent=allow_empty)
+        options, begun = with_begun(options, proposed, ctx, may_be_absent=allow_empty)
     else:
-        options = with_proposed(options, proposed)
-    default = click.core.ParameterSource.DEFAULT
-    given = frozenset(field for name, field in _FIELDS.items() if ctx.get_parameter_source(name) is not default)
+        options = with_proposed(options, proposed, ctx)
+    given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
     from olmc.diff.assumptions import remarks
@@ -213,13 +209,13 @@ def diff(
     tell_idle(ctx, given_of(made), _NEEDS)
     tell_approvals(approve, [each.settled.cluster for each in made if each.settled is not None])
     if difference is None:
-        ctx.exit(BAD_INPUT)
-    click.echo(text, nl=False)
-    click.echo(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), err=True, nl=False)
+        raise SystemExit(BAD_INPUT)
+    say(text, nl=False, out=True)
+    say(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), nl=False)
     for remark in remarks(difference.old, difference.new):
-        click.echo(f"olmc: {remark}", err=True)
+        say(f"olmc: {remark}")
     grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
-    ctx.exit(FINDINGS if grave else DONE)
+    raise SystemExit(FINDINGS if grave else DONE)
 
 
 def _named(
@@ -229,14 +225,14 @@ def _named(
     """The names of both sides; the second is None for one path under two versions of OLM, and the first is that of the
     cluster where one `is_begun`."""
     if old == new == "-":
-        raise click.UsageError("there is only one stdin; give another OLD or NEW.")
+        wrong_usage("there is only one stdin; give another OLD or NEW.")
     if is_begun:
         if new or entry or fresh or len(olm_version) == 2 or purpose != "review":
             text = "--from says what OLD is: give NEW alone, without --entry, --fresh, --for apply or two OLM versions."
-            raise click.UsageError(text)
+            wrong_usage(text)
         return "", old or "."
     if old is None:
-        raise click.UsageError("Missing argument 'OLD'.")
+        wrong_usage("Missing argument 'OLD'.")
     if entry:
         from olmc.cli.inputs import sides_of_entry  # most diffs are of folders
 
@@ -246,7 +242,7 @@ def _named(
     alone = sides_of(old) if new is None and len(olm_version) == 1 else None
     old, new = alone or (old, new)
     if (len(olm_version) == 2) == bool(new):
-        raise click.UsageError("OLD and NEW are compared, or one PATH with --olm-version A..B.")
+        wrong_usage("OLD and NEW are compared, or one PATH with --olm-version A..B.")
     return old, new
 
 
@@ -299,131 +295,6 @@ def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Differe
     if reading.kept_back is not None:
         difference = with_kept_back(difference, reading.kept_back, show_secrets=show_secrets)
     return difference
-
-
-@click.command()
-@click.argument("package", shell_complete=completing.packages)
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["mermaid", "dot", "json", "svg"]),
-    help="The format; mermaid by default, with --from a text or json.",
-)
-@click.option(
-    "--channel",
-    "channels",
-    multiple=True,
-    metavar="NAME",
-    envvar="OLMC_GRAPH_CHANNEL",
-    help="Only this channel (may be repeated).",
-)
-@click.option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
-@click.option("--skip-ranges", is_flag=True, help="Draw all edges by skipRange, not just those that OLM takes first.")
-@click.option(
-    "--from",
-    "start",
-    metavar="VERSION",
-    envvar="OLMC_GRAPH_FROM",
-    help="Where an upgrade starts: a version, or the name of a CSV.",
-)
-@click.option(
-    "--to",
-    "goal",
-    metavar="VERSION",
-    envvar="OLMC_GRAPH_TO",
-    help="Where it should lead; without it, to where OLM rests.",
-)
-@click.pass_context
-def graph(
-    ctx: click.Context,
-    package: str,
-    path: Path,
-    output: str | None,
-    channels: tuple[str, ...],
-    catalog: str,
-    skip_ranges: bool,
-    start: str | None,
-    goal: str | None,
-) -> None:
-    """Draw the upgrades of a package, or print one's way.
-
-    PATH is a workspace, or the folder of one catalog; without it it is the current directory. Marked are the heads of
-    channels, and versions that are skipped, deprecated, missing, or stranded (their upgrades never lead to the head).
-
-    \b
-    Examples:
-      olmc graph kettle                              for a README or a pull request
-      olmc graph kettle -o svg > kettle.svg          a picture
-      olmc graph kettle -o json catalogs/acme        for machines (schemas/graph.schema.json)
-      olmc graph kettle --from 1.0.0 --to 1.4.2      the hops from one version to another
-      olmc graph kettle --from 1.0.0 --channel fast  where an upgrade ends
-      olmc graph ClusterExtension/kettle             where OLM v1 takes it, resolution by resolution
-
-    Exit codes: 0 done, 1 findings (the version is not reached, or OLM can't serve the catalog), 2 wrong usage,
-    3 input that can't be read.
-    """
-    if goal is not None and start is None:
-        raise click.UsageError("--to needs --from.")
-    if start is not None and (output not in (None, "json") or skip_ranges):
-        raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
-    if start is not None and len(channels) > 1:
-        raise click.UsageError("--from walks in one channel; give --channel once.")
-    if package.startswith(_EXTENSION):
-        if output is not None or start is not None or channels or catalog or skip_ranges:
-            raise click.UsageError("the way of a ClusterExtension is a text, and follows from what that asks for.")
-        ctx.exit(_walk_extension(package.removeprefix(_EXTENSION), path))
-    from olmc.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
-    from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
-    from olmc.load.config import read_config
-    from olmc.load.suppressions import apply_suppressions
-    from olmc.output.messages import QueryError
-
-    report = Report()
-    catalogs = catalogs_at(path, report)
-    kept = apply_suppressions(path, report, read_config(path, Report())).kept
-    tell(kept, path, least=Severity.FAILURE)
-    # Of what only could be better, a graph is about the versions that it does not have.
-    tell((each for each in kept if is_about_dropped(each, package)), path)
-    if report.failed:
-        ctx.exit(BAD_INPUT)
-    if not catalogs:
-        click.echo(f"olmc: no catalog and no bundle in {path}", err=True)
-        ctx.exit(BAD_INPUT)
-    try:
-        chosen = catalog_with(catalogs, package, catalog)
-        if start is None:
-            answer = draw_package(chosen, package, channels, output or "mermaid", all_ranges=skip_ranges)
-        else:
-            answer = describe_route(chosen, package, "".join(channels), start, goal, as_data=output == "json")
-    except QueryError as error:
-        if any(each.problem and not each.packages for each in catalogs):
-            click.echo(f"olmc: {error}", err=True)
-            ctx.exit(BAD_INPUT)
-        raise click.UsageError(str(error)) from error
-    if answer.remark:
-        click.echo(f"olmc: {answer.remark}", err=True)
-    click.echo(answer.text, nl=False)
-    ctx.exit(DONE if answer.holds and not chosen.problem else FINDINGS)
-
-
-def _walk_extension(name: str, path: Path) -> int:
-    """Print where the controller takes a ClusterExtension, and give the exit code."""
-    from olmc.model.objects import name_of
-    from olmc.olmv1.route import extension_route, route_lines
-    from olmc.output.messages import not_found
-    from olmc.output.unicode import clean
-
-    done = compile(path)
-    tell(done.diagnostics, path, least=Severity.ERROR)
-    if done.failed or done.workspace is None:
-        return BAD_INPUT
-    found = extension_route(done.workspace, name, done.options)
-    if found is None:
-        known = [name_of(manifest.object) for manifest in done.workspace.extensions]
-        raise click.UsageError(str(not_found(f"There is no ClusterExtension {name}", name, known)))
-    click.echo("\n".join(map(clean, route_lines(*found))))
-    return FINDINGS if found[1][-1].resolution.error else DONE
 
 
 def write(difference: Difference, output: str, *, color: bool = False) -> str:

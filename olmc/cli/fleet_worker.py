@@ -16,7 +16,7 @@ from olmc.cli.console import tell
 from olmc.cli.process import Input
 from olmc.fleet.pool import serve_tasks
 from olmc.fleet.results import failed_result, packed
-from olmc.fleet.staging import Workshop, staged, staged_beside
+from olmc.fleet.staging import WorkerFolders, staged, staged_beside
 from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
 from olmc.model.diagnostics import Diagnostic, Report, Severity
@@ -39,7 +39,7 @@ class _Given(NamedTuple):
     values: Mapping[str, Any]
 
 
-def run_task(task: bytes, shop: Workshop, known: dict[str, BesideFolder]) -> bytes:
+def run_task(task: bytes, worker: WorkerFolders, known: dict[str, BesideFolder]) -> bytes:
     """The result of a task, compressed JSON. Whatever is wrong with the input is a result as well.
 
     `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
@@ -47,7 +47,7 @@ def run_task(task: bytes, shop: Workshop, known: dict[str, BesideFolder]) -> byt
     told = io.StringIO()
     with redirect_stderr(told):
         try:
-            result = _result(json.loads(task), shop, known)
+            result = _result(json.loads(task), worker, known)
         except SystemExit:
             result = failed_result("can't be compiled", told.getvalue())
         except Exception as error:  # of one entry, which must not stop the others
@@ -57,11 +57,13 @@ def run_task(task: bytes, shop: Workshop, known: dict[str, BesideFolder]) -> byt
     return packed(result)
 
 
-def _result(task: dict[str, Any], shop: Workshop, known: dict[str, BesideFolder]) -> dict[str, Any]:
+def _result(task: dict[str, Any], worker: WorkerFolders, known: dict[str, BesideFolder]) -> dict[str, Any]:
     with ExitStack() as stack:
-        sides = [stack.enter_context(staged(shop, task.get(name), name, task["entry"])) for name in ("before", "after")]
+        sides = [
+            stack.enter_context(staged(worker, task.get(name), name, task["entry"])) for name in ("before", "after")
+        ]
         beside = [
-            _read_once(shop, digest, task["besidePath"], known) if digest else None
+            _read_once(worker, digest, task["besidePath"], known) if digest else None
             for digest in (task.get("beforeBeside"), task.get("afterBeside"))
         ]
         values: dict[str, Any] = {
@@ -74,12 +76,12 @@ def _result(task: dict[str, Any], shop: Workshop, known: dict[str, BesideFolder]
         return _COMMANDS[task["command"]](given)
 
 
-def _read_once(shop: Workshop, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
+def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, BesideFolder]) -> BesideFolder:
     """The folder that counts beside entries, of which a worker has two at most: one for each side."""
     if digest not in known:
         for old in list(known)[: max(0, len(known) - 1)]:
             del known[old]
-        known[digest] = read_beside(staged_beside(shop, digest, path))
+        known[digest] = read_beside(staged_beside(worker, digest, path))
     return known[digest]
 
 
@@ -221,7 +223,7 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     known: dict[str, BesideFolder] = {}
-    serve_tasks(lambda task: run_task(task, Workshop(blobs, folder), known))
+    serve_tasks(lambda task: run_task(task, WorkerFolders(blobs, folder), known))
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ def serve(
         tell([NO_SERVER.finding(None, command="serve", cause=error)])
         ctx.exit(BAD_INPUT)
     place = ServeAddress(host, port, not http, tls_cert_file, tls_private_key_file, kubeconfig)
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
     given = given_version(ctx) | given_fields(ctx, proposed)
     tell_idle(ctx, [GivenInput(options_from(read_config(path, Report()), options, given))])
     try:

@@ -133,7 +133,7 @@ def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -
     return resources
 
 
-_CLUSTER = (
+CLUSTER = (
     option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
                  help="The Kubernetes version of the cluster."),
     option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
@@ -207,7 +207,7 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     return tuple(watch.split(",")) if watch is not None else None
 
 
-_PROPOSED_APIS = (
+PROPOSED_APIS = (
     option("--descoped", is_flag=True,
                  help="Proposed: operators without install modes, or with AllNamespaces alone, are descoped."),
     option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
@@ -227,7 +227,7 @@ _PROPOSED_APIS = (
 )  # fmt: skip
 
 
-_STATE = (
+STATE = (
     option("--from", "from_", multiple=True, metavar="FROM",
                  help="Begin with the cluster that FROM leaves: a workspace, git:REF, a rendering, or a state file of "
                       "olmc import; or with a state, and what a workspace or git:REF has applied to it."),
@@ -238,11 +238,11 @@ _STATE = (
 )  # fmt: skip
 
 
-PROPOSED_OPTIONS = frozenset(each.name for each in _PROPOSED_APIS)
+PROPOSED_OPTIONS = frozenset(each.name for each in PROPOSED_APIS)
 """The names of what is about the proposed APIs."""
-kube_version_option = as_option(*_CLUSTER)
-proposed_options = as_option(*_PROPOSED_APIS)
-state_options = as_option(*_STATE)
+kube_version_option = as_option(*CLUSTER)
+proposed_options = as_option(*PROPOSED_APIS)
+state_options = as_option(*STATE)
 
 
 resolve_timeout_option = option(
@@ -253,15 +253,7 @@ resolve_timeout_option = option(
 timings_option = option("--timings", is_flag=True, help="Say on stderr how long each stage takes.")
 # What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, how
 # long to search, and how long all of it took.
-COMPILE = (
-    approve_option,
-    *_STATE,
-    *_CLUSTER,
-    olm_version_option,
-    resolve_timeout_option,
-    timings_option,
-    *_PROPOSED_APIS,
-)
+COMPILE = (approve_option, *STATE, *CLUSTER, olm_version_option, resolve_timeout_option, timings_option, *PROPOSED_APIS)
 compile_options = as_option(*COMPILE)
 
 
@@ -275,7 +267,7 @@ def timings_of(ctx: click.Context, values: dict[str, Any]) -> Timings:
     return timings
 
 
-def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context | None = None) -> Options:
+def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context) -> Options:
     """The options with the values that the command line gave for the proposed APIs.
 
     As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
@@ -286,27 +278,19 @@ def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context | 
         return options
     from olmc.cli.state import state_from  # most runs begin with a fresh cluster
 
-    ctx = ctx or _current()
     found = state_from(given["from_"], _beside(ctx), options, _known_fields(ctx))
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 
 def with_begun(
-    options: Options, given: dict[str, Any], *, may_be_absent: bool = False
+    options: Options, given: dict[str, Any], ctx: click.Context, *, may_be_absent: bool = False
 ) -> tuple[Options, BegunCluster]:  # fmt: skip
     """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
     from olmc.cli.state import begun_from
 
-    ctx = _current()
     options = _with_fields(options, given)
     found = begun_from(given["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
-
-
-def _current() -> click.Context:
-    import click
-
-    return click.get_current_context()
 
 
 def _with_fields(options: Options, given: dict[str, Any]) -> Options:
@@ -402,7 +386,7 @@ def compiled(
     timings = timings or timings_of(ctx, proposed)
 
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
 
     def compile_once(options: Options) -> Compilation:
         done = compile(path, options, given=given, beside=beside, release=release, stage=timings.stage)

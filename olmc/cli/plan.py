@@ -7,15 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from olmc.api import Compilation, compile
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, tell, tell_approvals
+from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, say, tell, tell_approvals
+from olmc.cli.declared import Choice, PathOf, Whole, argument, command, option
 from olmc.cli.options import (
+    COMPILE,
     PROPOSED,
-    as_option,
-    compile_options,
     entry_option,
     given_fields,
     given_of,
@@ -27,8 +24,8 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.cli.platform import PlatformTarget, before_the_move, checked_move, move_options, plan_move
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input
+from olmc.cli.platform import MOVE, PlatformTarget, before_the_move, checked_move, plan_move
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, wrong_usage
 from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
@@ -37,6 +34,8 @@ from olmc.model.options import Narrowing, Options
 from olmc.output.places import seen_from
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.diff.both_sides import BegunCluster
     from olmc.diff.sides import Side
     from olmc.plan.plan import Plan
@@ -45,29 +44,27 @@ _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
-@click.command()
-@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
-@as_option(
+@command(
+    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]"),
     output_option(
         ["text", "markdown", "json", "html"],
         "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
-    )
+    ),
+    entry_option,
+    *COMPILE,
+    option(
+        "--fail-on",
+        type=Choice(("breaking", "risk", "any")),
+        default="any",
+        show_default=True,
+        help="Exit 1 if a change is this grave, or graver.",
+    ),
+    option("--allow-empty", is_flag=True, help="A PATH that the commit, or the work tree, does not have is empty."),
+    option("-v", "--verbose", is_flag=True, help="All of it, however long."),
+    option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time."),
+    option("--at", type=Whole(0), metavar="INDEX", help="Of these the one with this number, from 0."),
+    *MOVE,
 )
-@as_option(entry_option)
-@compile_options
-@click.option(
-    "--fail-on",
-    type=click.Choice(["breaking", "risk", "any"]),
-    default="any",
-    show_default=True,
-    help="Exit 1 if a change is this grave, or graver.",
-)
-@click.option("--allow-empty", is_flag=True, help="A PATH that the commit, or the work tree, does not have is empty.")
-@click.option("-v", "--verbose", is_flag=True, help="All of it, however long.")
-@click.option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time.")
-@click.option("--at", type=click.IntRange(0), metavar="INDEX", help="Of these the one with this number, from 0.")
-@move_options
-@click.pass_context
 def plan(
     ctx: click.Context,
     /,
@@ -102,18 +99,18 @@ def plan(
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, tuple(map(_existing, paths)) if allow_empty else paths, entries)
+    inputs = inputs_of(ctx, tuple(_existing(ctx, path) for path in paths) if allow_empty else paths, entries)
     if len(inputs) > 1:
-        raise click.UsageError("a plan is for one cluster; give one PATH, or one --entry.")
+        wrong_usage("a plan is for one cluster; give one PATH, or one --entry.")
     timings = timings_of(ctx, proposed)
     move = checked_move(to, to_kube, to_catalogs)
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
     if move.is_asked:
-        ctx.exit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
+        raise SystemExit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
     # What of Secrets changes is to be known; a comparison masks it.
     given_options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
-    options, begun = with_begun(given_options, proposed, may_be_absent=allow_empty)
+    options, begun = with_begun(given_options, proposed, ctx, may_be_absent=allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         path = PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored, timings)
@@ -122,7 +119,7 @@ def plan(
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None:
-            ctx.exit(BAD_INPUT)
+            raise SystemExit(BAD_INPUT)
         tell_approvals(approve, [done.settled.cluster])
         timings.stage("plan")
         planned = planned_for(path, options, begun, done, narrowing, output)
@@ -134,7 +131,7 @@ def plan(
         _print(planned, output, verbose=verbose)
     grave = any(change.severity >= _LEAST[fail_on] for change in planned.difference.changes)
     some = fail_on == "any" and not (planned.is_empty and not planned.drift)
-    ctx.exit(FINDINGS if grave or some else DONE)
+    raise SystemExit(FINDINGS if grave or some else DONE)
 
 
 def plan_page(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> str:
@@ -143,7 +140,7 @@ def plan_page(ctx: click.Context, one: Input, name: str, options: Options, propo
 
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
-    options, begun = with_begun(options._replace(show_secrets=True), proposed)
+    options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
     path = PlannedPath(one, name, given, begun.state.ignored)
     done, narrowing = compile_planned(path, options)
     return as_html(planned_for(path, options, begun, done, narrowing, "html"))
@@ -236,12 +233,12 @@ def _print(plan: Plan, output: str, *, verbose: bool) -> None:
     from olmc.plan import outputs
 
     if output == "text":
-        click.echo(outputs.as_text(plan, color=True, verbose=verbose), nl=False)
+        say(outputs.as_text(plan, color=True, verbose=verbose), nl=False, out=True)
         return
     from olmc.plan.html import as_html  # jinja2 takes long to import
 
     formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
-    click.echo(formats[output](plan), nl=False)
+    say(formats[output](plan), nl=False, out=True)
 
 
 def _moved(
@@ -251,7 +248,7 @@ def _moved(
     """Print the plan for the cluster's own move, and give the exit code."""
     from olmc.plan import platform_outputs
 
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed)
+    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
     with progress() as doing:
         doing(f"compiling {one.root}")
         path = PlannedPath(one, "", given, options.state.ignored if options.state is not None else None)
@@ -259,18 +256,18 @@ def _moved(
         tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None or done.workspace is None:
-            ctx.exit(BAD_INPUT)
+            raise SystemExit(BAD_INPUT)
         planned = plan_move(done, move)
     if output == "text":
-        click.echo(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False)
+        say(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False, out=True)
     else:
         formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
-        click.echo(formats[output](planned), nl=False)
+        say(formats[output](planned), nl=False, out=True)
     return DONE if planned.is_clean else FINDINGS
 
 
-def _existing(path: Path) -> Path:
+def _existing(ctx: click.Context, path: Path) -> Path:
     """A path, or an empty folder for one that does not exist."""
     if path.exists() or path.is_symlink():
         return path
-    return Path(click.get_current_context().with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))
+    return Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-")))

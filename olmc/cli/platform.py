@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING
 
 from olmc.api import Compilation
-from olmc.cli.console import tell
+from olmc.cli.console import say, tell
+from olmc.cli.declared import option
 from olmc.cli.options import canonical_version
-from olmc.cli.process import BAD_INPUT
+from olmc.cli.process import BAD_INPUT, bad_value, wrong_usage
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.model.options import Options, full_kube_version, minor_of
@@ -37,22 +36,13 @@ class PlatformTarget(NamedTuple):
         return bool(self.to or self.kube or self.catalogs)
 
 
-_MOVE = (
-    click.option("--to", default="", metavar="ocp-X.Y",
+MOVE = (
+    option("--to", default="", metavar="ocp-X.Y",
                  help="The cluster itself moves to this OpenShift release: what blocks it, and what breaks there."),
-    click.option("--to-kube", default="", metavar="VERSION", help="The cluster itself moves to this Kubernetes."),
-    click.option("--to-catalog", "to_catalogs", multiple=True, metavar="NAME=PATH",
+    option("--to-kube", default="", metavar="VERSION", help="The cluster itself moves to this Kubernetes."),
+    option("--to-catalog", "to_catalogs", multiple=True, metavar="NAME=PATH",
                  help="With --to: what the CatalogSource NAME serves then, a folder or file (may be repeated)."),
 )  # fmt: skip
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def move_options(function: F) -> F:
-    """Adds where the cluster itself moves."""
-    for option in reversed(_MOVE):
-        function = option(function)
-    return function
 
 
 def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
@@ -62,20 +52,18 @@ def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
     if to:
         to = canonical_version(to)
         if not is_openshift(to):
-            raise click.BadParameter(
-                f"{to} is no OpenShift release such as ocp-4.19; see --to-kube.", param_hint="--to"
-            )
+            bad_value(f"{to} is no OpenShift release such as ocp-4.19; see --to-kube.", "--to")
     full = full_kube_version(kube)
     if kube and not full:
-        raise click.BadParameter("a version looks like v1.36.2", param_hint="--to-kube")
+        bad_value("a version looks like v1.36.2", "--to-kube")
     for text in catalogs:
         name, _, path = text.partition("=")
         if not name or not path:
-            raise click.BadParameter(f"{text!r} is no NAME=PATH", param_hint="--to-catalog")
+            bad_value(f"{text!r} is no NAME=PATH", "--to-catalog")
         if not Path(path).exists():
-            raise click.BadParameter(f"there is no {path}", param_hint="--to-catalog")
+            bad_value(f"there is no {path}", "--to-catalog")
     if catalogs and not (to or kube):
-        raise click.UsageError("--to-catalog needs --to or --to-kube: where the cluster moves.")
+        wrong_usage("--to-catalog needs --to or --to-kube: where the cluster moves.")
     return PlatformTarget(to, full, tuple(catalogs))
 
 
@@ -147,7 +135,7 @@ def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[Catalog
     if not meant:
         known = sorted(key.name for key in cluster.catalogs)
         near = did_you_mean(*close_matches(name, known, 3)) or f"There are: {', '.join(known) or 'none'}."
-        raise click.BadParameter(f"there is no CatalogSource {name}. {near}", param_hint="--to-catalog")
+        bad_value(f"there is no CatalogSource {name}. {near}", "--to-catalog")
     place, report = Path(path), Report()
     root = place if place.is_dir() else place.parent
     names = scan(place, report).walk() if place.is_dir() else [place.name]
@@ -156,8 +144,8 @@ def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[Catalog
     tell(tuple(report), least=Severity.FAILURE)
     if report.failed or catalog.problem or not catalog.packages:
         if not report.found:
-            click.echo(f"Error: {path} holds no catalog", err=True)
-        raise click.exceptions.Exit(BAD_INPUT)
+            say(f"Error: {path} holds no catalog")
+        raise SystemExit(BAD_INPUT)
     return [
         (key, cluster.catalogs[key]._replace(catalog=catalog, entries=served_candidates(key, catalog), problem=""))
         for key in meant

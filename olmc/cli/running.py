@@ -21,7 +21,17 @@ from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf, Whole
 from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
 from olmc.lean import NamedTuple
 
-MODULES = {"explain": "reference", "render": "render", "version": "reference"}
+MODULES = {
+    "check": "check",
+    "diff": "diff",
+    "explain": "reference",
+    "plan": "plan",
+    "render": "render",
+    "resolve": "lock",
+    "status": "inspect",
+    "version": "reference",
+    "why": "inspect",
+}
 """The modules of the commands that are declared."""
 
 
@@ -40,10 +50,10 @@ class Call(NamedTuple):
     """What a command is called with, as far as commands ask click's context for it."""
 
     command: Declared
-    params: Mapping[str, Any]
+    params: dict[str, Any]
     typed: frozenset[str]
     resources: ExitStack
-    meta: Mapping[str, Any]
+    meta: dict[str, Any]
 
     def get_parameter_source(self, name: str) -> ValueSource:
         return ValueSource.COMMANDLINE if name in self.typed else ValueSource.DEFAULT
@@ -68,9 +78,11 @@ def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProx
         typed = frozenset(given)
         values = {param.name: _converted(param, given) for param in declared.params}
         call = Call(declared, values, typed, ExitStack(), {"olmc.arguments": tuple(args[1:])})
-        for param in declared.params:
+        for param in sorted(declared.params, key=lambda param: not param.is_eager):
             if param.callback is not None:
                 values[param.name] = param.callback(call, param, values[param.name])
+            if not param.expose_value:
+                del values[param.name]
     except _UnclearError:
         return None
     except Exception as error:
@@ -118,7 +130,7 @@ def _given(params: Sequence[DeclaredOption], args: Sequence[str]) -> dict[str, l
 
 def _converted(param: DeclaredOption, given: Mapping[str, list[Any]]) -> Any:
     if param.name not in given:
-        if param.is_argument and param.default is None and not param.multiple:
+        if param.is_argument and param.default is None and param.required and not param.multiple:
             raise _UnclearError  # click says what is missing
         return param.get_default(None)
     values = [_value(param.type, value) for value in given[param.name]]
@@ -129,7 +141,9 @@ def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
     if isinstance(kind, Choice) and value not in kind.words:
         raise _UnclearError
     if isinstance(kind, Whole):
-        if not (value.isascii() and value.isdigit() and kind.low <= int(value) <= kind.high):
+        if not (value.isascii() and value.isdigit() and kind.low <= int(value)):
+            raise _UnclearError
+        if kind.high is not None and int(value) > kind.high:
             raise _UnclearError
         return int(value)
     if not isinstance(kind, PathOf):
@@ -141,7 +155,7 @@ def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
     is_okay = kind.dir_okay if path.is_dir() else kind.file_okay
     if path.exists() and not (is_okay and os.access(value, os.R_OK)):
         raise _UnclearError
-    return path
+    return value if kind.as_text else path
 
 
 def _run(call: Call) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
 from olmc.cli.completing import namespaces
-from olmc.cli.declared import F
-from olmc.cli.options import watched
+from olmc.cli.declared import option
+from olmc.cli.options import as_option, watched
+
+if TYPE_CHECKING:
+    import click
 
 
 def _namespace(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
@@ -23,18 +26,13 @@ def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 _ALL_NAMESPACES = "olmc.all_namespaces"
-_SCOPE = (
-    click.option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
+# What a bundle by itself is told as with `olmc render`; the values have the names of fields of Options.
+SCOPE = (
+    option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
                  shell_complete=namespaces, help="For a bundle: the namespace to install it in."),
-    click.option("--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches."),
-    # Comes first, since the callback of --watch asks for it.
-    click.option("--all-namespaces", "watch_all", is_flag=True, is_eager=True, expose_value=False, callback=_everywhere,
+    option("--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches."),
+    # Its callback comes first, since that of --watch asks for it.
+    option("--all-namespaces", "watch_all", is_flag=True, is_eager=True, expose_value=False, callback=_everywhere,
                  help="For a bundle: watch all namespaces."),
 )  # fmt: skip
-
-
-def scope_options(function: F) -> F:
-    """Adds what a bundle by itself is told as with `olmc render`; the values have the names of fields of Options."""
-    for option in reversed(_SCOPE):
-        function = option(function)
-    return function
+scope_options = as_option(*SCOPE)

@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import click
-
 from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, Input
+from olmc.cli.process import BAD_INPUT, Input, wrong_usage
 from olmc.diff.git import GitError, Revision, top_of, write_tree
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Report, Severity
@@ -26,16 +24,16 @@ class SinceResult(NamedTuple):
 
 
 def findings_at(
-    ctx: click.Context, rev: str, inputs: Sequence[Input], check: Callable[[Path], Iterable[Diagnostic]]
+    rev: str, inputs: Sequence[Input], check: Callable[[Path], Iterable[Diagnostic]]
 ) -> list[tuple[Diagnostic, ...]]:
     """What `check` finds in each directory as the revision has it, () for one that it does not have.
 
     Ends the command if git can't be asked, or if the revision can't be read.
     """
     if any(one.is_staged or one.beside is not None for one in inputs):
-        raise click.UsageError("--since compares directories; files and streams have no revision.")
+        wrong_usage("--since compares directories; files and streams have no revision.")
     if any(one.release is not None for one in inputs):
-        raise click.UsageError("--since compares folders; what an Application renders a chart with has no revision.")
+        wrong_usage("--since compares folders; what an Application renders a chart with has no revision.")
     report = Report()
     found = []
     with tempfile.TemporaryDirectory(prefix="olmc-since-") as folder:
@@ -44,17 +42,17 @@ def findings_at(
             for number, one in enumerate(inputs):
                 path = one.root.resolve()
                 if top is None or not path.is_relative_to(top):
-                    raise click.UsageError(f"--since: {one.root} is not in the repository of the current directory.")
+                    wrong_usage(f"--since: {one.root} is not in the repository of the current directory.")
                 target = Path(folder, str(number))
                 target.mkdir()
                 below = path.relative_to(top).as_posix()
                 place = write_tree(Revision(rev, below), target, report, may_be_absent=True)
                 found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
         except GitError as error:
-            raise click.UsageError(f"--since: {error}.") from error
+            wrong_usage(f"--since: {error}.")
     tell(tuple(report), least=Severity.ERROR)
     if report.failed:
-        ctx.exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     return found
 
 

@@ -7,11 +7,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from olmc.api import compile
 from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT
+from olmc.cli.process import BAD_INPUT, bad_value
 from olmc.diagnostics.rules import output as rules
 from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
@@ -82,7 +80,7 @@ def _joined(states: Sequence[NamedState]) -> NamedState:
     git = next((found for found in states if found.state.tracked), held)
     if len(states) > 2 or (len(states) == 2 and held is git):
         text = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
-        raise click.BadParameter(text, param_hint="--from")
+        bad_value(text, "--from")
     applied = {**git.state.applied, **held.state.applied}
     expected = git.state.objects if git is not held else held.state.expected
     state = ClusterState(
@@ -105,7 +103,7 @@ def _state(
     # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
     tell(tuple(report), least=Severity.ERROR)
     if found is None:
-        raise click.exceptions.Exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     return found
 
 
@@ -153,7 +151,7 @@ def _settled(
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
-            raise click.BadParameter(f"{path} is a bundle by itself, and no cluster.", param_hint="--from")
+            bad_value(f"{path} is a bundle by itself, and no cluster.", "--from")
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored

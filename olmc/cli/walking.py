@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from olmc.api import Compilation
+from olmc.cli.console import say
+from olmc.cli.process import bad_value
 from olmc.lean import NamedTuple
 from olmc.model.options import Options
 from olmc.model.state import ClusterState
@@ -76,19 +76,19 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
 
     chosen = [hop for hop in hops if at in (None, hop.number)]
     if not chosen:
-        raise click.BadParameter(f"there are the hops 0 to {len(hops) - 1}", param_hint="--at")
+        bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")
     if output == "json":
         data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
-        click.echo(json_text({"version": outputs.FORMAT_VERSION, "hops": data}))
+        say(json_text({"version": outputs.FORMAT_VERSION, "hops": data}), out=True)
         return
     for number, hop in enumerate(chosen):
         begins = "ClusterExtensions go on" if hop.number else "what is applied"
         head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else begins)
         if output == "markdown":
-            click.echo(f"## {head}\n\n{outputs.as_markdown(hop.plan)}")
+            say(f"## {head}\n\n{outputs.as_markdown(hop.plan)}", out=True)
         else:
             text = outputs.as_text(hop.plan, color=True, verbose=verbose)
-            click.echo(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False)
+            say(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False, out=True)
 
 
 def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:

@@ -123,10 +123,12 @@ def _with_left_out(side: Side, more: Iterable[LeftOut]) -> Side:
 def _waits(before: _MadeSide, after: _MadeSide) -> bool:
     """Whether a plan of a side waits for somebody; in a cluster that was named what waits there already is no news."""
     known = before.state.objects if before.state is not None else {}
+    was, now = (side.settled.cluster.plans if side.settled is not None else {} for side in (before.side, after.side))
+    # A plan that goes, as with an operator that moves to OLM v1, nobody approves any more.
+    left = was if after.side.settled is None else {name: plan for name, plan in was.items() if name in now}
     return any(
         plan.phase == APPROVAL and ObjectKey(OLM_GROUP, "InstallPlan", plan.namespace, plan.name) not in known
-        for side in (before.side, after.side)
-        for plan in (side.settled.cluster.plans.values() if side.settled is not None else ())
+        for plan in (*left.values(), *now.values())
     )
 
 

@@ -31,9 +31,11 @@ from olmc.diff.lasting_kinds import token_secret_added
 from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
+from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, without_installing, without_moved
 from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
+from olmc.diff.server_defaults import without_defaults
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import KeptBack, Side
 from olmc.diff.version_kinds import content_edited
@@ -54,6 +56,7 @@ from olmc.model.objects import (
     annotations_of,
     mapping,
     metadata_of,
+    name_of,
     object_key,
     spec_of,
     text,
@@ -63,6 +66,7 @@ from olmc.model.secrets import masked, may_hold_secrets
 
 _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
+_Folded = tuple[str, KubernetesObject]
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -99,11 +103,14 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         old, new = _without_secrets(old, new)
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
-    kept_old, kept_new = _with_waiting(_unfolded(old.objects), _unfolded(new.objects), before, after)
+    (kept_old, was_folded), (kept_new, now_folded) = _unfolded(old.objects), _unfolded(new.objects)
+    kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
     names = accounts(before, after)
+    moved = moved_operators(before, after, old.objects, new.objects, new.installing)
+    staying = without_moved(before, moved)
     pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
     changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
-    changes += (*operator_changes(old, new, (before, after)), *plan_changes(old.objects, new.objects))
+    changes += (*operator_changes(old, new, (staying, after)), *plan_changes(old.objects, new.objects))
     changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
     changes += (*catalog_changes(old, new), *bundle_upgrade(old, new))
     hidden = of_unknown(old, new)
@@ -111,17 +118,27 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
     rights = permission_changes(access(ours, before), access(theirs, after), names)
     told, noise = without_derived(rights, (*kept_old, *kept_new))
-    changes += told
+    for change, is_needed in without_installing(told, moved):
+        if is_needed:
+            noise[INSTALLER] += 1
+        else:
+            changes.append(change)
     changes += _format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise.update((*_folded_differences(old.objects, new.objects), *_excluded_differences(old, new)))
+    noise.update((*_folded_differences(was_folded, now_folded), *_excluded_differences(old, new)))
     unchanged = new.shared
     changes = [change for change in changes if change.identity not in hidden]
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
-    owners = _Owners(before, after, names, *crds, extensions(new.objects))
-    for pair in pairs:
+    owners = _Owners(before, after, names, *crds, extensions(new.objects), moved.operators)
+    for pair in map(without_books, pairs):
+        if old.is_held and pair.old is not None and pair.new is not None:
+            pair = pair._replace(old=without_defaults(pair.old, pair.new))
+        of_move = is_told(pair, moved)
+        if of_move:
+            noise[of_move] += 1
+            continue
         if pair.identity in hidden and (pair.old is None or pair.new is None):
             noise["object of unknown operators"] += 1
             continue
@@ -188,7 +205,7 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 class _Owners(NamedTuple):
     """The operators of both sides, and what they run as; by ClusterExtension the CRDs that both sides have of it, and
-    the ClusterExtensions of the new side."""
+    the ClusterExtensions of the new side, and the operators that move to such."""
 
     old: Mapping[NamespacedName, DiffOperator]
     new: Mapping[NamespacedName, DiffOperator]
@@ -196,6 +213,7 @@ class _Owners(NamedTuple):
     old_crds: Mapping[str, frozenset[str]]
     new_crds: Mapping[str, frozenset[str]]
     extensions: Mapping[str, DiffExtension]
+    moved: Mapping[str, DiffOperator]
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
@@ -210,8 +228,17 @@ def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
 
-def _unfolded(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
-    return [obj for obj in objects if not folded_kind(obj)]
+def _unfolded(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], dict[ObjectKey, _Folded]]:
+    """The objects that are compared, and those that are folded with what kind of noise they are."""
+    kept: list[KubernetesObject] = []
+    folded: dict[ObjectKey, _Folded] = {}
+    for obj in objects:
+        noise = folded_kind(obj)
+        if noise:
+            folded[object_key(obj)] = noise, obj
+        else:
+            kept.append(obj)
+    return kept, folded
 
 
 def _with_waiting(
@@ -223,13 +250,13 @@ def _with_waiting(
     return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
 
 
-def _folded_differences(old: Iterable[KubernetesObject], new: Iterable[KubernetesObject]) -> Iterator[str]:
+def _folded_differences(old: Mapping[ObjectKey, _Folded], new: Mapping[ObjectKey, _Folded]) -> Iterator[str]:
     """The kind of noise of every folded object that is not the same on both sides."""
-    before, after = ({object_key(obj): obj for obj in objects if folded_kind(obj)} for objects in (old, new))
-    for known in before.keys() | after.keys():
-        was, now = before.get(known), after.get(known)
-        if was != now:
-            yield folded_kind(was or now or {})
+    nothing: _Folded = "", {}
+    for known in old.keys() | new.keys():
+        was, now = old.get(known, nothing), new.get(known, nothing)
+        if was[1] != now[1]:
+            yield was[0] or now[0]
 
 
 def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
@@ -266,7 +293,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))
         return
     if is_extension(pair.new or pair.old or {}):
-        yield from extension_changes(pair, owners.old_crds.get(known.name, ()))
+        yield from extension_changes(pair, owners.old_crds.get(known.name, ()), owners.moved.get(known.name))
         return
     if _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
@@ -305,6 +332,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         for obj, of_side in ((old, owners.old), (new, owners.new))
     )
     if known.kind in WEBHOOK_KINDS:
+        if owner_of(new) and name_of(old) != known.name:
+            yield kinds.renamed(known, name_of(old), False)
         yield from webhook_changes(known, before, after, owners.apis(old, new))
         return
     if _is_olm(known, CSV):

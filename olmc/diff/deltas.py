@@ -63,6 +63,8 @@ def deltas(old: Any, new: Any, path: Path = ()) -> Iterator[Delta]:
         old = ABSENT
     if new is None:
         new = ABSENT
+    if old is new:
+        return  # of documents that have a part in common, it was read once
     if type(old) is type(new):
         if isinstance(old, dict):
             yield from _of_mappings(old, new, path)

@@ -29,6 +29,24 @@ def extension_added(package: str, version: str, asks: str) -> Judgement:
     return CHANGE, ("new operator ", shown(package), " ", shown(version or "(nothing is installed)"), *_asked(asks))
 
 
+@change_kind("ExtensionMoved", ChangeGroup.VERSIONS, CHANGED)
+def extension_moved(package: str, new: str, asks: str, old: str, namespace: str) -> Judgement:
+    """An operator that OLM v0 has on the old side and a ClusterExtension on the new one: its versions ("" for nothing
+    installed), where its Subscription was, and what the ClusterExtension asks for (R-V1-MIG-2)."""
+    version: Message = (shown(old), " → ", shown(new or "(nothing is installed)"))
+    steps = "; take the steps of olmc migrate --to olm-v1 --steps before this is applied, or nothing gets installed"
+    return RISK, (
+        shown(package),
+        " ",
+        *version,
+        ", from OLM v0 in ",
+        shown(namespace),
+        " to OLM v1",
+        *_asked(asks),
+        steps,
+    )
+
+
 @change_kind("ExtensionRemoved", ChangeGroup.VERSIONS, REMOVED)
 def extension_removed(package: str, version: str, crds: tuple[str, ...]) -> Judgement:
     """A ClusterExtension that only the old side has; `crds` are those that go with it (R-V1-UN-1)."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from olmc.diff import extension_kinds as kinds
 from olmc.diff.change import BREAKING, DiffChange
 from olmc.diff.matching import Pair
+from olmc.diff.operators import DiffOperator
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     CRD_KIND,
@@ -99,16 +100,24 @@ def apis_by_owner(objects: Iterable[KubernetesObject]) -> Mapping[str, frozenset
     return {name: frozenset(some) for name, some in crds.items()}
 
 
-def extension_changes(pair: Pair, crds: Iterable[str] = ()) -> Iterator[DiffChange]:
-    """What changed in a ClusterExtension that both sides have, or one of them; `crds` are those that it had."""
+def extension_changes(
+    pair: Pair, crds: Iterable[str] = (), moved_from: DiffOperator | None = None
+) -> Iterator[DiffChange]:
+    """What changed in a ClusterExtension that both sides have, or one of them; `crds` are those that it had,
+    `moved_from` is the operator of OLM v0 in whose place it comes."""
     old, new = (_extension(obj) if obj is not None else None for obj in (pair.old, pair.new))
     if new is None:
         if old is not None:
             yield kinds.extension_removed(pair.identity, old.package, old.version or old.bundle, tuple(sorted(crds)))
         return
     if old is None:
-        asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in _TOLD)
-        yield kinds.extension_added(pair.identity, new.package, new.version or new.bundle, asks)
+        told = _TOLD if moved_from is None else _TOLD[:2]
+        asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in told)
+        now = new.package, new.version or new.bundle, asks
+        if moved_from is None:
+            yield kinds.extension_added(pair.identity, *now)
+        else:
+            yield kinds.extension_moved(pair.identity, *now, moved_from.version, moved_from.namespace)
     else:
         before, after = asked(old.object), asked(new.object)
         yield from (

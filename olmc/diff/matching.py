@@ -62,6 +62,7 @@ _ANNOTATIONS = frozenset(
 _PREFIXES = (
     "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
     "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
+    "meta.helm.sh/",
 )  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
@@ -80,6 +81,7 @@ _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "c
 
 _SUFFIX = regex(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
+_EXTENSION_LABEL = "olm.operatorframework.io/owner-name"
 
 _Objects = dict[ObjectKey, KubernetesObject]
 _Key = Callable[[ObjectKey, KubernetesObject], Hashable]
@@ -121,6 +123,7 @@ def matched_pairs(
     for old_key, new_key in (
         (_by_operator(before), _by_operator(after)),
         (_by_webhook, _by_webhook),
+        (_webhook_of_v0, _webhook_of_v1),
         (role_of_group, role_of_group),
         (_by_grant(old_grants, exactly=True), _by_grant(new_grants, exactly=True)),
         (_by_grant(old_grants), _by_grant(new_grants)),
@@ -166,6 +169,16 @@ def _by_webhook(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     labels = labels_of(obj)
     name = text(labels.get(_WEBHOOK_NAME))
     return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
+
+
+def _webhook_of_v0(known: ObjectKey, obj: KubernetesObject) -> Hashable:
+    """The name that a webhook configuration of OLM v0 has for OLM v1: without the random characters (R-V1-GEN-10)."""
+    name = text(labels_of(obj).get(_WEBHOOK_NAME))
+    return (known.kind, name.rstrip("-")) if name else None
+
+
+def _webhook_of_v1(known: ObjectKey, obj: KubernetesObject) -> Hashable:
+    return (known.kind, known.name) if _EXTENSION_LABEL in labels_of(obj) else None
 
 
 def role_of_group(known: ObjectKey, obj: KubernetesObject) -> Hashable:

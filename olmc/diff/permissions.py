@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -74,14 +74,15 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, 
     """
     rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if object_key(obj).group == RBAC]
     granted = permissions(rendered)
-    of_groups = {role.identity.name for role in rendered if _is_of_a_group(role)}
+    of_groups = {role.identity for role in rendered if _is_of_a_group(role)}
+    group_roles = {role.name for role in of_groups}
     rules: dict[ScopedSubject, dict[PolicyRule, None]] = {}
     for grant in (*granted.grants, *granted.gains):
         # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
-        if grant.subject.kind != "ClusterRole" or grant.subject.name not in of_groups:
+        if grant.subject.kind != "ClusterRole" or grant.subject.name not in group_roles:
             scope = WHERE_BOUND if grant.namespace is None else grant.namespace
             rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
-    for holder, rule in _of_unbound(rendered, granted):
+    for holder, rule in _of_unbound(rendered, granted, of_groups):
         rules.setdefault(holder, {})[rule] = None
     return SideAccess(
         {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted)
@@ -93,7 +94,7 @@ def _is_of_a_group(rendered: Rendered) -> bool:
 
     The oldest versions of OLM don't label it, but all let it aggregate by labels of OLM.
     """
-    if rendered.identity.kind != "ClusterRole":
+    if rendered.object.get("kind") != "ClusterRole":
         return False
     role = decode_role(rendered.object, lambda _: ())
     keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
@@ -129,11 +130,11 @@ def without_common(
     These are the same on both sides, and for subjects that have nothing else in that namespace which differs: so
     `permission_changes` of what is left are those of all. Copies for hundreds of namespaces need not be taken apart.
     """
-    olds, news = ([obj for obj in side if object_key(obj).group == RBAC] for side in (old, new))
+    olds, news = ([(key, obj) for obj in side if (key := object_key(obj)).group == RBAC] for side in (old, new))
     decode = rules_decoder()
     was, now = _rights(olds, before, decode), _rights(news, after, decode)
-    if any(len({object_key(obj) for obj in side}) < len(side) for side in (olds, news)):
-        return olds, news  # of two objects that are one, nobody knows which counts
+    if any(len(dict(side)) < len(side) for side in (olds, news)):  # of two objects that are one, which one counts?
+        return [obj for _, obj in olds], [obj for _, obj in news]
     roles = {key for key, rules in was.roles.items() if now.roles.get(key) == rules}
     bindings = {key for key, it in was.bindings.items() if it == now.bindings.get(key) and it.role in roles}
     present = (*was.bindings.values(), *now.bindings.values())
@@ -146,16 +147,15 @@ def without_common(
         if any(_known(s) in renamed or _holder(s, it) in moving for s in it.subjects)
     }  # fmt: skip
     gone = bindings | (roles - {it.role for it in present if it.identity not in bindings})
-    return [obj for obj in olds if object_key(obj) not in gone], [obj for obj in news if object_key(obj) not in gone]
+    return [obj for key, obj in olds if key not in gone], [obj for key, obj in news if key not in gone]
 
 
 def _rights(
-    objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator],
+    objects: Iterable[tuple[ObjectKey, KubernetesObject]], owners: Mapping[NamespacedName, DiffOperator],
     decode: Callable[[Any], tuple[PolicyRule, ...]],
 ) -> _Rights:  # fmt: skip
     rights = _Rights({}, {})
-    for obj in objects:
-        key = object_key(obj)
+    for key, obj in objects:
         if key.kind.endswith("Binding"):
             rights.bindings[key] = decode_binding(key, obj)
         # Without a namespace it may be that of `default`, as which kubectl applies it.
@@ -172,13 +172,15 @@ def _known(subject: Subject) -> ObjectKey:
     return ObjectKey("" if subject.kind == ACCOUNT else RBAC, subject.kind, subject.namespace, subject.name)
 
 
-def _of_unbound(rendered: Iterable[Rendered], granted: Permissions) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
-    """The rules of roles that no binding names and no other role aggregates."""
+def _of_unbound(
+    rendered: Iterable[Rendered], granted: Permissions, of_groups: Container[ObjectKey]
+) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
+    """The rules of roles that no binding names and no other role aggregates; those of OperatorGroups have none."""
     used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
     for role in rendered:
         known = role.identity
         # Somebody may bind it elsewhere, and then what is in it matters.
-        if known.kind in ("Role", "ClusterRole") and known not in used and not _is_of_a_group(role):
+        if known.kind in ("Role", "ClusterRole") and known not in used and known not in of_groups:
             for rule in decode_rules(role.object.get("rules")):
                 yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalize(rule))
 

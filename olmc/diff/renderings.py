@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.diff.operators import CSV
@@ -130,7 +132,7 @@ def _objects(path: str, text: str, report: Report, known: Spared) -> Iterator[Ku
 
     If there is anything to say about them, the whole file is read once more, for the places to be those of the file.
     """
-    parts, memory = documents_in(text), known.memory
+    parts, memory = known.documents.get(text) or documents_in(text), known.memory
     unread = list(dict.fromkeys(part for part in parts if part not in memory))
     problems = Report()
     documents = read_pieces(path, "---\n".join(("", *unread)), problems, known.pieces) if unread else []
@@ -150,20 +152,22 @@ def _objects_of(documents: Sequence[Document], report: Report) -> tuple[Kubernet
 
 class Spared(NamedTuple):
     """What is known without reading: objects by document, and how many of them both sides have, which are left out;
-    and what parts of documents say that were read."""
+    what parts of documents say that were read; and the documents of texts."""
 
     memory: Memory
     shared: int
     pieces: Known
+    documents: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     """What need not be read of two renderings, given by path: nothing, unless all of both is written as olmc does."""
-    sides = [[part for text in texts.values() for part in documents_in(text)] for texts in (old, new)]
-    heads = {part: head_of(part) for side in sides for part in side}
+    documents = {text: documents_in(text) for text in (*old.values(), *new.values())}
+    sides = [[part for text in texts.values() for part in documents[text]] for texts in (old, new)]
+    heads = {part: head_of(part) for part in dict.fromkeys(chain(*sides))}
     memory: Memory = {}
     if None in heads.values():
-        return Spared(memory, 0, {})
+        return Spared(memory, 0, {}, documents)
     known = {part: head for part, head in heads.items() if head is not None}
     copies = (part for part, head in known.items() if head.kind == CSV and _is_copy(part))
     memory.update((part, (_stand_in(known[part], part),)) for part in copies)
@@ -173,12 +177,14 @@ def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     both = set(sides[0]) & set(sides[1])
     shared = [part for part in both if known[part] in unique and _tells_nothing(known[part], part)]
     memory.update((part, ()) for part in shared)
-    return Spared(memory, len(shared), {})
+    return Spared(memory, len(shared), {}, documents)
 
 
 def _is_copy(document: str) -> bool:
     """Whether a CSV has the label of a copy: one whose metadata have no key twice, of which another could count."""
     metadata = document[: document.find("\nspec:") + 1 or len(document)]
+    if COPIED_FROM not in metadata:
+        return False
     keys = _IN_METADATA.findall(metadata)
     return len(keys) == len(set(keys)) and _COPIED.search(metadata) is not None
 

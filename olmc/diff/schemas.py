@@ -287,7 +287,7 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
         elif not must and name in required_before:
             yield kinds.required_removed(*at.below(name).where)
     for name in before:
-        if name in after:
+        if name in after and before[name] is not after[name] and before[name] != after[name]:
             schemas = tuple((version, _property(schema, name)) for version, schema in at.elsewhere)
             yield from _changes(mapping(before[name]), mapping(after[name]), at.below(name, schemas))
 

@@ -15,7 +15,7 @@ from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.model.options import Narrowing
 from olmc.model.workspace import Bundle, LeftOut, Reason
 
@@ -43,7 +43,8 @@ class Side(NamedTuple):
     kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
     for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
     the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
-    `wishes` are the ClusterExtensions as the workspace has them, which the API server may refuse.
+    `wishes` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is what
+    the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Side(NamedTuple):
     is_held: bool = False
     served: Mapping[str, Catalog] = MappingProxyType({})
     wishes: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
+    installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
 
     @property
     def home(self) -> str:
@@ -127,7 +129,13 @@ def workspace_side(
         return side
     names = workspace.extension_catalog_names
     served = {called: catalog for called, catalog in workspace.catalogs.items() if called in names}
-    return side._replace(served=served, wishes={object_key(m.object): m.object for m in workspace.extensions})
+    installing: dict[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = {}
+    for result in compilation.extensions:
+        account = ObjectKey("", ACCOUNT, result.extension.namespace, result.extension.service_account)
+        rules = ((scoped.namespace, scoped.rule) for scoped in result.required)
+        installing[account] = (*installing.get(account, ()), *rules)
+    wishes = {object_key(m.object): m.object for m in workspace.extensions}
+    return side._replace(served=served, wishes=wishes, installing=installing)
 
 
 def _has_only_kept(made: SettledCompilation) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from olmc.model.objects import Rendered
     from olmc.model.options import Options
     from olmc.model.workspace import Inputs, Workspace
+    from olmc.olmv1.extensions import ExtensionResult
     from olmc.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.reconcile.loop import SettledCluster
 
@@ -298,3 +299,6 @@ class SettledCompilation(Protocol):
 
     @property
     def options(self) -> Options: ...
+
+    @property
+    def extensions(self) -> tuple[ExtensionResult, ...]: ...

@@ -1,6 +1,7 @@
 """The tasks of a fleet on a Dask cluster: its scheduler says who does what, and does again what a dead worker had.
 
-Contents that several tasks need go to the workers once, in packs; what only one task needs goes along with it.
+Contents that several tasks need go to the workers once, in packs; what only one task needs goes along with it. A pack
+is a task by itself, so that the scheduler can make it anew where the only worker that had it died.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import dask
+from dask.utils import parse_timedelta
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 
 from olmc.fleet.pool import LEAVES, TaskEnd, Worker, fleet_worker
@@ -26,9 +30,13 @@ _CONNECT = 15
 _PATIENCE = 60
 """Seconds that a cluster may be without any worker before that is an error."""
 
-_POLL = 0.1
-_PACK = 16 * 1024 * 1024
+_POLL, _ASK = 0.1, 3.0
+"""After how many seconds it is looked for results, and the scheduler is asked whether it has workers."""
+
+_PACK = 8 * 1024 * 1024
 _PLUGIN = "olmc-fleet"
+_LOST = "the connection to the scheduler at {} was lost"
+_KILLED = "each worker that had it died"
 
 
 class SchedulerError(Exception):
@@ -113,6 +121,10 @@ def _check(client: Any, address: str) -> None:
         raise SchedulerError(f"the workers at {address} have olmc {others}, here it is {__version__}")
 
 
+def _as_is(pack: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    return pack
+
+
 def _version() -> str:
     return __version__
 
@@ -122,8 +134,7 @@ def _submitted(client: Any, tasks: Sequence[bytes], blobs: Path, seconds: float)
     counts = Counter(digest for need in needs for digest in need)
     packs = _packed(sorted(digest for digest, count in counts.items() if count > 1), blobs)
     place = {digest: number for number, pack in enumerate(packs) for digest in pack}
-    # Every worker gets every pack, so that none is lost with one of them.
-    held = client.scatter(packs, broadcast=True, hash=False) if packs else []
+    held = [client.submit(_as_is, pack, pure=False) for pack in packs]
     futures: dict[Any, int] = {}
     for number, (task, need) in enumerate(zip(tasks, needs, strict=True)):
         own = {digest: (blobs / digest).read_bytes() for digest in need if counts[digest] == 1}
@@ -160,36 +171,57 @@ def _packed(digests: Sequence[str], blobs: Path) -> list[dict[str, bytes]]:
 def _ends(client: Any, futures: dict[Any, int], address: str) -> Iterator[TaskEnd]:
     with client.as_current():
         waiting: Any = as_completed(list(futures))  # type: ignore[no-untyped-call]
-    done, alone = 0, 0.0
+    done, quiet, alone = 0, 0.0, 0.0
     while done < len(futures):
-        batch = waiting.next_batch(block=False)
-        for future in batch:
+        known = done
+        for future in waiting.next_batch(block=False):
+            if future.status == "cancelled":
+                raise SchedulerError(_LOST.format(address))
             end = _end_of(future, futures[future])
             if end is None:
-                raise SchedulerError(f"the connection to the scheduler at {address} was lost")
+                waiting.add(future)
+                continue
             done += 1
             future.release()
             yield end
-        if batch:
-            alone = 0.0
-            continue
         if client.status != "running":
-            raise SchedulerError(f"the connection to the scheduler at {address} was lost")
+            raise SchedulerError(_LOST.format(address))
+        if done > known:
+            quiet = alone = 0.0
+            continue
         time.sleep(_POLL)
-        has_workers = bool(client.scheduler_info(n_workers=1)["workers"])
-        alone = 0.0 if has_workers else alone + _POLL
+        quiet += _POLL
+        if quiet > _ASK:
+            quiet = 0.0
+            alone = 0.0 if _has_workers(client, address) else alone + _ASK
         if alone > _PATIENCE:
             raise SchedulerError(f"the scheduler at {address} has no workers any more")
 
 
+def _has_workers(client: Any, address: str) -> bool:
+    """Whether the scheduler has any worker; raises SchedulerError where it does not answer."""
+    # Twice what a peer may be silent: a connection that is silent is not closed by anybody if a proxy holds it.
+    patience = 2 * parse_timedelta(dask.config.get("distributed.comm.timeouts.tcp"))
+    try:
+        identity = client.sync(client.scheduler.identity, n_workers=1, callback_timeout=patience)
+    except TimeoutError as error:
+        raise SchedulerError(f"the scheduler at {address} does not answer any more") from error
+    except OSError as error:
+        raise SchedulerError(_LOST.format(address)) from error
+    return bool(identity["workers"])
+
+
 def _end_of(future: Any, number: int) -> TaskEnd | None:
-    """How a task ended, None where nobody knows any more."""
-    if future.status in ("cancelled", "lost"):
-        return None
-    if future.status == "error":
-        error = future.exception(timeout=_CONNECT)
-        is_death = type(error).__name__ == "KilledWorker"
-        return TaskEnd(number, None, "each worker that had it died" if is_death else f"{type(error).__name__}: {error}")
-    end: TaskEnd = future.result(timeout=_CONNECT)
+    """How a task ended, None where that is on a worker that died: the scheduler has it done again."""
+    try:
+        if future.status == "lost":
+            return None
+        if future.status == "error":
+            error = future.exception(timeout=_CONNECT)
+            name = type(error).__name__
+            return TaskEnd(number, None, _KILLED if name == "KilledWorker" else f"{name}: {error}")
+        end: TaskEnd = future.result(timeout=_CONNECT)
+    except (OSError, TimeoutError, CancelledError):
+        return None  # what became of it is asked again
     result = end.result[1:] if end.result is not None else None
     return TaskEnd(number, result, end.problem, end.seconds)

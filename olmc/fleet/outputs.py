@@ -7,10 +7,14 @@ import hashlib
 import html
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
+from olmc.diff.outputs import LIMIT
 from olmc.fleet.results import GRAVITIES, FleetReport, OutcomeGroup
+from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
 from olmc.output.unicode import clean, json_text
@@ -20,7 +24,9 @@ FORMAT_VERSION = 1
 """The version of the JSON format, `schemas/fleet.schema.json`."""
 
 _SHOWN = 3
-_LIMIT = 60_000
+_DEEPEST = 6
+_LEAST = 1_000
+"""How many characters an outcome is shortened to at the least."""
 _ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
 _HEAD = ("", "CLUSTERS", "OUTCOME", "GRAVITY", "WHICH")
 FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": "rendered"}
@@ -88,28 +94,64 @@ def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
     return lines if color else [_ESCAPES.sub("", line) for line in lines]
 
 
-def as_markdown(report: FleetReport, limit: int = _LIMIT) -> str:
-    """The table, and each outcome folded, as a comment for a pull request of at most `limit` characters."""
-    lines = [f"### {headline(report)}", "", "| Clusters | Outcome | Gravity | Which |", "|---:|---|---|---|"]
-    for group in report.outcomes:
-        cells = (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
-        lines.append(f"| {' | '.join(cells)} |")
-    text = "".join(f"{line}\n" for line in lines)
-    left_out = 0
+def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
+    """The table, and each outcome folded, as a comment for a pull request of at most `limit` characters.
+
+    Where not all fits, each gravity has its share, the graver the larger, and says how much of it is left out.
+    """
+    head = f"### {headline(report)}\n\n| Clusters | Outcome | Gravity | Which |\n|---:|---|---|---|\n"
+    numbered: dict[str, list[tuple[int, OutcomeGroup]]] = {}
     for number, group in enumerate(report.outcomes, 1):
-        body = "\n".join(_body(group, color=False))
-        if not body:
-            continue
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
-        name = html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}")
-        part = f"\n<details><summary>{name}</summary>\n\n{fence}text\n{body}\n{fence}\n\n</details>\n"
-        if len(text) + len(part) > limit - 100:
-            left_out += 1
-        else:
-            text += part
-    if len(text) > limit:
-        text = text[: text.rindex("\n", 0, limit - 100) + 1]
-    return text + (f"\n{left_out} more outcomes do not fit in here.\n" if left_out else "")
+        numbered.setdefault(group.gravity, []).append((number, group))
+    rows = [[_row(group) for _, group in groups] for groups in numbered.values()]
+    parts = [[(number, group) for number, group in groups if _body(group, color=False)] for groups in numbered.values()]
+    weights = [3 ** GRAVITIES[gravity] for gravity in numbered]
+    needs = [sum(map(len, texts)) for texts in rows] + [sum(len(_folded(*one)) for one in part) for part in parts]
+    given = shares(needs, [*(2 * weight for weight in weights), *weights], limit - len(head))
+    lines, outcomes = [], []
+    for at, gravity in enumerate(numbered):
+        lines += _fitting(rows[at], given[at], f"| | … {{}} more of gravity {gravity} | {gravity} | |\n")
+        outcomes += _details(parts[at], given[at + len(rows)], gravity)
+    return "".join((head, *lines, *outcomes))
+
+
+def _details(part: Sequence[tuple[int, OutcomeGroup]], space: int, gravity: str) -> list[str]:
+    """The outcomes of a gravity within a space: those that are long leave something to the others."""
+    texts = [_folded(number, group) for number, group in part]
+    if sum(map(len, texts)) > space:
+        kept = min(len(texts), max(1, space // _LEAST))
+        given = shares([len(text) for text in texts[:kept]], [1] * kept, space - _LEAST // 10)
+        texts[:kept] = [_folded(*one, most) for one, most in zip(part, given, strict=False)]
+    return _fitting(texts, space, f"\n… {{}} more of gravity {gravity} without room for details\n")
+
+
+def _row(group: OutcomeGroup) -> str:
+    cells = (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _folded(number: int, group: OutcomeGroup, most: int | None = None) -> str:
+    """An outcome folded, with as many of its lines as `most` characters have room for."""
+    lines = _body(group, color=False)
+    name = html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}")
+    longest = max(map(len, re.findall("`+", "\n".join(lines))), default=0)
+    fence = "`" * max(3, 1 + longest)
+    head, end = f"\n<details><summary>{name}</summary>\n\n{fence}text\n", f"{fence}\n\n</details>\n"
+    texts = [f"{line}\n" for line in lines]
+    kept = texts if most is None else _fitting(texts, most - len(head) - len(end), "… and {} more lines\n")
+    return "".join((head, *kept, end))
+
+
+def _fitting(texts: Sequence[str], space: int, more: str) -> list[str]:
+    """As many of the texts as there is space for, from the first on, and how many more there are."""
+    if sum(map(len, texts)) <= space:
+        return list(texts)
+    space -= len(more.format(len(texts)))
+    if space < 0:
+        return []
+    ends = list(accumulate(map(len, texts)))
+    kept = bisect_right(ends, space)
+    return [*texts[:kept], more.format(f"{len(texts) - kept:,}")]
 
 
 def _cell(text: str) -> str:
@@ -159,10 +201,11 @@ def as_html(report: FleetReport) -> str:
     """The report as one page that needs nothing from elsewhere."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
 
-    style = template_text("base.css") + _STYLE
+    style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
         {"group": group, "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
-         "body": "\n".join(_body(group, color=False)), "names": ", ".join(map(clean, group.clusters))}
+         "lines": [(_depth(line), line) for line in _body(group, color=False)],
+         "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes
     ]  # fmt: skip
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -172,16 +215,6 @@ def as_html(report: FleetReport) -> str:
     )
 
 
-_STYLE = """
-table { border-collapse: collapse; width: 100%; margin: 1rem 0 }
-th { text-align: left; color: var(--quiet); font-weight: 400; font-size: .88rem }
-th, td { padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
-td.number { text-align: right; font-variant-numeric: tabular-nums; font-weight: 600 }
-.gravity { border-radius: 999px; padding: .1rem .6rem; font-size: .85rem; background: var(--panel) }
-.error, .breaking, .failing, .failure { background: var(--breaking-soft); color: var(--breaking) }
-.risk, .warning { background: var(--risk-soft); color: var(--risk) }
-details { border: 1px solid var(--line); border-radius: 6px; margin: .8rem 0; padding: .5rem .9rem }
-summary { cursor: pointer; font-weight: 600 }
-pre { overflow-x: auto; background: var(--panel); padding: .8rem; border-radius: 6px }
-.names { color: var(--quiet); font-size: .88rem; max-height: 8rem; overflow: auto; overflow-wrap: anywhere }
-"""
+def _depth(line: str) -> int:
+    """How far a line is indented; what does not fit into its width goes on two characters further in."""
+    return min((len(line) - len(line.lstrip(" "))) // 2, _DEEPEST)

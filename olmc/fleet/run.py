@@ -148,7 +148,7 @@ def results_of(
         blobs, results = place / "blobs", place / "results"
         blobs.mkdir()
         results.mkdir()
-        keys = [_key(store, task) for task in work.tasks] if store is not None else []
+        keys = _keys(store, work.tasks) if store is not None else []
         waiting = []
         for number in range(len(work.tasks)):
             known = cache.read(store, keys[number]) if store is not None else None
@@ -200,10 +200,11 @@ def contents_of(work: FleetTasks, numbers: Iterable[int]) -> list[str]:
     return sorted(wanted)
 
 
-def _key(store: cache.Cache, task: bytes) -> str:
-    """The key of a result: the task, the tool that builds kustomizations, and limits that the environment raises."""
-    limits = [f"{limit.name}={limit.most}" for limit in LIMITS]
-    return cache.key(store, "fleet", task, _tool_state().encode(), "\n".join(limits).encode())
+def _keys(store: cache.Cache, tasks: Iterable[bytes]) -> list[str]:
+    """The keys of results: the task, the tools that build its folder, and limits that the environment raises."""
+    limits = "\n".join(f"{limit.name}={limit.most}" for limit in LIMITS).encode()
+    tools = _tool_state().encode()
+    return [cache.key(store, "fleet", task, tools, limits) for task in tasks]
 
 
 def _tool_state() -> str:

@@ -17,7 +17,7 @@ _KEPT = 2
 """How many folders that count beside entries a worker keeps: those of both sides."""
 
 
-class Workshop(NamedTuple):
+class WorkerFolders(NamedTuple):
     """Where a worker has contents by their digests, and where it puts the files of its tasks."""
 
     blobs: Path
@@ -25,14 +25,16 @@ class Workshop(NamedTuple):
 
 
 @contextmanager
-def staged(shop: Workshop, files: Sequence[Sequence[Any]] | None, name: str, entry: str) -> Iterator[Path | None]:
+def staged(
+    worker: WorkerFolders, files: Sequence[Sequence[Any]] | None, name: str, entry: str
+) -> Iterator[Path | None]:
     """The folder of an entry whose files are laid out, None where there is no such side; gone afterwards."""
     if files is None:
         yield None
         return
-    top = shop.folder / name
+    top = worker.folder / name
     try:
-        _lay_out(shop, files, top)
+        _lay_out(worker, files, top)
         (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
         place = top / entry
         place.mkdir(parents=True, exist_ok=True)
@@ -41,18 +43,18 @@ def staged(shop: Workshop, files: Sequence[Sequence[Any]] | None, name: str, ent
         shutil.rmtree(top, ignore_errors=True)
 
 
-def staged_beside(shop: Workshop, digest: str, path: str) -> Path:
+def staged_beside(worker: WorkerFolders, digest: str, path: str) -> Path:
     """The folder that counts beside entries, whose list of files has this digest; it stays for the next task."""
-    top = shop.folder / f"beside-{digest[:24]}"
+    top = worker.folder / f"beside-{digest[:24]}"
     if not top.is_dir():
-        kept = sorted(shop.folder.glob("beside-*"), key=lambda folder: folder.stat().st_mtime)
+        kept = sorted(worker.folder.glob("beside-*"), key=lambda folder: folder.stat().st_mtime)
         for old in kept[: max(0, len(kept) - _KEPT + 1)]:
             shutil.rmtree(old, ignore_errors=True)
-        partial = shop.folder / f"partial-{digest[:24]}"
+        partial = worker.folder / f"partial-{digest[:24]}"
         shutil.rmtree(partial, ignore_errors=True)
         import json
 
-        _lay_out(shop, json.loads((shop.blobs / digest).read_bytes()), partial)
+        _lay_out(worker, json.loads((worker.blobs / digest).read_bytes()), partial)
         partial.rename(top)
     return top / path
 
@@ -66,7 +68,7 @@ def put_blob(blobs: Path, digest: str, content: bytes) -> None:
         partial.replace(path)
 
 
-def _lay_out(shop: Workshop, files: Sequence[Sequence[Any]], top: Path) -> None:
+def _lay_out(worker: WorkerFolders, files: Sequence[Sequence[Any]], top: Path) -> None:
     top.mkdir(parents=True)
     links: list[tuple[Path, bytes]] = []
     folders = {top}
@@ -79,12 +81,12 @@ def _lay_out(shop: Workshop, files: Sequence[Sequence[Any]], top: Path) -> None:
             place.touch()
             os.truncate(place, size)  # the reader refuses it by its size
         elif mode == LINK:
-            links.append((place, (shop.blobs / digest).read_bytes()))
+            links.append((place, (worker.blobs / digest).read_bytes()))
         else:
             try:
-                os.link(shop.blobs / digest, place)
+                os.link(worker.blobs / digest, place)
             except OSError:
-                shutil.copyfile(shop.blobs / digest, place)
+                shutil.copyfile(worker.blobs / digest, place)
     for place, target in links:  # after all files, so that none is written through one
         with suppress(ValueError):
             place.symlink_to(os.fsdecode(target))

@@ -39,10 +39,10 @@ def add_beside(beside: Beside, reading: FoundFiles, report: Report) -> None:
         _read(beside.path, reading._replace(is_named=True), report)  # of two with one name one replaces the other
         return
     report.found.extend(beside.diagnostics)
+    # The texts of a catalog stay the very value that was read, by which the cache knows it.
     for mine, theirs in ((reading.bundles, found.bundles), (reading.roots, found.roots), (reading.files, found.files),
-                         (reading.built, found.built)):  # fmt: skip
+                         (reading.built, found.built), (reading.catalogs, found.catalogs)):  # fmt: skip
         mine.update(theirs)  # type: ignore[arg-type]
-    reading.catalogs.update({name: dict(texts) for name, texts in found.catalogs.items()})
     reading.manifests.extend(found.manifests)
     reading.unused.extend(found.unused)
     reading.policies.extend(found.policies)

@@ -24,31 +24,31 @@ WORTH_IT = 1_000_000
 """Bytes of a catalog from which on the cache is asked: parsing them takes ten times as long as all that it does."""
 
 
-class KnownTexts(Mapping[str, str]):
-    """The texts of files that were decoded before, so that each can be; `stored` is what the cache has of them."""
+class CatalogTexts(Mapping[str, str]):
+    """The texts of the files of a large catalog, each decoded when somebody asks for it.
 
-    def __init__(self, contents: Mapping[str, bytes], others: Mapping[str, str], stored: bytes) -> None:
-        self.stored = stored
-        self._contents = contents
-        self._texts = dict(others)
+    `name` is that under which the cache keeps what is read of them, `stored` what it keeps; None for nothing so far.
+    """
+
+    def __init__(self, contents: Mapping[str, bytes | str], cache: Cache, name: str, stored: bytes | None) -> None:
+        self.cache, self.name, self.stored = cache, name, stored
+        self._contents = dict(contents)
 
     def __getitem__(self, path: str) -> str:
-        if path not in self._texts:
-            self._texts[path] = self._contents[path].decode("utf-8")
-        return self._texts[path]
+        content = self._contents[path]
+        if isinstance(content, bytes):  # which the text replaces: a large catalog is not to be held twice
+            content = self._contents[path] = content.decode("utf-8")
+        return content
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._contents, **self._texts})
+        return iter(self._contents)
 
     def __len__(self) -> int:
-        return len(self._contents.keys() | self._texts.keys())
+        return len(self._contents)
 
-
-class NewTexts(dict[str, str]):
-    """The texts of files that are not known yet; `cache` is to keep what is read of them under `name`."""
-
-    cache: Cache
-    name: str
+    def __eq__(self, other: object) -> bool:
+        # The name is a digest of all of them.
+        return self.name == other.name if isinstance(other, CatalogTexts) else super().__eq__(other)
 
 
 def known_texts(
@@ -67,8 +67,8 @@ def known_texts(
         name = key(store, "catalog", *(os.fsencode(part) for part in parts), *files)
         stored = read(store, name)
         if stored is not None:
-            return KnownTexts(contents, others, stored)
-    texts = NewTexts()
+            return CatalogTexts({**contents, **others}, store, name, stored)
+    texts: dict[str, str] = {}
     failed = False
     for path in list(contents):
         text = decode_utf8(path, contents.pop(path), report)
@@ -76,10 +76,7 @@ def known_texts(
         if text is not None:
             texts[path] = text
     texts.update(others)
-    if store is None or failed:
-        return dict(texts)
-    texts.cache, texts.name = store, name
-    return texts
+    return texts if store is None or failed else CatalogTexts(texts, store, name, None)
 
 
 def read_catalog(
@@ -88,11 +85,12 @@ def read_catalog(
     """The catalog that `load_catalog` reads, or what the cache has of it, with the same findings."""
     from olmc.catalogs.loading import load_catalog  # takes long to import, and many workspaces have no catalogs
 
-    if not isinstance(files, KnownTexts | NewTexts):
+    if not isinstance(files, CatalogTexts):
         return load_catalog(root, files, report, bundles, indexing)
+    from olmc.cache import trim, write
     from olmc.catalogs.stored import NotStorableError, StoredCatalog, stored_catalog, stored_form, with_index
 
-    if isinstance(files, KnownTexts):
+    if files.stored is not None:
         known = stored_catalog(
             files.stored, files.__getitem__, lambda: load_catalog(root, files, Report(), bundles, indexing)
         )
@@ -102,13 +100,11 @@ def read_catalog(
     own = Report()
     catalog = with_index(load_catalog(root, files, own, bundles, indexing))
     report.found.extend(own.found)
-    if isinstance(files, NewTexts):
-        from olmc.cache import trim, write
-
-        try:
-            form = stored_form(StoredCatalog(catalog, tuple(own.found)))
-        except NotStorableError:
-            return catalog
-        if write(files.cache, files.name, form):
-            trim(files.cache)
+    try:
+        # Whoever has these texts for several workspaces reads them once as well.
+        files.stored = stored_form(StoredCatalog(catalog, tuple(own.found)))
+    except NotStorableError:
+        return catalog
+    if write(files.cache, files.name, files.stored):
+        trim(files.cache)
     return catalog

@@ -69,8 +69,11 @@ def without_nulls(name: str, value: Any) -> Any:
 
 
 def _without_nulls(document: Mapping[str, Any], value: Any) -> Any:
+    if not _lists_fields(document):
+        return value  # what the schema leaves open may be large
     if isinstance(value, list):
-        items = [_without_nulls(document.get("items", {}), item) for item in value]
+        below = document.get("items", {})
+        items = [_without_nulls(below, item) for item in value] if _lists_fields(below) else value
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     if not isinstance(value, dict):
         return value
@@ -78,8 +81,13 @@ def _without_nulls(document: Mapping[str, Any], value: Any) -> Any:
     kept: dict[str, Any] = {}
     for key, item in value.items():
         if item is not None or key not in listed or _may_be_null(listed[key]):
-            kept[key] = _without_nulls(listed.get(key, {}), item)
+            kept[key] = _without_nulls(listed[key], item) if key in listed else item
     return kept if len(kept) < len(value) or any(kept[key] is not value[key] for key in kept) else value
+
+
+def _lists_fields(document: Mapping[str, Any]) -> bool:
+    """Whether a schema lists fields of a value, or of the items of a list."""
+    return "properties" in document or "items" in document
 
 
 def _may_be_null(document: Mapping[str, Any]) -> bool:

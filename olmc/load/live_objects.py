@@ -27,8 +27,10 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.secrets import CA_HASH, LAST_APPLIED, REDACTED
+from olmc.model.workspace import EXTENSIONS_V1
 from olmc.olm.naming import COMPONENT_PREFIX
 
+_V1_GROUP = EXTENSIONS_V1.partition("/")[0]
 _SECRET = GroupKind("", "Secret")
 _CONFIGMAP = GroupKind("", "ConfigMap")
 _ADMISSION = "admissionregistration.k8s.io"
@@ -96,7 +98,7 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
     owners = {gvk_of(ref).group_kind for ref in owner_references(obj)}
     if owners & _HELPERS:
         return False
-    if kind in STATE_KINDS or key.group == OLM_GROUP or kind in asked.kinds or key in asked.configmaps:
+    if kind in STATE_KINDS or key.group in (OLM_GROUP, _V1_GROUP) or kind in asked.kinds or key in asked.configmaps:
         return True
     # What a bundle brings along is of any kind; and what a person has applied may be gone from the repository.
     is_of_olm = GroupKind(OLM_GROUP, CSV_KIND) in owners or _is_labelled(obj)
@@ -104,9 +106,9 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
 
 
 def _is_labelled(obj: KubernetesObject) -> bool:
-    """Whether OLM has marked an object as its own, or as a part of an operator."""
-    labels = labels_of(obj)
-    return any(label in ("olm.owner", "olm.managed") or label.startswith(COMPONENT_PREFIX) for label in labels)
+    """Whether OLM has marked an object as its own, or as a part of an operator or of a ClusterExtension."""
+    prefixes = (COMPONENT_PREFIX, f"{_V1_GROUP}/owner-")
+    return any(label in ("olm.owner", "olm.managed") or label.startswith(prefixes) for label in labels_of(obj))
 
 
 def group_uids(objects: Iterable[KubernetesObject]) -> frozenset[str]:

@@ -24,7 +24,10 @@ class Output(NamedTuple):
 
 
 def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -> Output:
-    """Run a command for so many seconds, of which so many bytes are read. It gets none of the user's environment."""
+    """Run a command for so many seconds, of which so many bytes are read. It gets none of the user's environment.
+
+    It is in the process group of its caller: who ends that ends the command as well.
+    """
     import subprocess  # takes its time to import, and few workspaces are built
     import tempfile
     import threading
@@ -38,9 +41,8 @@ def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -
         given.seek(0)
         try:
             process = subprocess.Popen(
-                command, stdin=given, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder),
-                start_new_session=True,
-            )  # fmt: skip
+                command, stdin=given, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder)
+            )
         except OSError as error:
             return Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
         timer = threading.Timer(seconds, process.kill)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,6 +43,12 @@ class UnsavedPath(_Base):
             return super().read_text(encoding, errors, **values)
         return self.unsaved[str(self)].decode(encoding or "utf-8", errors or "strict")
 
+    def stat(self, **values: Any) -> os.stat_result:
+        """Of a file with another text: a regular file of its size, also where the disk has none yet."""
+        if not self.is_unsaved:
+            return super().stat(**values)
+        return os.stat_result((stat.S_IFREG | 0o600, 0, 0, 1, 0, 0, len(self.unsaved[str(self)]), 0, 0, 0))
+
     def is_file(self, **values: Any) -> bool:
         return self.is_unsaved or super().is_file(**values)
 
@@ -48,7 +56,8 @@ class UnsavedPath(_Base):
 def with_unsaved(root: Path, texts: Mapping[Path, str]) -> Path:
     """The path `root`, below and beside which the files in `texts` have these texts instead of those on the disk.
 
-    All that reads through `pathlib` sees them; a file that is not on the disk yet is in no list of its folder.
+    All that reads through `pathlib` sees them; a file that is not on the disk yet is in no list of its folder, and is
+    read by those alone who look for it by its name, such as olmc.yaml.
     """
     content = {path: text.encode("utf-8", "surrogatepass") for path, text in texts.items()}
     unsaved = {str(path): data for path, data in content.items()}

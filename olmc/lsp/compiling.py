@@ -8,7 +8,7 @@ from pathlib import Path
 from olmc.lean import NamedTuple
 from olmc.lsp.findings import EditorFinding, findings_by_file
 from olmc.lsp.positions import TextLines, editor_lines
-from olmc.lsp.workspace import Analysis, WorkspaceEntry, analyse, concerns, entries_of, root_of
+from olmc.lsp.workspace import Analysis, WorkspaceEntry, analyse, concerns, entries_of, root_of, text_of
 from olmc.model.diagnostics import Severity
 
 
@@ -60,8 +60,5 @@ def compiled(opened: OpenDocuments, changed: Collection[Path], before: Compiled,
     spans = (
         span for listed in findings.values() for each in listed for span in (each.span, *(s for _, s in each.related))
     )
-    lines: dict[Path, TextLines] = {}
-    for path in {span.path for span in spans}:
-        text = opened.texts[path] if path in opened.texts else next(iter(analyses.values())).text_of(path)
-        lines[path] = editor_lines(text or "")
+    lines = {path: editor_lines(text_of(path, opened.texts) or "") for path in {span.path for span in spans}}
     return Compiled(analyses, findings, lines)

@@ -13,6 +13,7 @@ from olmc.check.check import CheckInput, check_directory, select_findings
 from olmc.check.validators.findings import ValidatorSettings
 from olmc.explain.left_out import left_out_of
 from olmc.lean import NamedTuple
+from olmc.load.cached_catalogs import CatalogTexts, read_catalog
 from olmc.load.config import CONFIG_FILE, read_config
 from olmc.load.entries import entries_to_choose
 from olmc.load.files import no_folder, read_text, scan
@@ -67,9 +68,14 @@ class Analysis(NamedTuple):
 
     def text_of(self, path: Path) -> str | None:
         """The text of a file as it was compiled, or as it is on the disk; None where it can't be read."""
-        if path in self.texts:
-            return self.texts[path]
-        return read_text(path.parent, path.name, Report()) if path.is_file() else None
+        return text_of(path, self.texts)
+
+
+def text_of(path: Path, texts: Mapping[Path, str]) -> str | None:
+    """The text of a file, which is that of the disk unless it is among `texts`; None where it can't be read."""
+    if path in texts:
+        return texts[path]
+    return read_text(path.parent, path.name, Report()) if path.is_file() else None
 
 
 def normal(path: Path) -> Path:
@@ -140,10 +146,10 @@ def _loader(before: Mapping[str, LoadedCatalog], now: dict[str, LoadedCatalog]) 
         root: str, texts: Mapping[str, str], report: Report, bundles: Mapping[str, UncataloguedBundle],
         indexing: Indexing,
     ) -> Catalog:  # fmt: skip
-        from olmc.load.cached_catalogs import read_catalog
-
         # Bundles of the workspace are part of a catalog by its templates only.
-        named = bundles if any(mark in text for text in texts.values() for mark in _TEMPLATES) else {}
+        is_stored = isinstance(texts, CatalogTexts) and texts.stored is not None  # which none with templates is
+        has_templates = not is_stored and any(mark in text for text in texts.values() for mark in _TEMPLATES)
+        named = bundles if has_templates else {}
         known = before.get(root)
         if known is None or known[:3] != (texts, indexing, named):
             findings = Report()

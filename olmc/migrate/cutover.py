@@ -21,6 +21,7 @@ from olmc.olm.naming import COMPONENT_PREFIX
 from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.object_set import PREFIX, SET_KIND
 from olmc.transition.deletion import delete
+from olmc.transition.handover import helm_marks
 from olmc.yaml import dump_one
 
 _KEPT_KINDS = frozenset({"CatalogSource", "Namespace", "OLMConfig"})
@@ -135,10 +136,13 @@ def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGat
         yield f"olmc render --include {SET_KIND} -o json | jq '{wanted} | {change}' | kubectl apply -f -"
         return
     yield "# 4. Helm takes over what exists only where it looks like its own."
-    release = f"meta.helm.sh/release-name={move.name} meta.helm.sh/release-namespace={move.namespace}"
+    annotations, labels = (
+        " ".join(f"{key}={value}" for key, value in marks.items())
+        for marks in reversed(helm_marks(move.name, move.namespace))
+    )
     for key in taken:
-        yield f"kubectl annotate --overwrite {_named(key)} {release}"
-        yield f"kubectl label --overwrite {_named(key)} app.kubernetes.io/managed-by=Helm"
+        yield f"kubectl annotate --overwrite {_named(key)} {annotations}"
+        yield f"kubectl label --overwrite {_named(key)} {labels}"
 
 
 def _end(before: Compilation, after: Compilation) -> Iterator[str]:

@@ -14,6 +14,7 @@ from olmc.diagnostics.rules import migration as rules
 from olmc.lean import NamedTuple
 from olmc.migrate.cutover import cutover
 from olmc.migrate.extension_edits import config_change, edits, unwritable, with_catalogs
+from olmc.migrate.extension_leavings import leavings
 from olmc.migrate.extension_losses import BothGenerations, copied_csvs, losses
 from olmc.migrate.extension_moves import ExtensionMove, MoveReason, catalog_losses, plan_extensions
 from olmc.migrate.extension_refusals import dependencies, reason_of, refusals
@@ -100,7 +101,10 @@ def _migrated(
             break
     if not moves:
         changes = ()
-    lost = losses(BothGenerations(before.objects, after.objects), moves) if moves else {}
+    sides = BothGenerations(before.objects, after.objects)
+    lost = losses(sides, moves) if moves else {}
+    for move, reason in leavings(sides, moves):
+        lost[move.name].append(reason)
     verdicts = tuple(sorted(_verdicts(moves, stays, lost, cluster), key=lambda verdict: verdict.subscription))
     remarks = [finding for verdict in verdicts for finding in _findings(verdict)]
     if moves:

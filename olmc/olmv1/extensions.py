@@ -31,7 +31,7 @@ from olmc.olmv1.api_types import (
 from olmc.olmv1.conditions import Condition, conditions_after
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
 from olmc.olmv1.held import held_objects
-from olmc.olmv1.installing import ExtensionSetting, installed, kept_objects
+from olmc.olmv1.installing import ExtensionSetting, adopted_objects, installed, kept_objects
 from olmc.olmv1.locking import locked_extensions, report_deviations, restricted
 from olmc.olmv1.object_set import EXTENSION_KIND
 from olmc.olmv1.permissions import ScopedRule
@@ -152,7 +152,9 @@ def install_extensions(workspace: Workspace, cluster: Cluster, options: Options,
     locked = locked_extensions(workspace, results)
     report_deviations(workspace.lock, locked, report)
     names = {result.extension.name for result in results}
-    taken_over = (rendered for name, some in held.items() if name in names for rendered in some)
+    taken_over = [rendered for name, some in held.items() if name in names for rendered in some]
+    for result in results:
+        taken_over += adopted_objects(result.extension, (rendered.identity for rendered in result.objects), cluster)
     return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over), locked)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import extensions as rules
@@ -53,6 +53,7 @@ from olmc.olmv1.render import InstallRequest, render_bundle
 from olmc.olmv1.resolution import ExtensionResolution, ServedCatalog, resolve
 from olmc.olmv1.single_extension import extension_objects
 from olmc.reconcile.operator_groups import account_exists
+from olmc.transition.handover import helm_marks
 from olmc.yaml import locate
 
 if TYPE_CHECKING:
@@ -223,11 +224,18 @@ def _preflight(
     return ""
 
 
+def adopted_objects(
+    extension: ClusterExtension, identities: Iterable[ObjectKey], cluster: Cluster
+) -> Iterator[Rendered]:
+    """The objects of the cluster among `identities` that Helm takes over because somebody has marked them so."""
+    there = (cluster.objects[key] for key in identities if key in cluster.objects)
+    return (present for present in there if _is_adopted(present.object, extension))
+
+
 def _is_adopted(obj: KubernetesObject, extension: ClusterExtension) -> bool:
     """Whether somebody has marked an object as Helm marks those of this extension's release (R-V1-MIG-2)."""
-    release = {"meta.helm.sh/release-name": extension.name, "meta.helm.sh/release-namespace": extension.namespace}
-    managed = labels_of(obj).get("app.kubernetes.io/managed-by") == "Helm"
-    return managed and release.items() <= annotations_of(obj).items()
+    marks = helm_marks(extension.name, extension.namespace)
+    return marks.labels.items() <= labels_of(obj).items() and marks.annotations.items() <= annotations_of(obj).items()
 
 
 def _further(extension: ClusterExtension, chosen: InstalledBundle, setting: ExtensionSetting) -> str:
@@ -243,7 +251,8 @@ def _objects(
 ) -> tuple[Rendered, ...]:  # fmt: skip
     """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
     extension, gates, options = result.extension, setting.gates, setting.options
-    held = setting.held.get(extension.name, ())
+    adopted = adopted_objects(extension, map(object_key, rendered), setting.cluster)
+    held = (*setting.held.get(extension.name, ()), *adopted)
     resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
     if not gates.boxcutter_runtime or options.purpose == "apply":
         objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)

@@ -10,7 +10,7 @@ from olmc.diff.deltas import Delta, deltas
 from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, object_key
 from olmc.model.operators import CSV_KIND
-from olmc.model.options import Options
+from olmc.model.options import Options, Profile
 from olmc.model.secrets import LAST_APPLIED, masked, may_hold_secrets
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
@@ -18,6 +18,7 @@ from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.initial_state import as_stored
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import cascade, deletion_index
+from olmc.transition.handover import handed_over, handovers
 from olmc.transition.succeed import named
 
 Action = Literal["create", "change", "prune", "delete"]
@@ -38,25 +39,39 @@ class AppliedChange(NamedTuple):
 
 
 def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options: Options) -> tuple[AppliedChange, ...]:
-    """What is done to a state before OLM goes on, in order: applied, pruned, deleted by hand (observed-37)."""
+    """What is done to a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned, deleted by
+    hand (observed-37)."""
     manifests = tuple(manifests)
-    after = apply(state, manifests)
-    changes = list(_written(state.objects, after.objects, manifests))
     profile = profile_of(options.olm_version)
+    changes: list[AppliedChange] = []
+    moved = handovers(state, manifests) if options.prune else ()
+    if moved:
+        actions_before: list[tuple[Action, ObjectKey]] = [("delete", key) for move in moved for key in move.deleted]
+        changes += _deleted(state.objects, actions_before, profile)
+        state = handed_over(state, moved, manifests, profile)
+    after = apply(state, manifests)
+    changes += _written(state.objects, after.objects, manifests)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
         actions += (("prune", key) for key in pruned(after, manifests))
     actions += (("delete", key) for text in options.delete for key in named(text, after.objects))
+    return (*changes, *_deleted(after.objects, actions, profile))
+
+
+def _deleted(
+    objects: Mapping[ObjectKey, Manifest], actions: Iterable[tuple[Action, ObjectKey]], profile: Profile
+) -> Iterator[AppliedChange]:
+    """The deletions, one after the other, each with what it takes along."""
+    actions = list(actions)
     if not actions:
-        return tuple(changes)
-    index, gone = deletion_index(after.objects), dict[ObjectKey, None]()
+        return
+    index, gone = deletion_index(objects), dict[ObjectKey, None]()
     for action, key in actions:
-        if key in gone:
+        if key in gone or key not in objects:
             continue
         lost = cascade(index, [key], gone, profile)
-        changes.append(AppliedChange(action, key, along=tuple(sorted(other for other in lost if other != key))))
+        yield AppliedChange(action, key, along=tuple(sorted(other for other in lost if other != key)))
         gone |= lost
-    return tuple(changes)
 
 
 def _written(

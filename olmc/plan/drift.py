@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from olmc.diff.deltas import Delta, deltas
+from olmc.diff.server_defaults import is_default
 from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, owner_references, split_api_version, text
 from olmc.model.operators import CSV_KIND, OLM_GROUP
 from olmc.model.secrets import masked, may_hold_secrets
 from olmc.olm.naming import COPIED_FROM
 from olmc.plan.repair import Repair, repair_of_different, repair_of_extra, repair_of_missing, serving_names
-from olmc.plan.server_fields import is_default, predicted, unpredicted
+from olmc.plan.server_fields import predicted, unpredicted
 
 DriftKind = Literal["missing", "extra", "different"]
 

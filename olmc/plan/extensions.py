@@ -11,7 +11,7 @@ from olmc.explain.status import OperatorStatus
 from olmc.lean import NamedTuple
 from olmc.model.objects import spec_of, text
 from olmc.model.state import ClusterState
-from olmc.plan.outcomes import FAILED_BEFORE, OperatorOutcome
+from olmc.plan.outcomes import FAILED_BEFORE, MOVED, OperatorOutcome
 
 if TYPE_CHECKING:
     from olmc.olmv1.extensions import ExtensionResult
@@ -59,6 +59,33 @@ def extension_outcomes(state: ClusterState, results: Sequence[ExtensionResult]) 
                 namespace, was.package, was.bundle, was.version, "", "", "", "removed",
                 "all that it installed goes along", extension=name,
             )  # fmt: skip
+
+
+def paired_outcomes(of_v0: Sequence[OperatorOutcome], of_v1: Iterable[OperatorOutcome]) -> tuple[OperatorOutcome, ...]:
+    """The outcomes of both generations, with one for each operator that moves from OLM v0 to OLM v1 (R-V1-MIG-2)."""
+    gone = {(each.namespace, each.package): each for each in of_v0 if each.outcome == "removed" and not each.after}
+    rows = []
+    for row in of_v1:
+        was = gone.pop((row.namespace, row.package), None) if not row.before and row.outcome != "removed" else None
+        if was is not None:
+            word = MOVED if row.outcome == "installed" else row.outcome
+            why = row.why or f"from OLM v0 to ClusterExtension {row.extension}"
+            row = row._replace(before=was.before, before_version=was.before_version, outcome=word, why=why)
+        rows.append(row)
+    kept = (each for each in of_v0 if each.outcome != "removed" or each.after or (each.namespace, each.package) in gone)
+    return (*kept, *rows)
+
+
+def tasks_of_moves(operators: Iterable[OperatorOutcome]) -> Iterator[tuple[str, str]]:
+    """What a person has to do before operators move, with the command for it."""
+    moved = [each for each in operators if each.outcome == MOVED]
+    if moved:
+        names = ", ".join(each.before for each in moved)
+        yield (
+            f"Before this is applied, take the steps by which {names} move to OLM v1, as the repository stood before. "
+            "Otherwise OLM v1 installs nothing over what is there, and OLM v0 upgrades it no more.",
+            "olmc migrate --to olm-v1 --steps",
+        )
 
 
 def _outcome(row: OperatorStatus, result: ExtensionResult, before: DiffExtension | None) -> OperatorOutcome:

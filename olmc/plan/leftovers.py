@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.diff.compare import Difference
+from olmc.diff.extensions import owner_of
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
 from olmc.model.objects import (
@@ -62,7 +63,8 @@ def _crds(context: Leftovers) -> Iterator[Task]:
             continue
         csv = context.state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, operator.namespace, operator.before))
         names = {crd.name for crd in Csv(csv.object).owned_crds} - needed if csv is not None else set()
-        left = [name for name in sorted(names) if crd_key(name) in context.cluster.objects]
+        there = (name for name in sorted(names) if crd_key(name) in context.cluster.objects)
+        left = [name for name in there if not owner_of(context.after.get(crd_key(name), {}))]
         if left:
             what = "its CRDs and their objects behind"
             if operator.outcome != "removed":

@@ -19,6 +19,8 @@ from olmc.reconcile.loop import SettledCluster
 LEFT_RUNNING = "left running"
 """The outcome of an operator that nothing in the repository asks for any more: OLM does not uninstall."""
 FAILED_BEFORE = "failed before"
+MOVED = "moved"
+"""The outcome of an operator that a ClusterExtension has taken over from OLM v0."""
 
 
 class PlannedInstall(NamedTuple):
@@ -46,9 +48,9 @@ class PlannedInstall(NamedTuple):
 class OperatorOutcome(NamedTuple):
     """What becomes of an operator: the CSV, version and phase before ("" where there was none) and after.
 
-    `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`
-    or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more. `extension`
-    is the ClusterExtension that it is of.
+    `outcome` is installed, upgraded, recovered, unchanged, removed, `LEFT_RUNNING`, waiting, failing, `FAILED_BEFORE`,
+    `MOVED` or, where the content of a catalog is not in the workspace, unknown; `why` says what keeps it from more.
+    `extension` is the ClusterExtension that it is of.
     """
 
     namespace: str

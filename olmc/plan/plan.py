@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from olmc.diff.compare import Difference
@@ -71,13 +72,21 @@ def _has_extensions(state: ClusterState) -> bool:
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
     from olmc.diagnostics.rules import extensions as rules  # most plans are about none
-    from olmc.plan.extensions import extension_outcomes, planned_extensions, tasks_of_extensions
+    from olmc.plan.extensions import (
+        extension_outcomes,
+        paired_outcomes,
+        planned_extensions,
+        tasks_of_extensions,
+        tasks_of_moves,
+    )
 
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks = [task for task in plan.tasks if task.text not in hints]
+    operators = paired_outcomes(plan.operators, extension_outcomes(state, results))
+    before, after = list(tasks_of_moves(operators)), list(tasks_of_extensions(state, results))
     return plan._replace(
         extensions=tuple(planned_extensions(state, results)),
-        operators=(*plan.operators, *extension_outcomes(state, results)),
-        tasks=(*tasks, *(Task(text, command) for text, command in tasks_of_extensions(state, results))),
+        operators=operators,
+        tasks=(*starmap(Task, before), *tasks, *starmap(Task, after)),
     )

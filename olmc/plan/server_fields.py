@@ -4,12 +4,9 @@ they own, defaults, random parts of names, times."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 
-from olmc.diff.change import ABSENT
-from olmc.diff.deltas import Delta
 from olmc.diff.operators import is_copy
 from olmc.lean import regex
 from olmc.model.objects import (
@@ -52,53 +49,6 @@ _SUFFIX = regex(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
 _GROUP_LABEL = "olm.operatorgroup.uid/"
 _DRAWN = "…"
 
-_ANY = object()
-_POD = "spec.template.spec"
-_BOX = f"{_POD}.*ontainers"
-# By kind and path, list items left out: what an object has where the one that was written says nothing.
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "Deployment": {
-        "spec.progressDeadlineSeconds": 600, "spec.replicas": 1, "spec.strategy.type": "RollingUpdate",
-        "spec.strategy.rollingUpdate.max*": "25%",
-        f"{_POD}.restartPolicy": "Always", f"{_POD}.dnsPolicy": "ClusterFirst",
-        f"{_POD}.terminationGracePeriodSeconds": 30, f"{_POD}.schedulerName": "default-scheduler",
-        f"{_POD}.serviceAccount": _ANY, f"{_POD}.deprecatedServiceAccount": _ANY, f"{_POD}.topologySpread*": _ANY,
-        f"{_POD}.volumes.*.defaultMode": 420, f"{_POD}.volumes.*.fieldRef.apiVersion": "v1",
-        f"{_POD}.volumes.*.expirationSeconds": 3600, f"{_POD}.volumes.hostPath.type": "",
-        f"{_BOX}.terminationMessagePath": "/dev/termination-log", f"{_BOX}.terminationMessagePolicy": "File",
-        f"{_BOX}.imagePullPolicy": _ANY, f"{_BOX}.ports.protocol": "TCP", f"{_BOX}.*Probe.timeoutSeconds": 1,
-        f"{_BOX}.*Probe.periodSeconds": 10, f"{_BOX}.*Probe.successThreshold": 1, f"{_BOX}.*Probe.failureThreshold": 3,
-        f"{_BOX}.*.httpGet.scheme": "HTTP", f"{_BOX}.*.httpGet.path": "/", f"{_BOX}.*Probe.grpc.service": "",
-        f"{_BOX}.env.*.fieldRef.apiVersion": "v1", f"{_BOX}.env.*.divisor": "0", f"{_BOX}.resources.requests.*": _ANY,
-        f"{_BOX}.securityContext.procMount": "Default",
-    },
-    "Service": {
-        "spec.type": "ClusterIP", "spec.sessionAffinity": "None", "spec.ports.protocol": "TCP",
-        "spec.ports.targetPort": _ANY, "spec.ports.nodePort": _ANY, "spec.externalTrafficPolicy": "Cluster",
-        "spec.allocateLoadBalancerNodePorts": True,
-    },
-    "Secret": {"type": "Opaque"},
-    "*WebhookConfiguration": {
-        "webhooks.matchPolicy": "Equivalent", "webhooks.timeoutSeconds": 10, "webhooks.failurePolicy": "Fail",
-        "webhooks.reinvocationPolicy": "Never", "webhooks.rules.scope": "*", "webhooks.clientConfig.service.port": 443,
-    },
-    "CustomResourceDefinition": {
-        "spec.conversion.strategy": "None", "spec.conversion.webhook.clientConfig.service.port": 443,
-        "spec.names.listKind": _ANY, "spec.names.singular": _ANY, "spec.preserveUnknownFields": False,
-        "spec.versions.additionalPrinterColumns.priority": 0,
-        "spec.versions.schema.openAPIV3Schema*.x-kubernetes-list-type": "atomic",
-    },
-    "*RoleBinding": {"subjects.apiGroup": _ANY},
-    "PriorityClass": {"preemptionPolicy": "PreemptLowerPriority", "globalDefault": False},
-    "NetworkPolicy": {"spec.policyTypes": _ANY, "spec.*gress.ports.protocol": "TCP"},
-    "APIService": {"spec.service.port": 443},
-    CSV_KIND: {
-        "spec.install.spec.deployments.spec.template.spec.*ontainers.ports.protocol": "TCP",
-        "spec.webhookdefinitions.containerPort": 443, "spec.cleanup.enabled": False,
-    },
-    "OperatorGroup": {"spec.upgradeStrategy": "Default"},
-}  # fmt: skip
-
 
 def predicted(objects: Iterable[KubernetesObject]) -> dict[ObjectKey, KubernetesObject]:
     """The objects that can be predicted, without what can't: two sides of one cluster are equal in them.
@@ -125,34 +75,6 @@ def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
             yield f"{key.kind}: others write it"
         elif not _is_predicted(obj):
             yield "what unpacks bundles, and the namespaces that every cluster has"
-
-
-def is_default(kind: str, delta: Delta) -> bool:
-    """Whether the new side of a delta has only defaults beyond what the old one says."""
-    path = tuple(step for step in delta.path if isinstance(step, str))
-    return _adds_defaults(kind, ".".join(path), delta.old, delta.new)
-
-
-def _adds_defaults(kind: str, path: str, old: Any, new: Any) -> bool:
-    if isinstance(old, dict) and isinstance(new, dict):
-        pairs = ((f"{path}.{key}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in old.keys() | new.keys())
-        return all(_adds_defaults(kind, *pair) for pair in pairs)
-    return old == new or (old in (ABSENT, {}, []) and _is_default(kind, path, new))
-
-
-def _is_default(kind: str, path: str, value: Any) -> bool:
-    if isinstance(value, dict) and value:
-        return all(_is_default(kind, f"{path}.{key}", below) for key, below in value.items())
-    if isinstance(value, list) and value and not all(isinstance(item, str) for item in value):
-        return all(_is_default(kind, path, item) for item in value)
-    if value in ({}, []):
-        return True
-    for pattern, defaults in _DEFAULTS.items():
-        if fnmatchcase(kind, pattern):
-            return any(
-                fnmatchcase(path, glob) and (known is _ANY or known == value) for glob, known in defaults.items()
-            )
-    return False
 
 
 def _is_predicted(obj: KubernetesObject) -> bool:

@@ -11,15 +11,19 @@ from olmc.model.workspace import Workspace
 from olmc.olm.profiles.data import profile_of
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import delete
+from olmc.transition.handover import handed_over, handovers
 
 
 def successor_workspace(state: ClusterState, workspace: Workspace, options: Options) -> Workspace:
     """The workspace whose manifests are everything that the cluster holds once a GitOps tool has applied those of
     `workspace` and pruned what it no longer has, and a person has deleted what `options.delete` names.
 
-    The tool applies first and prunes afterwards (observed-37).
+    The tool applies first and prunes afterwards (observed-37). What moves to OLM v1 has been handed over before.
     """
     profile = profile_of(options.olm_version)
+    if options.prune:  # what is not pruned goes on under OLM v0
+        moved = handovers(state, workspace.manifests)
+        state = handed_over(state, moved, workspace.manifests, profile) if moved else state
     applied = apply(state, workspace.manifests)
     gone = pruned(applied, workspace.manifests) if options.prune else ()
     objects = delete(applied.objects, gone, profile)

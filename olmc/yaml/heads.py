@@ -7,10 +7,10 @@ import re
 from olmc.lean import NamedTuple, regex
 
 _BETWEEN_DOCUMENTS = regex(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
-_AT_MARGIN = regex(r"\n([^ \n].*)")
-_NO_KEYS = ("#", "- ", "-\n")
+# A key, or the first sign of what is neither one nor a comment nor an item of a list. Most lines are indented, and the
+# longer it takes to see that, the longer everything takes.
+_AT_MARGIN = regex(r"\n(?:[A-Za-z][A-Za-z0-9]*:(?![^ \n])|[^ \n#-]|-(?![ \n]|\Z))")
 _START = regex(r"(?: *\n|#.*\n)*(?=[A-Za-z])")
-_KEY = regex(r"([A-Za-z][A-Za-z0-9]*):(?: .*)?")
 _ODD_BREAK = regex("[\x85\u2028\u2029\ufeff]")
 _NAME = r"[^\s\"'&*!|>{\[]\S*"
 _HEAD = regex(
@@ -19,7 +19,7 @@ _HEAD = regex(
     re.ASCII,
 )
 _AFTER_METADATA = regex(r"\n(?=[^ \n#])")
-_IN_METADATA = regex(r"^  ([^ :\n#][^:\n]*)", re.MULTILINE)
+_IN_METADATA = regex(r"\n  ([^ :\n#][^:\n]*)")
 
 
 class Head(NamedTuple):
@@ -33,7 +33,9 @@ class Head(NamedTuple):
 
 def documents_in(text: str) -> list[str]:
     """The documents of a YAML stream, without those that are empty."""
-    first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
+    first, *others = f"\n{text}".split("\n---")
+    if not all(part[:1].isspace() or not part for part in others):  # it begins a word of a line as well
+        first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
     parts = [f"{part}\n" for part in (first[1:], *others)]
     parts[-1] = parts[-1][:-1]
     return [part for part in parts if part and not part.isspace()]
@@ -48,7 +50,8 @@ def head_of(document: str) -> Head | None:
     if match is None or plain_keys(document) is None:
         return None
     end = _AFTER_METADATA.search(document, match.end())
-    keys = _IN_METADATA.findall(document, match.start("metadata"), end.start() + 1 if end else len(document))
+    # From the end of the line before: where lines begin is looked for at every character.
+    keys = _IN_METADATA.findall(document, match.start("metadata") - 1, end.start() + 1 if end else len(document))
     expected = {"name", "namespace"} if match["namespace"] else {"name"}
     if len(set(keys)) < len(keys) or not expected.issuperset({"name", "namespace"}.intersection(keys)):
         return None
@@ -66,6 +69,5 @@ def plain_keys(document: str) -> tuple[str, ...] | None:
     if is_odd or _START.match(document) is None:
         return None
     lines = _AT_MARGIN.findall(f"\n{document}")
-    matches = [_KEY.fullmatch(line) for line in lines if not f"{line}\n".startswith(_NO_KEYS)]
-    keys = tuple(match[1] for match in matches if match is not None)
-    return keys if keys and len(keys) == len(matches) == len(set(keys)) else None
+    is_plain = lines and min(map(len, lines)) > len("\n:") and len(lines) == len(set(lines))
+    return tuple(line[1:-1] for line in lines) if is_plain else None

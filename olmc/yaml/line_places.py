@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Location, Source
@@ -28,13 +29,14 @@ def find_by_lines(source: Source, keys: Sequence[str | int], *, of_key: bool = F
     """As `places.find`, or None for what only the parser knows: a text that is more than common, a place in brackets,
     and a key that is not there as it is written."""
     text = source.text.removeprefix(BYTE_ORDER_MARK)
-    lines = () if looks_like_json(source.path, text) else _readable_lines(text)
-    spot = _start(lines, source.document)
-    key_spot, values = spot, PlainValues()
+    if looks_like_json(source.path, text):
+        return None
+    spot = _start(text, source.document)
+    key_spot = spot
     for key in keys:
         if spot is None:
             return None
-        step = _item(lines, spot, key) if isinstance(key, int) else _entry(lines, spot, key, values)
+        step = _item(text, spot, key) if isinstance(key, int) else _entry(text, spot, key)
         if step is None:
             return None
         key_spot, spot = step
@@ -53,15 +55,22 @@ def _readable_lines(text: str) -> tuple[str, ...]:
     return tuple(text.split("\n"))
 
 
-def _start(lines: Sequence[str], document: int) -> _Spot | None:
+def _start(text: str, document: int) -> _Spot | None:
     """Where a document begins."""
+    starts = _starts(text)
+    return _content_from(_readable_lines(text), starts[document]) if document < len(starts) else None
+
+
+@lru_cache(maxsize=2)
+def _starts(text: str) -> tuple[int, ...]:
     starts: list[int] = []
+    lines = _readable_lines(text)
     for number, line in enumerate(lines):
         if line.startswith("---") and line[3:4] in ("", " "):
             starts.append(number + 1)
         elif not starts and _is_content(line):
             starts.append(number)
-    return _content_from(lines, starts[document]) if document < len(starts) else None
+    return tuple(starts)
 
 
 def _is_content(line: str) -> bool:
@@ -96,36 +105,56 @@ def _siblings(lines: Sequence[str], spot: _Spot) -> Iterator[int]:
         yield number
 
 
-def _entry(lines: Sequence[str], spot: _Spot, key: str, values: PlainValues) -> tuple[_Spot, _Spot | None] | None:
+def _entry(text: str, spot: _Spot, key: str) -> tuple[_Spot, _Spot | None] | None:
     """Where a key of the mapping at a spot stands, and its value."""
+    number, length = _entries(text, spot).get(key, (-1, 0))
+    if number < 0:
+        return None
+    value = _value(_readable_lines(text), number, spot.column, length, is_item=False)
+    return _Spot(number, spot.column), value
+
+
+# A mapping or a list with many findings is not to be gone through once for each.
+@lru_cache(maxsize=128)
+def _entries(text: str, spot: _Spot) -> dict[str, tuple[int, int]]:
+    """The keys of the mapping at a spot with their lines and lengths, up to one that can't be told by lines."""
+    lines, values = _readable_lines(text), PlainValues()
+    entries: dict[str, tuple[int, int]] = {}
     for number in _siblings(lines, spot):
         content = lines[number][spot.column :].rstrip(" ")
         # A list may stand at the column of its key.
-        if content == "-" or content.startswith("- "):
+        if _is_item(content):
             if number == spot.line:
-                return None
+                break
             continue
         try:
             split = key_of(content, values)
         except UnusualError:
-            return None
+            break
         if split is None:
-            return None
-        if split[0] == key:
-            return _Spot(number, spot.column), _value(lines, number, spot.column, split[1], is_item=False)
-    return None
+            break
+        entries.setdefault(split[0], (number, split[1]))
+    return entries
 
 
-def _item(lines: Sequence[str], spot: _Spot, index: int) -> tuple[_Spot, _Spot | None] | None:
+def _item(text: str, spot: _Spot, index: int) -> tuple[_Spot, _Spot | None] | None:
     """Where an item of the list at a spot stands, twice."""
-    for place, number in enumerate(_siblings(lines, spot)):
-        content = lines[number][spot.column :].rstrip(" ")
-        if content != "-" and not content.startswith("- "):
-            return None
-        if place == index:
-            value = _value(lines, number, spot.column, 1, is_item=True)
-            return (value, value) if value is not None else None
-    return None
+    numbers = _items(text, spot)
+    if not 0 <= index < len(numbers):
+        return None
+    value = _value(_readable_lines(text), numbers[index], spot.column, 1, is_item=True)
+    return (value, value) if value is not None else None
+
+
+@lru_cache(maxsize=128)
+def _items(text: str, spot: _Spot) -> tuple[int, ...]:
+    """The lines of the items of the list at a spot, up to what is none."""
+    lines = _readable_lines(text)
+    return tuple(takewhile(lambda number: _is_item(lines[number][spot.column :].rstrip(" ")), _siblings(lines, spot)))
+
+
+def _is_item(content: str) -> bool:
+    return content == "-" or content.startswith("- ")
 
 
 def _value(lines: Sequence[str], number: int, column: int, length: int, *, is_item: bool) -> _Spot | None:

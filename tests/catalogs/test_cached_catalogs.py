@@ -19,9 +19,12 @@ from building import write_workspace
 from click.testing import CliRunner
 
 from olmc import cache
+from olmc.catalogs import loading
 from olmc.catalogs.content import content_value, served_candidates
+from olmc.catalogs.loading import load_catalog
 from olmc.cli.main import main
 from olmc.load import cached_catalogs
+from olmc.load.beside import read_beside
 from olmc.load.workspace import load
 from olmc.model.catalog import Catalog
 from olmc.model.diagnostics import Report
@@ -256,6 +259,25 @@ def test_what_is_kept_is_told_and_removed(workspace: Path, store: cache.Cache) -
     assert run.stdout.endswith("not used: OLMC_NO_CACHE is set\n")
 
 
+def test_a_user_without_a_home_has_no_cache(
+    workspace: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose user is just a number: commands run, and `olmc cache` says so."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    expected = read(workspace)
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert read(workspace) == expected
+    for action in ("info", "clear"):
+        run = CliRunner().invoke(main, ["cache", action])
+        assert (run.exit_code, run.stdout) == (3, "")
+        assert "this user has no home directory" in run.stderr
+    assert not store.folder.exists()
+
+
 def test_killed_at_any_moment(tmp_path: Path, workspace: Path, store: cache.Cache) -> None:
     """SIGKILL while a run reads and keeps a large catalog: what it writes is whole or not there, and the next run gives
     the same."""
@@ -288,3 +310,26 @@ def test_killed_at_any_moment(tmp_path: Path, workspace: Path, store: cache.Cach
         again = subprocess.run([*line, workspace], env=environment, capture_output=True, check=False)
         assert (again.stdout, again.stderr) == (expected.stdout, expected.stderr)
     assert store.folder.parent == tmp_path / "xdg"
+
+
+@pytest.mark.parametrize("takes", [False, True])
+def test_what_counts_beside_several_workspaces_is_read_once(
+    takes: bool, workspace: Path, tmp_path: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its catalog is parsed for the first of them, also where the cache does not take what was read."""
+    plain = read(workspace)[0]["cat"]
+    parsed: list[str] = []
+
+    def counted(root: str, *rest: Any) -> Catalog:
+        parsed.append(root)
+        return load_catalog(root, *rest)
+
+    monkeypatch.setattr(loading, "load_catalog", counted)
+    if not takes:
+        cache.clear(store)
+        monkeypatch.setattr(cache, "write", lambda *_: False)
+    shutil.move(workspace / "catalogs", tmp_path / "shared" / "catalogs")
+    beside = read_beside(tmp_path / "shared")
+    for _ in range(3):
+        assert in_full(load(workspace, Report(), beside=beside).catalogs["cat"]) == plain
+    assert len(parsed) == (not takes)

@@ -58,12 +58,16 @@ def test_color_by_the_environment() -> None:
     assert not colored("check", "two-groups", "--color", "auto", env={"TERM": "dumb"})
 
 
+_PATIENT = "import olmc.cli.console as console; console.progress.__wrapped__.__kwdefaults__['patience'] = 600.0"
+
+
 def on_a_terminal(*arguments: str, cwd: Path, columns: int = 80) -> str:
-    """What a process prints on a terminal of its own, so many columns wide."""
+    """What a process prints on a terminal of its own, so many columns wide, but for how far it is, which a machine with
+    much to do would show between its lines."""
     mine, its = pty.openpty()
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "olmc", *arguments],
+        [sys.executable, "-c", f"{_PATIENT}; from olmc.__main__ import run; run()", *arguments],
         cwd=cwd, stdout=its, stderr=its, stdin=subprocess.DEVNULL,
         env={**environment, "TERM": "xterm", "COLUMNS": str(columns)},
     )  # fmt: skip

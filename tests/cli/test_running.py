@@ -66,6 +66,12 @@ def test_a_bundle_takes_no_more_than_the_compiler(project: Path, options: str) -
     assert HEAVY.isdisjoint(imported("render", str(bundle), *options.split()))
 
 
+@pytest.mark.parametrize("command", ["status", "resolve", "plan --from DIR", "check", "why beacon"])
+def test_who_looks_into_a_workspace_takes_no_click(project: Path, command: str) -> None:
+    workspace = str(project / "fixtures" / "own-namespace")
+    assert "click" not in imported(*command.replace("DIR", workspace).split(), workspace)
+
+
 @pytest.mark.parametrize("module", ["olmc.load", "olmc.load.files", "olmc.load.workspace"])
 def test_load_is_the_function(module: str) -> None:
     """Whatever was imported before: a package of olmc has the same name."""
@@ -74,25 +80,29 @@ def test_load_is_the_function(module: str) -> None:
     assert done.stdout == "True True\n"
 
 
+QUICK = ("render", "status", "why", "resolve", "plan", "check")
 WORDS = st.sampled_from(
     """. olmc - no/such -n --namespace tools --watch a,b --watch= --all-namespaces -o json -ojson --output=name
     --for apply --for=review --include Deployment --exclude=Role --no-copied-csvs --copied-csvs --prune --no-prune
     --phase 1 -v -vv --verbose --check --output-dir --approve all --kube-version 1.30 v1.x --olm-version 0.25 docs --api
-    a/b/C --delete a/b --as me --descoped --entry --help -h -- --color never --nope --keep-going=yes --certs""".split()
+    a/b/C --delete a/b --as me --descoped --entry --help -h -- --color never --nope --keep-going=yes --certs
+    -o=table wide -o=text --author --no-author --strict --select OLMC2 --since --fail-on risk --at 0 --at=-1 --walk --to
+    --locked --pin beacon=1 beacon --all-metrics --allow-empty --optional all --no-cache --timings --all""".split()
 ) | st.just("")
 
 
-@given(st.lists(WORDS, max_size=6))
-def test_it_reads_what_click_reads(words: list[str]) -> None:
-    call = quick_call(["render", *words], {})
+@pytest.mark.parametrize("name", QUICK)
+@given(words=st.lists(WORDS, max_size=6))
+def test_it_reads_what_click_reads(name: str, words: list[str]) -> None:
+    call = quick_call([name, *words], {})
     if call is None:
         return
-    command = main.get_command(click.Context(main), "render")
+    command = main.get_command(click.Context(main), name)
     assert command is not None
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("OLMC_")]:
             patch.delenv(name)
-        ctx = command.make_context("render", words, parent=click.Context(main, info_name="olmc"))
+        ctx = command.make_context(name, words, parent=click.Context(main, info_name="olmc"))
     assert dict(call.params) == {name: value for name, value in ctx.params.items() if name != "color"}
     for name in call.params:
         source = ctx.get_parameter_source(name)
@@ -113,6 +123,20 @@ def test_it_reads_what_click_reads(words: list[str]) -> None:
     render own-namespace/cluster.yaml -o name --allow-empty;render own-namespace --from x
     render own-namespace --from own-namespace -o name;render - --for apply < /dev/null;render own-namespace --flux
     render own-namespace --output-dir own-namespace/bundles/beacon-1.0.0/manifests
+    status own-namespace;status own-namespace -o prometheus;status own-namespace own-namespace -o prometheus
+    status own-namespace --all-metrics;status own-namespace --watch a --all-namespaces;status nowhere;status -o
+    status own-namespace --from own-namespace;status own-namespace --from x;status --help;why --help;why
+    status own-namespace/bundles/beacon-1.0.0 --watch a --all-namespaces;status own-namespace --as me
+    why beacon own-namespace;why nobody own-namespace;why '' own-namespace;why beacon own-namespace -o json
+    resolve own-namespace;resolve own-namespace --locked --update;resolve own-namespace --locked;resolve --help
+    resolve own-namespace --pin beacon;resolve own-namespace --pin beacon=9;resolve own-namespace own-namespace
+    plan own-namespace --from own-namespace;plan own-namespace --from x;plan own-namespace;plan nowhere;plan --help
+    plan own-namespace --from own-namespace --at 9;plan own-namespace --to 4.1;plan own-namespace --to-kube x
+    plan own-namespace --from own-namespace --at -1;plan own-namespace --from own-namespace/bundles/beacon-1.0.0
+    check own-namespace;check own-namespace --statistics -o sarif;check own-namespace --select NOPE;check nowhere
+    check own-namespace --optional nope;check own-namespace --optional-value k8s-version;check own-namespace --no-author
+    check own-namespace --since HEAD;check own-namespace -o sarif;check own-namespace --all -n A;check --help
+    check own-namespace --no-cache;check own-namespace -o json --author;check - -o json < /dev/null
     """.strip().replace("\n", ";").split(";"),
 )  # fmt: skip
 def test_with_and_without_click_it_says_the_same(project: Path, tmp_path: Path, command: str) -> None:

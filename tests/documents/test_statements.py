@@ -92,7 +92,7 @@ def test_tests_that_are_named_exist(project: Path) -> None:
     """By pytest's own collection of the files that the rows name."""
     named = {name for row in STATEMENTS for name in row.tests}
     files = sorted({name.partition("::")[0] for name in named})
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-o", "addopts=", "-q", *files]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-o", "addopts=-p no:asyncio", "-q", *files]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
     assert named - set(done.stdout.splitlines()) == set()

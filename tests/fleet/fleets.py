@@ -58,15 +58,14 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
 
 
-def fleet_at(place: Path, fixture: Path, *, changed: bool = True) -> Fleet:
+def fleet_at(place: Path, fixture: Path) -> Fleet:
     """The fixture as a repository: what is committed is the state before, in the work tree is the one after."""
     root = place / "repository"
     shutil.copytree(fixture / "before", root)
     git(place, "init", "-q", os.fspath(root))
     fleet = Fleet(root, place / "cache")
     fleet.commit()
-    if changed:
-        shutil.copytree(fixture / "after", root, dirs_exist_ok=True)
+    shutil.copytree(fixture / "after", root, dirs_exist_ok=True)
     return fleet
 
 
@@ -78,8 +77,14 @@ def compiled(run: FleetRun) -> int:
 TOOL = """#!{python}
 import os, signal, sys, time
 folder = sys.argv[-1]
-if os.path.exists(folder + "/slow"):
-    time.sleep(60)
+slow = [name for name in ("slow", "killed-while-slow") if os.path.exists(folder + "/" + name)]
+if slow:
+    begun = os.path.join(os.path.dirname(sys.argv[0]), "begun")
+    os.makedirs(begun, exist_ok=True)
+    open(os.path.join(begun, str(os.getpid())), "w").close()
+    if slow == ["killed-while-slow"]:
+        os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(600)
 if os.path.exists(folder + "/deadly"):
     os.kill(os.getppid(), signal.SIGKILL)
 for name in sorted(os.listdir(folder)):
@@ -90,8 +95,9 @@ for name in sorted(os.listdir(folder)):
 
 
 def fake_kustomize(place: Path) -> str:
-    """A folder with a kustomize that prints the files of a folder, never ends where there is a file `slow`, and kills
-    whoever calls it where there is a file `deadly`."""
+    """A folder with a kustomize that prints the files of a folder, does not end where there is a file `slow`, kills
+    whoever calls it where there is a file `deadly`, and does both where there is one `killed-while-slow`. Of those that
+    do not end, the folder `begun` has the numbers of their processes."""
     folder = place / "tools"
     folder.mkdir()
     tool = folder / "kustomize"

@@ -8,8 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,9 +79,48 @@ def dask(tmp_path: Path, fleet: Fleet) -> Iterator[DaskCluster]:
             cluster.kill(name)
 
 
-def _started(fleet: Fleet, dask: DaskCluster, *more: str) -> subprocess.Popen[str]:
+class TcpProxy:
+    """A port that leads to another one, until it is cut: closed, or open and silent."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._ends: list[socket.socket] = []
+        self._is_open = True
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                self._ends.append(near)
+                if self._is_open:
+                    far = socket.create_connection(("127.0.0.1", self._port))
+                    self._ends.append(far)
+                    for source, target in ((near, far), (far, near)):
+                        threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                if self._is_open:
+                    target.sendall(data)
+            if self._is_open:
+                target.shutdown(socket.SHUT_WR)
+
+    def cut(self, *, is_silent: bool = False) -> None:
+        self._is_open = False
+        for end in () if is_silent else (self._listener, *self._ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+def _started(fleet: Fleet, dask: DaskCluster, address: str = "", **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        fleet.command(*PLAN, "--scheduler", dask.address, *more), cwd=fleet.root, env=dask.environment,
+        fleet.command(*PLAN, "--scheduler", address or dask.address), cwd=fleet.root,
+        env={**dask.environment, **environment},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -105,15 +146,19 @@ def test_the_same_bytes_as_with_one_process(fleet: Fleet, dask: DaskCluster) -> 
     assert (there.code, there.out, compiled(there)) == (here.code, here.out, 4), there.told
 
 
-def test_a_worker_that_is_killed_costs_its_tasks_only(fleet: Fleet, dask: DaskCluster) -> None:
-    """SIGKILL for the worker that is busy: another one does its task; the report is whole."""
+@pytest.mark.parametrize("killed", [1, 3], ids=["one", "all"])
+def test_a_worker_that_is_killed_costs_its_tasks_only(fleet: Fleet, dask: DaskCluster, killed: int) -> None:
+    """SIGKILL for the worker that is busy, or for one after the other: others do their tasks; the report is whole."""
     for number in range(12):  # each with a name of its own, so that none is like another
         shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"more-{number}"))
         with (fleet.cluster(f"more-{number}") / "cluster.yaml").open("a") as stream:
             stream.write(f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: more-{number}}}\n")
     run = _started(fleet, dask)
     _wait_until_kept(fleet, 3, run)
-    dask.kill("worker-1")
+    if killed == 3:
+        dask.start("worker-4")  # has nothing yet of what all others had
+    for number in range(1, killed + 1):
+        dask.kill(f"worker-{number}")
     there = _ended(run)
     here = fleet.run(*PLAN, "--jobs", "2", "--no-cache")
     assert (there.code, there.out) == (here.code, here.out), there.told
@@ -144,3 +189,27 @@ def test_without_its_scheduler_it_ends_with_a_clear_error(fleet: Fleet, dask: Da
     (fleet.cluster("kiel") / "slow").unlink()
     rest = fleet.run(*PLAN, path=dask.environment["PATH"].partition(os.pathsep)[0])
     assert compiled(rest) == 1
+
+
+@pytest.mark.parametrize(
+    ("is_silent", "problem"), [(False, "was lost"), (True, "does not answer any more")], ids=["closed", "silent"]
+)
+def test_a_connection_that_is_cut_ends_with_a_clear_error(
+    fleet: Fleet, dask: DaskCluster, is_silent: bool, problem: str
+) -> None:
+    """The scheduler goes on, the way to it is gone: what was done is kept, nothing is printed, a new run ends it."""
+    make_kustomization(fleet, "kiel", "slow")
+    proxy = TcpProxy(int(dask.address.rpartition(":")[2]))
+    run = _started(fleet, dask, proxy.address, DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP="15s")
+    _wait_until_kept(fleet, 4, run)
+    proxy.cut(is_silent=is_silent)
+    there = _ended(run)
+    proxy.cut()
+    assert (there.code, there.out) == (3, "")
+    assert problem in there.told
+    assert "4 of 5 tasks were done, and what is done is kept" in there.told
+    assert "Traceback" not in there.told
+    (fleet.cluster("kiel") / "slow").unlink()
+    rest = _ended(_started(fleet, dask))
+    assert (rest.code, compiled(rest)) == (1, 1)
+    assert rest.out == fleet.run(*PLAN, "--no-cache", path=dask.environment["PATH"].partition(os.pathsep)[0]).out

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from fleets import CLUSTERS, Fleet, compiled, fleet_at, git
+from fleets import CLUSTERS, Fleet, compiled, git
 
-from olmc.diff.git import RevisionFile
 from olmc.resources import schema
 
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
@@ -184,35 +183,3 @@ def test_the_name_of_a_cluster_is_put_aside(fleet: Fleet) -> None:
     done = fleet.run(*PLAN, "-o", "json")
     together = [one["clusters"] for one in json.loads(done.out)["outcomes"] if "clusters/hull" in one["clusters"]]
     assert (compiled(done), together) == (6, [["clusters/hull", "clusters/kiel"]])
-
-
-def test_cost_per_cluster_is_flat(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of four times as many clusters four times as many files are looked at, and of those that are alike no more tasks
-    are made."""
-    from olmc.fleet import trees
-    from olmc.fleet.closures import reader_of
-    from olmc.fleet.entries import FleetEntry
-    from olmc.fleet.run import FleetOrder, tasks_of
-
-    fleet = fleet_at(tmp_path, project / "fixtures" / "fleet")
-    looked: list[str] = []
-    file_at = trees._file_at
-
-    def counted(path: Path, digits: int) -> RevisionFile:
-        looked.append(path.name)
-        return file_at(path, digits)
-
-    monkeypatch.setattr(trees, "_file_at", counted)
-    counts = {}
-    for count in (100, 400):
-        for number in range(count):
-            if not fleet.cluster(f"c-{number:04}").exists():
-                shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"c-{number:04}"))
-        looked.clear()
-        reader = reader_of(trees.work_tree(fleet.root))
-        order = FleetOrder("status", {}, (), {}, "operators", (reader,))
-        made = tasks_of(order, [FleetEntry(f"clusters/c-{number:04}") for number in range(count)])
-        counts[count] = (len(looked), len(made.tasks))
-    files = len(list(fleet.cluster("kiel").iterdir()))
-    assert counts[400][0] - counts[100][0] == 300 * files
-    assert (counts[100][1], counts[400][1]) == (1, 1)

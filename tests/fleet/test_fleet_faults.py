@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+from building import pigeonhole
 from fleets import CLUSTERS, Fleet, compiled, fake_kustomize, make_kustomization
 
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
@@ -23,8 +25,11 @@ def _errors(out: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def test_what_is_wrong_is_named_and_the_rest_is_done(fleet: Fleet, tmp_path: Path) -> None:
-    """Twenty clusters: broken YAML, a file of a gigabyte, one that never ends, one that kills its worker."""
+def test_what_is_wrong_is_named_and_the_rest_is_done(
+    fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty clusters: broken YAML, a file of a gigabyte, a tool that never ends, one that kills its worker, and a
+    resolution that has no end."""
     tools = fake_kustomize(tmp_path)
     for number in range(20 - CLUSTERS):
         shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"new-{number}"))
@@ -35,16 +40,35 @@ def test_what_is_wrong_is_named_and_the_rest_is_done(fleet: Fleet, tmp_path: Pat
         stream.truncate(1 << 30)
     make_kustomization(fleet, "new-2", "slow")
     make_kustomization(fleet, "new-3", "deadly")
+    shutil.rmtree(fleet.cluster("new-4"))
+    pigeonhole(fleet.cluster("new-4"), 10, 9)
+    monkeypatch.setenv("OLMC_LIMIT_CONFLICTS", "1000")
     done = fleet.run(*PLAN, "-o", "json", "--entry-timeout", "8", "--jobs", "2", path=tools)
     errors = _errors(done.out)
     assert done.code == 3
-    assert errors.keys() == {f"clusters/new-{number}" for number in range(4)}
+    assert errors.keys() == {f"clusters/new-{number}" for number in range(5)}
     assert "operators.yaml" in errors["clusters/new-0"]
     assert "256" in errors["clusters/new-1"] or "268,435,456" in errors["clusters/new-1"]
     assert "took longer than 8 s" in errors["clusters/new-2"]
     assert "signal 9" in errors["clusters/new-3"]
+    assert "OLMC504" in errors["clusters/new-4"]
+    assert "1,000 conflicts" in errors["clusters/new-4"]
     counts = [one["count"] for one in json.loads(done.out)["outcomes"] if one["gravity"] != "error"]
-    assert sum(counts) == 16
+    assert sum(counts) == 15
+
+
+def test_a_tool_goes_with_its_worker(fleet: Fleet, tmp_path: Path) -> None:
+    """What a worker has started ends with it: when it is stopped for its time, and when somebody kills it."""
+    tools = fake_kustomize(tmp_path)
+    make_kustomization(fleet, "kiel", "slow")
+    make_kustomization(fleet, "hull", "killed-while-slow")
+    done = fleet.run(*PLAN, "-o", "json", "--entry-timeout", "8", "--jobs", "1", path=tools)
+    errors = _errors(done.out)
+    assert "took longer than 8 s" in errors["clusters/kiel"]
+    assert "signal 9" in errors["clusters/hull"]
+    begun = [int(path.name) for path in (tmp_path / "tools" / "begun").iterdir()]
+    assert len(begun) == 2
+    assert not set(begun) & _processes().keys()
 
 
 def test_what_failed_is_tried_again(fleet: Fleet, tmp_path: Path) -> None:

@@ -12,40 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from building import pigeonhole
 from test_input_limits import bounded
 
 from olmc.kube.cel_cost import bundle_size, rule_cost
 from olmc.model.cel_account import CelAccount, CelCostError
 from olmc.resolver.predicates import compile_rule
-
-OPERATORS = "operators.coreos.com"
-
-
-def pigeonhole(root: Path, packages: int, versions: int) -> Path:
-    """So many packages, of each of which any version provides one of fewer APIs, which only one may provide."""
-    (root / "catalogs/holes").mkdir(parents=True)
-    group = f"apiVersion: {OPERATORS}/v1\nkind: OperatorGroup\nmetadata: {{name: g, namespace: ns}}\n"
-    objects, catalog = [group], []
-    for package in range(packages):
-        name = f"pigeon-{package}"
-        objects.append(
-            f"apiVersion: {OPERATORS}/v1alpha1\nkind: Subscription\nmetadata: {{name: {name}, namespace: ns}}\n"
-            f"spec: {{name: {name}, source: holes, sourceNamespace: olm, channel: stable}}\n"
-        )
-        catalog.append(f"schema: olm.package\nname: {name}\ndefaultChannel: stable\n")
-        entries = ", ".join(
-            f"{{name: {name}.v1.0.{v}" + (f", replaces: {name}.v1.0.{v - 1}}}" if v else "}") for v in range(versions)
-        )
-        catalog.append(f"schema: olm.channel\npackage: {name}\nname: stable\nentries: [{entries}]\n")
-        catalog += [
-            f"schema: olm.bundle\nname: {name}.v1.0.{v}\npackage: {name}\nimage: registry.example.com/{name}:{v}\n"
-            f"properties:\n- {{type: olm.package, value: {{packageName: {name}, version: 1.0.{v}}}}}\n"
-            f"- {{type: olm.gvk, value: {{group: holes.example.com, version: v1, kind: Hole{v}}}}}\n"
-            for v in range(versions)
-        ]
-    (root / "all.yaml").write_text("---\n".join(objects), encoding="utf-8")
-    (root / "catalogs/holes/catalog.yaml").write_text("---\n".join(catalog), encoding="utf-8")
-    return root
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -57,6 +57,16 @@ def test_unsaved_texts_lie_over_the_files(port: Path) -> None:
     assert not is_unsaved(with_unsaved(port, {}) / "operators.yaml")
 
 
+def test_an_olmc_yaml_that_was_never_saved_counts(port: Path) -> None:
+    config = port / "olmc.yaml"
+    text = config.read_text("utf-8")
+    config.unlink()
+    laid = with_unsaved(port, {config: text.replace("spec:", "spec:\n  nonsense: 1", 1)})
+    assert (laid / "olmc.yaml").stat().st_size == len(text) + len("\n  nonsense: 1")
+    findings = analyse(WorkspaceEntry(port), {config: text.replace("spec:", "spec:\n  nonsense: 1", 1)}).findings
+    assert [each.location and each.location.path for each in findings if "nonsense" in each.message] == ["olmc.yaml"]
+
+
 def test_catalogs_are_loaded_once_for_each_content(port: Path) -> None:
     """And what was said about them is said again."""
     entry, path = WorkspaceEntry(port), port / "operators.yaml"
@@ -101,6 +111,20 @@ def test_only_what_a_change_concerns_is_compiled_again(port: Path, tmp_path: Pat
     assert here in second.findings.keys() - first.findings.keys()
     third = compiled(OpenDocuments((tmp_path,), {there: texts[there]}), [here], second, Severity.WARNING)
     assert list(third.analyses) == [two]
+
+
+def test_a_finding_is_shown_in_the_text_that_it_was_found_in(port: Path, tmp_path: Path) -> None:
+    """Also if a workspace that was not compiled again still knows another one of that file."""
+    other = Path(shutil.copytree(port, tmp_path / "other"))
+    here, there, wrong = port / "operators.yaml", other / "cluster.yaml", other / "operators.yaml"
+    texts = {path: path.read_text("utf-8") for path in (here, there, wrong)}
+    first = compiled(OpenDocuments((tmp_path,), {**texts, wrong: "\n" * 9}), (), NOTHING, Severity.WARNING)
+    wrong.write_text(texts[wrong].replace("channel: stable", "channel: stabel", 1), "utf-8")
+    closed = OpenDocuments((tmp_path,), {here: texts[here], there: texts[there]})
+    second = compiled(closed, [wrong], first, Severity.WARNING)
+    assert second.analyses[WorkspaceEntry(port)] is first.analyses[WorkspaceEntry(port)]
+    span = next(each.span for each in second.findings[wrong] if each.diagnostic.code == "OLMC510")
+    assert second.lines[wrong].text[span.start : span.end] == "stabel"
 
 
 @pytest.mark.parametrize(

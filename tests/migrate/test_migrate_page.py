@@ -14,4 +14,4 @@ def test_page(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_page_shows_commands() -> None:
-    assert len(shown(PAGE)) >= 3
+    assert len(shown(PAGE)) >= 4

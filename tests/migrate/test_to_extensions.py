@@ -275,6 +275,52 @@ def test_users_keep_what_they_may_do(fleet: Path) -> None:
     assert {"kettle-apis-admin", "kettle-apis-edit"} <= objects.keys()
 
 
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: cooks, namespace: tea}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}
+subjects: [{{kind: Group, name: cooks, apiGroup: rbac.authorization.k8s.io}}]
+"""
+CONDITION = """\
+apiVersion: operators.coreos.com/v2
+kind: OperatorCondition
+metadata: {name: kettle.v1.0.0, namespace: tea}
+spec:
+  overrides: [{type: Upgradeable, status: "False", reason: Frozen, message: not now}]
+"""
+
+
+@pytest.mark.parametrize("ending", ["-v1-admin", "-v1-crdview", "olm.og."])
+def test_bindings_of_roles_that_go_are_a_loss(fleet: Path, ending: str) -> None:
+    """R-V1-MIG-2: who is bound to a role that OLM v0 has made for an API or a group is bound to nothing after it."""
+    names = [r.identity.name for r in olmc.compile(fleet).objects if r.identity.kind == "ClusterRole"]
+    role = next(
+        name for name in names if (name.startswith(ending) and "tea" in name) or ("kettles" in name and ending in name)
+    )
+    (fleet / "cooks.yaml").write_text(BINDING.format(role=role))
+    verdict = verdicts(migrate_to_extensions(fleet))["kettle"]
+    (reason,) = (reason for reason in verdict.reasons if reason.kind == "role bindings")
+    assert reason.text.startswith(f"RoleBinding/tea/cooks names ClusterRole {role}, which goes with OLM v0")
+    assert reason.text.endswith("binds Group cooks to nothing then")
+    assert "kettle-apis-admin" in reason.hint
+    assert reason.place is not None
+    assert reason.place.path == "cooks.yaml"
+
+
+def test_bindings_of_other_roles_are_none(fleet: Path) -> None:
+    (fleet / "cooks.yaml").write_text(BINDING.format(role="view"))
+    assert verdicts(migrate_to_extensions(fleet))["kettle"].outcome == "moves as it is"
+
+
+def test_overrides_are_a_loss(fleet: Path) -> None:
+    """R-V1-LIM-4: what somebody has said in the operator's place goes with the OperatorCondition."""
+    (fleet / "condition.yaml").write_text(CONDITION)
+    (reason,) = verdicts(migrate_to_extensions(fleet))["kettle"].reasons
+    assert (reason.kind, reason.rule) == ("OperatorConditions", "R-V1-LIM-4")
+    assert "(Upgradeable=False)" in reason.text
+
+
 def test_the_steps_keep_crds() -> None:
     """R-V1-MIG-2, R-V1-HELM-4, R-V1-UN-1: first OLM v0 lets go, then Helm may take over, and no CRD is ever deleted."""
     steps = migrate(FIXTURE, "--steps").stdout

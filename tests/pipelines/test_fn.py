@@ -116,8 +116,8 @@ def test_the_proposed_apis_can_be_asked_for() -> None:
 
 
 def test_every_option_of_render_is_a_setting() -> None:
-    """All but those that say where input is, where output goes and which state it begins with, how long a run may take,
-    and what of it is proven or shown; `--api` is `apis`."""
+    """All but those that say where input is, where output goes and which state it begins with, how long a run may take
+    and with what, and what of it is proven or shown; `--api` is `apis`."""
     from olmc.pipelines.settings import known_settings, option_name
 
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
@@ -138,6 +138,9 @@ def test_every_option_of_render_is_a_setting() -> None:
         "locked",
         "resolve-timeout",
         "show-secrets",
+        "no-cache",
+        "timings",
+        "jobs",
         "-n",
         "-o",
         "-v",

@@ -224,6 +224,7 @@ def test_from_the_filter_to_the_operator_by_keyboard(large: Path, tmp_path: Path
 def test_the_page_of_a_cluster_extension(project: Path, tmp_path: Path) -> None:
     """It has what the page of a Subscription's operator has, with the account that installs it (R-V1-SA-1)."""
     assert "2 operators" in written(project / "fixtures/olmv1/extension", tmp_path / "site").stdout
+    assert '<span class="quiet">Succeeded</span>' not in (tmp_path / "site/index.html").read_text(encoding="utf-8")
     page = text_of(tmp_path / "site/operators/brewing_kettle.html")
     assert "ClusterExtension kettle installed by brewing/kettle-installer catalog tools watches all namespaces" in page
     assert "get, list, update, watch kettles.example.com in the whole cluster" in page

@@ -1,0 +1,202 @@
+"""`olmc vendor`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olmc.cli.as_click import GivenPath
+from olmc.cli.console import progress, say, tell
+from olmc.cli.options import allow_empty_option, approve_option, as_option, empty_finding
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, wrong_usage
+from olmc.model.diagnostics import Report
+from olmc.model.options import Options
+
+if TYPE_CHECKING:
+    from olmc.vendor.vendor import VendorResult
+
+
+@click.command()
+@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
+@click.option(
+    "--from",
+    "layouts",
+    multiple=True,
+    metavar="[IMAGE=]PATH",
+    help="Take images from this OCI layout, a folder or a tar archive (may be repeated).",
+)
+@click.option(
+    "--catalog",
+    "catalogs",
+    multiple=True,
+    metavar="NAME=PATH",
+    help="Take the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
+)
+@click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
+@click.option("--update", is_flag=True, help="Ask anew what tags stand for, and choose versions anew.")
+@click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
+@click.option("--whole-catalogs", is_flag=True, help="Keep all packages of a catalog, not only what can be needed.")
+@click.option(
+    "--platform",
+    default="",
+    metavar="OS/ARCH",
+    help="The image to take where there are several.  [default: linux/amd64]",
+)
+@click.option(
+    "--authfile",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Credentials, in place of podman's and docker's.",
+)
+@click.option(
+    "--registries-conf",
+    type=GivenPath(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Mirrors, in place of the machine's registries.conf.",
+)
+@click.option(
+    "--insecure",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Allow HTTP, and unknown certificates, for this registry (may be repeated).",
+)
+@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="How much to fetch at once.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="The longest that a registry may be silent.",
+)
+@click.option(
+    "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to try again what may pass."
+)
+@as_option(approve_option)
+@as_option(allow_empty_option)
+def vendor(
+    path: Path,
+    layouts: tuple[str, ...],
+    catalogs: tuple[str, ...],
+    offline: bool,
+    update: bool,
+    check: bool,
+    whole_catalogs: bool,
+    platform: str,
+    authfile: Path | None,
+    registries_conf: Path | None,
+    insecure: tuple[str, ...],
+    jobs: int,
+    timeout: float,
+    retries: int,
+    approve: tuple[str, ...],
+    allow_empty: bool,
+) -> None:
+    """Bring what a workspace names by image into vendor/.
+
+    That is catalogs and bundles. The digests go to olmc.lock. Commit both: every other command then works without
+    network. Registries need pip install 'olmc[vendor]'.
+
+    \b
+    Examples:
+      olmc vendor                              what is missing, from the registries
+      olmc vendor --update                     what has moved since
+      olmc vendor --check                      is everything there? (for CI)
+      olmc vendor --from images.tar --offline  from an OCI layout alone
+      olmc vendor --offline --catalog redhat-operators=catalog.json
+                                               a catalog that opm render has written
+
+    Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
+    3 an image can't be had; then nothing changes.
+    """
+    if check and update:
+        wrong_usage("--check and --update exclude each other.")
+    if check and catalogs:
+        wrong_usage("--check and --catalog exclude each other.")
+    if not all(all(item.partition("=")) for item in catalogs):
+        wrong_usage("--catalog takes NAME=PATH.")
+    from olmc.vendor.catalog_files import GivenCatalog
+    from olmc.vendor.fetch import Places, source_finder
+    from olmc.vendor.sources import Progress
+    from olmc.vendor.vendor import VendorRequest
+    from olmc.vendor.vendor import vendor as vendored
+
+    places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
+    report = Report()
+    with progress() as doing:
+        counter = Progress(lambda now: doing(f"fetching {now}"))
+        request = VendorRequest(
+            Options(approve=approve),
+            lambda config: source_finder(places, config, os.environ, Path.home(), counter.stop),
+            given=frozenset({"approve"}) if approve else frozenset(),
+            update=update,
+            check=check,
+            platform=platform,
+            jobs=jobs,
+            whole_catalogs=whole_catalogs,
+            catalogs=tuple(GivenCatalog(name, Path(file)) for name, _, file in (c.partition("=") for c in catalogs)),
+            without_bundles=offline and bool(catalogs),
+        )
+        doing("resolving")
+        outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
+    is_empty = outcome is not None and outcome.is_empty and not allow_empty
+    tell([*report, *([empty_finding(path)] if is_empty else ())], path)
+    if outcome is None:
+        raise SystemExit(BAD_INPUT)
+    code = _checked(outcome) if check else _done(outcome)
+    raise SystemExit(code if outcome.is_resolved and not is_empty else FINDINGS)
+
+
+def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> VendorResult | None:
+    """The outcome of the work; None, and a finding, if it takes a library that is not there."""
+    try:
+        return work()
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("olmc"):
+            raise
+        from olmc.diagnostics.rules.vendor import NO_CLIENT
+
+        report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
+        return None
+
+
+def _done(outcome: VendorResult) -> int:
+    for image in outcome.images:
+        if image.image in outcome.fetched:
+            origin = f" from {image.file}" if image.file else ""
+            say(f"fetched {image.kind} {image.image}{origin} ({image.digest[:19]})")
+    for catalog in outcome.trimmed:
+        before, after = (_megabytes(size) for size in (catalog.bytes_before, catalog.bytes_after))
+        say(f"kept {catalog.image.packages} packages of {catalog.image.image}: {before} -> {after}")
+    counts = ", ".join(
+        f"{number} {kind}{'s' * (number != 1)}"
+        for kind in ("catalog", "bundle")
+        if (number := sum(image.kind == kind for image in outcome.images))
+    )
+    lock = "olmc.lock written" if outcome.lock_changed else "olmc.lock unchanged"
+    what = f"{counts}; {len(outcome.fetched)} fetched, {len(outcome.removed)} removed, {lock}"
+    none = "no images are needed" if outcome.is_resolved else "what is needed is not known"
+    say(f"vendor: {what if outcome.images else f'{none}; {lock}'}")
+    return DONE
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
+
+
+def _checked(outcome: VendorResult) -> int:
+    for image in outcome.fetched:
+        say(f"missing: {image if image.isprintable() else ascii(image)}")
+    for path in outcome.removed:
+        say(f"not needed: {path if path.isprintable() else ascii(path)}")
+    if not (outcome.fetched or outcome.removed or outcome.lock_changed):
+        if not (outcome.is_resolved and outcome.is_proven):
+            return FINDINGS  # what they would have to hold is not known, or they hold something else
+        say("vendor/ and olmc.lock are up to date")
+        return DONE
+    say("Run olmc vendor to bring vendor/ and olmc.lock up to date.")
+    return FINDINGS

@@ -1,0 +1,117 @@
+"""What a cluster costs does not depend on how many there are: counted, from 100 to 5,000 of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fleets import git
+
+from olmc.cli import fleet_runs
+from olmc.cli.main import main
+from olmc.fleet.pool import TaskEnd
+from olmc.fleet.results import packed
+
+TOLERANCE = 1.02
+"""What happens once or twice whatever the number of clusters is, such as imports and folders of the cache."""
+
+_KUSTOMIZATION = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n"
+_OPERATIONS = {"lstat", "stat", "open", "read", "readlink", "scandir", "replace", "openssl_sha256", "openssl_sha1",
+               "sha1", "sha256", "loads", "compress", "decompress", "sub", "compile"}  # fmt: skip
+"""Functions of the system and of C whose work is what costs: files, digests, JSON, compression, patterns."""
+
+
+def _write_clusters(root: Path, first: int, count: int) -> None:
+    """A base, a ring, and clusters of which one in four says its own name."""
+    for folder, content in (("base", "namespace.yaml"), ("ring", "../base")):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        (root / folder / "kustomization.yaml").write_text(f"{_KUSTOMIZATION}- {content}\n")
+    (root / "base" / "namespace.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: before}\n")
+    for number in range(first, count):
+        folder = root / "clusters" / f"c-{number:05}"
+        folder.mkdir(parents=True)
+        own = "- cluster.yaml\n" * (number % 4 == 0)
+        (folder / "kustomization.yaml").write_text(f"{_KUSTOMIZATION}- ../../ring\n{own}")
+        if own:
+            text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cluster, namespace: default}\n"
+            (folder / "cluster.yaml").write_text(f"{text}data: {{name: c-{number:05}}}\n")
+
+
+def _compiled(tasks: Sequence[bytes], jobs: int, seconds: float, blobs: Path, folder: Path) -> Iterator[TaskEnd]:
+    """In the place of workers: a result as large as those of small plans, of which there are five."""
+    del jobs, seconds, folder
+    for number, task in enumerate(tasks):
+        files = json.loads(task)["after"]
+        assert all((blobs / file[2]).exists() for file in files)
+        data = {"objects": [{"name": f"object-{each}", "changed": number % 5 == 0} for each in range(50)]}
+        text = f"what comes of it: {number % 5}"
+        yield TaskEnd(number, packed({"headline": text, "gravity": "change", "text": text, "data": data}))
+
+
+def _counted(root: Path, starts: list[str]) -> tuple[Counter[str], str, int]:
+    """What a plan of all clusters does by operation, `all` for all calls, what it says, and processes it starts."""
+    counts: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, function: Any) -> None:  # noqa: ARG001
+        counts["all"] += event in ("call", "c_call")
+        if event == "c_call" and function.__name__ in _OPERATIONS:
+            counts[function.__name__] += 1
+
+    starts.clear()
+    arguments = ["fleet", "plan", "clusters/*", "--repository", os.fspath(root), "--from", "git:HEAD", "--jobs", "1"]
+    sys.setprofile(count)
+    try:
+        done = CliRunner().invoke(main, arguments)
+    finally:
+        sys.setprofile(None)
+    assert done.exit_code == 1, done.output
+    return counts, done.stderr, len(starts)
+
+
+def test_cost_per_cluster_is_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cluster more costs the same calls, files, digests and reads of the cache, and no process: in a first run
+    with an empty cache, and in one that has everything there. Compiling, which is a matter of one task, is left out."""
+    monkeypatch.setattr(fleet_runs, "run_tasks", _compiled)
+    monkeypatch.delenv("OLMC_NO_CACHE", raising=False)
+    starts: list[str] = []
+    popen = subprocess.Popen.__init__
+    monkeypatch.setattr(
+        subprocess.Popen,
+        "__init__",
+        lambda self, *args, **more: (starts.append(str(args)), popen(self, *args, **more))[1],
+    )
+    root = tmp_path / "repository"
+    costs: dict[int, list[tuple[Counter[str], int]]] = {}
+    known = 0
+    for clusters in (20, 100, 1000, 5000):  # the first is for what is remembered
+        _write_clusters(root, known, clusters)
+        known = clusters
+        if not (root / ".git").exists():
+            git(tmp_path, "init", "-q", os.fspath(root))
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", f"{clusters}")
+        monkeypatch.chdir(root)
+        monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path / f"cache-{clusters}"))
+        namespace = root / "base" / "namespace.yaml"
+        namespace.write_text(namespace.read_text().replace("before", "after"))
+        costs[clusters] = []
+        for cached in (0, clusters // 4 + 1):
+            counts, told, processes = _counted(root, starts)
+            assert f"{cached:,} taken from the cache, {clusters // 4 + 1 - cached:,} compiled" in told
+            costs[clusters].append((counts, processes))
+    for run in (0, 1):
+        (few, at_few), (many, at_many), (most, at_most) = (costs[clusters][run] for clusters in (100, 1000, 5000))
+        assert at_few == at_many == at_most
+        for name in most:
+            first, then = (many[name] - few[name]) / 900, (most[name] - many[name]) / 4000
+            assert then <= first * TOLERANCE + 0.01, (run, name, first, then)
+            assert most[name] / 5000 <= few[name] / 100 * TOLERANCE, (run, name)

@@ -1,0 +1,155 @@
+"""What `olmc fleet` prints: comments within the limit of GitHub, and pages in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CONTRAST, USED, Page, in_chromium, opened, shown
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmc.cli.main import main
+from olmc.fleet.outputs import as_html, as_markdown
+from olmc.fleet.results import FleetReport, OutcomeGroup, ordered
+
+GITHUB = 65_536
+HOSTILE = "</pre><script>alert(1)</script> | `a` <!-- "
+
+
+def outcome(number: int, gravity: str, lines: int) -> OutcomeGroup:
+    text = "".join(f"what happens in step {step} of {number}\n" for step in range(lines))
+    return OutcomeGroup(f"outcome {number}", gravity, (f"clusters/c-{number:04}",), text, None, str(number))
+
+
+def report(*counts: tuple[str, int, int]) -> FleetReport:
+    """So many outcomes of a gravity, with so many lines each."""
+    groups = [(gravity, lines) for gravity, count, lines in counts for _ in range(count)]
+    return ordered("plan", len(groups), [outcome(at, *group) for at, group in enumerate(groups)])
+
+
+def test_a_comment_that_is_short_has_everything() -> None:
+    text = as_markdown(report(("breaking", 3, 5), ("change", 40, 5), ("none", 1, 0)))
+    assert text.count("<details>") == 43
+    assert text.count("of gravity") == text.count("more lines") == 0
+
+
+def test_each_gravity_has_its_share_of_a_comment() -> None:
+    """A thousand outcomes that matter little leave room for the rows and details of those that do."""
+    text = as_markdown(report(("breaking", 20, 40), ("risk", 1, 9000), ("change", 2000, 20)))
+    assert len(text) <= GITHUB
+    folded = re.findall(r"<summary>.*?outcome (\d+)</summary>", text)
+    rows = re.findall(r"^\| 1 \| outcome (\d+) \| (\w+) ", text, re.MULTILINE)
+    assert [int(number) for number in folded[:21]] == list(range(21))
+    assert [gravity for _, gravity in rows[:21]] == ["breaking"] * 20 + ["risk"]
+    assert re.search(r"what happens in step 39 of 19\n```", text), "all lines of the gravest are there"
+    kept = len(re.findall("of 20$", text, re.MULTILINE))
+    assert kept > 200
+    assert f"… and {9000 - kept:,} more lines" in text
+    changes = [number for number, gravity in rows if gravity == "change"]
+    assert len(changes) > 100
+    assert f"| | … {2000 - len(changes):,} more of gravity change | change | |" in text
+    assert f"… {2000 - len(folded) + 21:,} more of gravity change without room for details" in text
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["error", "risk", "none"]), st.integers(0, 60), st.integers(0, 90)), max_size=5),
+    st.integers(2000, 20000),
+)
+def test_a_comment_keeps_its_limit(counts: list[tuple[str, int, int]], limit: int) -> None:
+    """Whatever there is: within the limit, all that is opened is closed, and nothing is left out where all fits."""
+    whole = as_markdown(report(*counts), 10**9)
+    text = as_markdown(report(*counts), limit)
+    assert len(text) <= limit
+    assert text.count("<details>") == text.count("</details>")
+    assert text.count("```") == 2 * text.count("<details>")
+    assert (text == whole) == (len(whole) <= limit)
+
+
+@pytest.fixture(scope="module")
+def page(project: Path) -> str:
+    """The plan of the fixture as a page."""
+    fleet = project / "fixtures" / "fleet"
+    done = CliRunner().invoke(
+        main, ["fleet", "plan", "clusters/*", "--repository", str(fleet / "after"), "--from", str(fleet / "before"),
+               "--beside", "operators", "-o", "html"],
+    )  # fmt: skip
+    assert done.exit_code == 1, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def browser(page: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with opened(page, tmp_path_factory.mktemp("browser")) as started:
+        yield started
+
+
+def test_the_page_asks_nobody(page: str) -> None:
+    assert re.findall(r'(?:src|href)="(?!#|data:)', page) == []
+    assert "<script" not in page
+    assert "default-src 'none'; img-src data:; style-src 'sha256-" in page
+
+
+def test_hostile_names_are_texts() -> None:
+    group = OutcomeGroup(HOSTILE, "change", (HOSTILE,), f"{HOSTILE}\n```\n", None, "key")
+    text = as_html(FleetReport("plan", 1, (group,)))
+    assert "<script" not in text
+    comment = as_markdown(FleetReport("plan", 1, (group,)))
+    table, _, folded = comment.partition("<details>")
+    assert "<script" not in table
+    assert "<script" not in folded.partition("````text")[0]
+    assert "\n````\n" in folded
+
+
+@in_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out(scheme: str, browser: Page) -> None:
+    """4.5 to 1 at least (WCAG 2, level AA), with all outcomes open, and nothing on the console."""
+    browser.reset()
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.ask("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert browser.ask(f"({CONTRAST})()") == []
+    assert browser.console == []
+
+
+@in_chromium
+@pytest.mark.parametrize("width", [360, 1100])
+def test_nothing_is_cut_off(width: int, browser: Page) -> None:
+    """On narrow and on wide screens no line of an outcome and no cell ends beyond the page, and none scrolls."""
+    browser.reset()
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500)
+    browser.ask("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    wide = "[...document.querySelectorAll('td, pre, .line, summary')].filter((e) => e.scrollWidth > e.clientWidth + 1)"
+    assert shown(browser, ".line") > 20
+    assert browser.ask(f"{wide}.filter((e) => e.clientWidth).map((e) => e.textContent.slice(0, 40))") == []
+
+
+@in_chromium
+def test_from_the_table_to_an_outcome_by_keyboard(browser: Page) -> None:
+    """The first Tab skips to the outcomes; Enter on the third outcome opens it, and only it besides the first."""
+    browser.reset()
+    browser.press("Tab")
+    assert browser.ask("document.activeElement.textContent") == "Skip to the outcomes"
+    assert shown(browser, "pre") == 1
+    for _ in range(3):
+        browser.press("Tab")
+    assert browser.ask("document.activeElement.getAttribute('href')") == "#outcome-3"
+    browser.press("Enter", "\r")
+    browser.wait("document.querySelectorAll('details')[2].open")
+    assert shown(browser, "pre") == 2
+    assert browser.ask("document.getElementById('outcome-3').getBoundingClientRect().top < innerHeight")
+    assert browser.console == []
+
+
+@in_chromium
+def test_everything_has_a_name_to_be_read_out(browser: Page) -> None:
+    browser.reset()
+    browser.send("Accessibility.enable")
+    nodes = browser.send("Accessibility.getFullAXTree")["nodes"]
+    used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in USED]
+    assert len(used) > 5
+    assert [node for node in used if not node.get("name", {}).get("value")] == []
