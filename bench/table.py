@@ -3,7 +3,8 @@
     table.py [--olmc CMD] [--shared FOLDER] [--runs N]
 
 User and system time of the whole process, as seconds and as multiples of `python -c pass` in the same loop, which says
-the same on a slow machine; and the memory that the process holds at most. A line ends in `ok`, or in what is missed.
+the same on a slow machine; and the memory that the process holds at most. A line ends in `ok`, or in what is missed and
+the floor that is hit there, with the packages of olmc that the time goes to.
 Nothing is failed for: the limits of the other benchmarks are for that. Lines that need the shared data (OLMC_SHARED, or
 the folder `shared` beside the checkout) are left out without it.
 """
@@ -27,6 +28,7 @@ from catalog import MANIFESTS
 from copies import write_workspace as write_copied
 from corpus import SHARED, unpacked
 from diff import rendering
+from profiled import profile_of
 from render import MEDIAN_SIZE, bundles_in, size
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -44,7 +46,8 @@ class Cost(NamedTuple):
 
 class Work(NamedTuple):
     """A line: its words, the command, and its targets, 0 for none: multiples of an empty Python, seconds, megabytes
-    held, megabytes a second; how often it is run, the folder that it writes, and the one for its cache."""
+    held, megabytes a second; how often it is run, the folder that it writes, the one for its cache; and the floor that
+    it has hit where it misses a target, with its share of a profile."""
 
     words: str
     command: Sequence[str]
@@ -55,16 +58,22 @@ class Work(NamedTuple):
     runs: int = 1
     written: Path | None = None
     cache: Path | None = None
+    floor: str = ""
+
+
+# The floors: what is left of the work once nothing of it is done twice. The shares are measured where they are missed.
+MODULES = "a module costs 0.01 P, and these are needed"
+ONCE = "each line is read, decoded as Go does and written once"
+CATALOG = "entries that can be asked for are decoded, and the whole file is cut"
+DIFFERING = "an empty olmc holds a quarter; the rest is what differs between objects"
+COMPARED = "what differs is read and compared once"
 
 
 def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cache: Path | None = None) -> Cost:
     """What a command takes, of several runs the median; `written` is a folder that it makes anew, `cache` the one
     that it may keep things in."""
     costs = []
-    # Else modules would be compiled in every run, which nobody's are.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    # Only lines that say so find what an earlier run has kept; nobody's own cache is touched.
-    env |= {"OLMC_NO_CACHE": "1"} if cache is None else {"OLMC_NO_CACHE": "0", "XDG_CACHE_HOME": os.fspath(cache)}
+    env = environment_of(cache)
     for _ in range(runs):
         if written is not None:
             shutil.rmtree(written, ignore_errors=True)
@@ -85,15 +94,20 @@ def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cach
 
 def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     """All lines; what they need is made below `folder`."""
-    yield Work("`olmc version`", [*olmc, "version"], multiple=5, runs=5)
+    yield Work("`olmc version`", [*olmc, "version"], multiple=5, runs=5, floor=MODULES)
     yield from of_corpus(olmc, shared / "corpus" / "bundles.tar.xz")
     yield from of_catalogs(olmc, shared / "corpus" / "catalog-v4.20.tar.xz", folder)
     render = [*olmc, "render", write_copied(folder / "fleet", 40, 1000)]
     out = folder / "written"
-    yield Work("40 operators × 1,000 namespaces as YAML", render, held=100, speed=250)
-    yield Work("the same as JSON", [*render, "-o", "json"], held=100, speed=250)
+    yield Work("40 operators × 1,000 namespaces as YAML", render, held=100, speed=250, floor=DIFFERING)
+    yield Work("the same as JSON", [*render, "-o", "json"], held=100, speed=250, floor=DIFFERING)
     yield Work(
-        "the same with --output-dir", [*render, "--output-dir", os.fspath(out)], held=120, speed=130, written=out
+        "the same with --output-dir",
+        [*render, "--output-dir", os.fspath(out)],
+        held=120,
+        speed=130,
+        written=out,
+        floor=DIFFERING,
     )
     kubectl = shutil.which("kubectl")
     if kubectl is not None:
@@ -108,7 +122,7 @@ def works(olmc: Sequence[str], shared: Path, folder: Path) -> Iterator[Work]:
     for name, upgraded in (("old", 0), ("new", 5000)):
         (folder / f"{name}.yaml").write_text(rendering(5000, upgraded), encoding="utf-8")
     sides = (os.fspath(folder / "old.yaml"), os.fspath(folder / "new.yaml"))
-    yield Work("diff of 5,000 objects, all changed", [*olmc, "diff", *sides], seconds=1)
+    yield Work("diff of 5,000 objects, all changed", [*olmc, "diff", *sides], seconds=1, floor=COMPARED)
 
 
 def of_corpus(olmc: Sequence[str], archive: Path) -> Iterator[Work]:
@@ -117,10 +131,10 @@ def of_corpus(olmc: Sequence[str], archive: Path) -> Iterator[Work]:
     bundles = bundles_in(unpacked(archive))
     median = min(bundles, key=lambda bundle: abs(size(bundle) - MEDIAN_SIZE))
     large = min(bundles, key=lambda bundle: abs(size(bundle) - 1_600_000))
-    yield Work("bundle of 100 kB", [*olmc, "render", os.fspath(median)], multiple=5.5, runs=5)
-    yield Work("bundle of 1.6 MB", [*olmc, "render", os.fspath(large)], multiple=9, runs=3)
-    every = [*olmc, "render", *map(os.fspath, bundles)]
-    yield Work(f"{len(bundles)} bundles in one process", every, seconds=0.01 * len(bundles), held=250)
+    yield Work("bundle of 100 kB", [*olmc, "render", os.fspath(median)], multiple=5.5, runs=5, floor=MODULES)
+    yield Work("bundle of 1.6 MB", [*olmc, "render", os.fspath(large)], multiple=9, runs=3, floor=ONCE)
+    every = [*olmc, "render", "--jobs", "1", *map(os.fspath, bundles)]
+    yield Work(f"{len(bundles)} bundles in one process", every, seconds=0.01 * len(bundles), held=250, floor=ONCE)
 
 
 def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Work]:
@@ -131,7 +145,7 @@ def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Wo
     (root / "manifests.yaml").write_text(MANIFESTS, encoding="utf-8")
     cache = folder / "cache"
     resolve = [*olmc, "resolve", os.fspath(root)]
-    yield Work("catalog of 15 MB, resolve", resolve, seconds=0.45)
+    yield Work("catalog of 15 MB, resolve", resolve, seconds=0.45, floor=CATALOG)
     yield Work("the first run that keeps what it has read", resolve, cache=cache)
     yield Work("unchanged since the last run", resolve, seconds=0.12, cache=cache, runs=3)
     for name, renamed, limit in (
@@ -141,7 +155,7 @@ def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Wo
         path = folder / renamed.__name__
         _write_copies(root / "catalogs" / "v4.20", path, renamed)
         resolve = [*olmc, "resolve", os.fspath(path)]
-        yield Work(f"catalog of {name}" if "MB" in name else name, resolve, seconds=limit)
+        yield Work(f"catalog of {name}" if "MB" in name else name, resolve, seconds=limit, floor=CATALOG)
         yield Work("the first run that keeps what it has read", resolve, cache=cache)
         yield Work("unchanged since the last run", resolve, seconds=0.3, cache=cache, runs=3)
 
@@ -176,8 +190,16 @@ def _write_copies(catalog: Path, root: Path, renamed: Callable[[str, int], str])
     (root / "manifests.yaml").write_text(group + "".join(wishes), encoding="utf-8")
 
 
-def line_of(work: Work, cost: Cost, empty: float) -> str:
-    """A line of the table."""
+def environment_of(cache: Path | None) -> dict[str, str]:
+    """The environment of a command, with the folder that it may keep things in."""
+    # Else modules would be compiled in every run, which nobody's are.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Only lines that say so find what an earlier run has kept; nobody's own cache is touched.
+    return env | ({"OLMC_NO_CACHE": "1"} if cache is None else {"OLMC_NO_CACHE": "0", "XDG_CACHE_HOME": str(cache)})
+
+
+def line_of(work: Work, cost: Cost, empty: float, profile: Callable[[Work], str]) -> str:
+    """A line of the table; `profile` says where the time of some work goes, which is asked for what takes too long."""
     multiple, speed = cost.seconds / empty, cost.size / cost.seconds
     targets = (
         (work.multiple, multiple, f"≤ {work.multiple:g} P", work.multiple < multiple),
@@ -188,9 +210,18 @@ def line_of(work: Work, cost: Cost, empty: float) -> str:
     wanted = [text for target, _, text, _ in targets if target]
     missed = [text for target, _, text, is_missed in targets if target and is_missed]
     fast = f"{speed:.0f} MB/s" if work.speed else ""
-    verdict = f"misses {', '.join(missed)}" if missed else "ok" if wanted else ""
+    is_slow = any(target and is_missed for target, _, _, is_missed in targets[:3])
+    shares = profile(work) if is_slow else ""
+    floor = f": {work.floor}" if work.floor else ""
+    floor += f" ({shares})" if shares else ""
+    verdict = f"misses {', '.join(missed)}{floor}" if missed else "ok" if wanted else ""
     cells = (work.words, f"{cost.seconds:.2f} s", f"{multiple:.1f} P", fast, f"{cost.held:.0f} MB", ", ".join(wanted))
     return f"| {' | '.join((*cells, verdict))} |"
+
+
+def profiled(work: Work, words: int) -> str:
+    """Where the time of some work goes; so many words of its command are olmc itself."""
+    return profile_of(work.command[words:], environment_of(work.cache))
 
 
 def main() -> int:
@@ -205,7 +236,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for work in works(olmc, args.shared, Path(folder)):
             empty = cost_of([sys.executable, "-c", "pass"], 5).seconds
-            print(line_of(work, cost_of(work.command, work.runs, work.written, work.cache), empty), flush=True)
+            cost = cost_of(work.command, work.runs, work.written, work.cache)
+            print(line_of(work, cost, empty, lambda work: profiled(work, len(olmc))), flush=True)
     return 0
 
 

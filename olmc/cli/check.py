@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
+from olmc.api import compile
 from olmc.cli.check_output import print_findings, print_statistics, shown_as
 from olmc.cli.completing import codes, optional_validators
-from olmc.cli.console import progress, tell_approvals
+from olmc.cli.console import UNTIMED, Timings, approvals_in, progress, tell_unknown
 from olmc.cli.declared import PathOf, argument, command, option
+from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
     COMPILE,
+    GivenInput,
     allow_empty_option,
     emptiness,
     entry_option,
@@ -30,6 +32,7 @@ from olmc.cli.options import (
 )
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
 from olmc.cli.scope import SCOPE
+from olmc.lean import NamedTuple
 from olmc.load.files import read_bounded
 from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.model.options import Options
@@ -37,7 +40,7 @@ from olmc.model.options import Options
 if TYPE_CHECKING:
     import click
 
-    from olmc.check.check import CheckResult
+    from olmc.check.check import CheckResult, CheckScope
     from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
 
 _KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
@@ -127,6 +130,48 @@ def _cel_problem(rule: str) -> str:
     return cel_problem(rule)
 
 
+class CheckOrder(NamedTuple):
+    """What is done with each path: options with those that olmc.yaml must not override, what is asked of validators,
+    what is looked at and told, and whether a workspace may be empty."""
+
+    options: Options
+    given: frozenset[str]
+    settings: ValidatorSettings
+    scope: CheckScope
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    may_be_empty: bool
+
+
+class CheckedPath(NamedTuple):
+    """What was found in a path, the options that held, None if it failed, and what could be approved."""
+
+    result: CheckResult
+    given: GivenInput | None
+    approvals: tuple[str, ...]
+
+
+def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
+    """What is found in a path."""
+    from olmc.check.check import CheckInput, check_directory, select_findings
+    from olmc.explain.left_out import left_out_of
+
+    root, options, given = one.root, order.options, order.given
+    made = compile(root, options, given=given, beside=one.beside, release=one.release, stage=timings.stage)
+    timings.compiled(root, made)
+    timings.stage("check")
+    left = left_out_of(root, made) if not made.failed else ()
+    empty = emptiness(None if one.is_staged else root, made) if not order.may_be_empty else ()
+    compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
+    lenient = order.settings._replace(modes_optional=made.options.descoped)
+    found = check_directory(root, compiled, lenient, options, given, order.scope)
+    return CheckedPath(
+        select_findings(found, order.select, order.ignore),
+        next(iter(given_of([made])), None),
+        approvals_in(made.settled.cluster) if options.approve and made.settled is not None else (),
+    )
+
+
 @command(
     argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
     output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines."),
@@ -173,6 +218,7 @@ def _cel_problem(rule: str) -> str:
     option("--statistics", is_flag=True, help="How often there is what, in place of the findings."),
     allow_empty_option,
     entry_option,
+    jobs_option,
     *SCOPE,
     *COMPILE,
 )
@@ -180,7 +226,7 @@ def check(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
     select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
     since: str, all_versions: bool, author: bool | None, show_secrets: bool, statistics: bool, allow_empty: bool,
-    entries: tuple[str, ...], olm_version: str, **proposed: Any,
+    entries: tuple[str, ...], jobs: int | None, olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
     """Find what is wrong, before a cluster does.
 
@@ -221,48 +267,37 @@ def check(
     timings = timings_of(ctx, proposed)
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.check.check import CheckInput, CheckScope, check_directory, select_findings
-    from olmc.explain.left_out import left_out_of
+    from olmc.check.check import CheckScope
 
     options = with_proposed(Options(olm_version=olm_version), proposed, ctx)
     given = given_version(ctx) | given_fields(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
-    done: list[CheckResult] = []
-    compilations: list[Compilation] = []
+    scope = CheckScope(author, all_versions)
+    order = CheckOrder(options, given, settings, scope, select, ignore, may_be_empty=allow_empty)
+    checked: dict[int, CheckedPath] = {}
     with progress() as doing:
 
-        def findings_of(one: Input, *, may_be_empty: bool) -> CheckResult:
-            root, beside, is_staged, release = one
-            doing(f"compiling {root}")
-            made = compile(root, options, given=given, beside=beside, release=release, stage=timings.stage)
-            timings.compiled(root, made)
-            timings.stage("check")
-            compilations.append(made)
-            doing(f"checking {root}")
-            left = left_out_of(root, made) if not made.failed else ()
-            empty = emptiness(None if is_staged else root, made) if not may_be_empty else ()
-            compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
-            lenient = settings._replace(modes_optional=made.options.descoped)
-            scope = CheckScope(author, all_versions)
-            return select_findings(check_directory(root, compiled, lenient, options, given, scope), select, ignore)
-
         def found_at(place: Path) -> tuple[Diagnostic, ...]:
-            return findings_of(Input(place), may_be_empty=True).diagnostics
+            doing(f"checking {place}")
+            return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
         before = None
         if since:
             from olmc.cli.since import findings_at, only_new
 
             before = findings_at(since, inputs, found_at)
-            compilations.clear()
-        for one in inputs:
-            found = findings_of(one, may_be_empty=allow_empty)
-            done.append(found._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs))))
+        count = jobs_of(jobs, inputs, timings, alone=options.state is not None)
+        do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
+        done = [
+            checked[number].result._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs)))
+            for number, one in enumerate(inputs)
+        ]
         if before is not None:
             fresh = [only_new(now.diagnostics, then) for now, then in zip(done, before, strict=True)]
             done = [each._replace(diagnostics=new.new, known=new.known) for each, new in zip(done, fresh, strict=True)]
-    tell_idle(ctx, given_of(compilations))
-    tell_approvals(options.approve, [each.settled.cluster for each in compilations if each.settled is not None])
+    in_order = [checked[number] for number in range(len(inputs))]
+    tell_idle(ctx, [one.given for one in in_order if one.given is not None])
+    tell_unknown(options.approve, (name for one in in_order for name in one.approvals))
     least = Severity.INFO if everything else Severity.WARNING
     failing = Severity.WARNING if strict else Severity.FAILURE
     if statistics:

@@ -98,39 +98,58 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
 
     `root` is the workspace that their places are relative to, None where they are relative to where the user stands.
     """
+    say(told(diagnostics, root, least), nl=False)
+
+
+def told(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
+    """What `tell` prints."""
     listed = list(seen_from(folder_from_here(root), diagnostics))
-    say(as_text(listed, least=least, color=True), nl=False)
-    tell_aside(listed, least=least)
+    return as_text(listed, least=least, color=True) + _aside(listed, least)
 
 
 def tell_aside(diagnostics: Iterable[Diagnostic], *, least: Severity) -> None:
     """Say on stderr how much is left aside as no input, of which `least` shows nothing by itself."""
+    say(_aside(diagnostics, least), nl=False)
+
+
+def _aside(diagnostics: Iterable[Diagnostic], least: Severity) -> str:
     remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
     if not remarks:
-        return
+        return ""
     from olmc.diagnostics.rules.foreign import aside
 
     line = aside(remarks)
-    if line:
-        say(f"olmc: left aside: {line} (olmc check --all lists them)")
+    return f"olmc: left aside: {line} (olmc check --all lists them)\n" if line else ""
 
 
 def tell_approvals(approve: Sequence[str], clusters: Iterable[Cluster]) -> None:
     """Say on stderr which approvals approve nothing, and what was probably meant."""
+    tell_unknown(approve, (name for cluster in clusters for name in approvals_in(cluster)) if approve else ())
+
+
+def approvals_in(cluster: Cluster) -> tuple[str, ...]:
+    """What can be approved in a cluster."""
+    from olmc.reconcile.misspelling import approvable  # most runs approve nothing
+
+    return tuple(approvable(cluster))
+
+
+def tell_unknown(approve: Sequence[str], approvals: Iterable[str]) -> None:
+    """Say on stderr which approvals approve none of what can be approved."""
     if not approve:
         return
     from olmc.reconcile.misspelling import unknown_approvals
 
-    for name, meant in unknown_approvals(approve, clusters):
+    for name, meant in unknown_approvals(approve, approvals):
         hint = did_you_mean(meant)
         say(f"olmc: --approve {name}: there is no such InstallPlan. {hint}".rstrip())
 
 
-def write_parts(parts: Iterable[bytes]) -> None:
-    """Write a text in UTF-8 to stdout, of which nothing is held a second time."""
+def write_parts(parts: Iterable[bytes]) -> int:
+    """Write a text in UTF-8 to stdout, of which nothing is held a second time; how many bytes it has."""
     sys.stdout.flush()
-    for part in parts:  # and not writelines, which click's test runner does not see
-        sys.stdout.buffer.write(part)
+    # And not writelines, which click's test runner does not see.
+    return sum(sys.stdout.buffer.write(part) for part in parts)
 
 
 @contextmanager

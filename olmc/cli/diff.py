@@ -270,6 +270,7 @@ def _read_versions(
 
 def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> None:
     """Raise BadParameter for a kind that nothing can be of."""
+    from olmc.kube.restmapper import known_kinds
     from olmc.reconcile.misspelling import possible_objects
 
     # What both renderings have just so was never read, and may be of any kind.
@@ -278,7 +279,7 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
     there = [obj for side in reading.sides for obj in (*side.objects, *side.excluded)]
     settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
     there += [obj for each in settled for obj in possible_objects(*each)]
-    values.check_kinds(kinds.include, kinds.exclude, there)
+    values.check_kinds(kinds.include, kinds.exclude, known_kinds(there))
 
 
 def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Difference | None:

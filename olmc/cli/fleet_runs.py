@@ -18,7 +18,7 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, STREAM
 from olmc.diff.git import GitError, as_revision, revision_files, top_of
 from olmc.fleet.closures import reader_of
 from olmc.fleet.entries import FleetEntry, entries_of
-from olmc.fleet.pool import TaskEnd, default_jobs, run_tasks
+from olmc.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.fleet.results import FleetReport, report_of
 from olmc.fleet.run import FleetCount, FleetOrder, Runner, results_of, tasks_of
 from olmc.fleet.trees import FileTree, revision_tree, work_tree
@@ -134,7 +134,8 @@ def _runner(given: Mapping[str, Any], store: Cache | None) -> Runner:
     seconds = float(given["entry_timeout"])
 
     def run(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
-        return run_tasks(tasks, given["jobs"] or default_jobs(len(tasks)), seconds, blobs, folder)
+        jobs = given["jobs"] or default_jobs(len(tasks))
+        return run_tasks(tasks, jobs, seconds, lambda place: fleet_worker(folder / f"worker-{place}", blobs))
 
     def run_elsewhere(tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
         try:

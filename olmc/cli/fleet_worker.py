@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -15,16 +14,13 @@ from typing import Any
 from olmc.api import Compilation, compile
 from olmc.cli.console import tell
 from olmc.cli.process import Input
-from olmc.fleet.pool import LEAVES, STAYS, read_frames, write_frame
+from olmc.fleet.pool import serve_tasks
 from olmc.fleet.results import failed_result, packed
 from olmc.fleet.staging import WorkerFolders, staged, staged_beside
 from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.options import Options
-
-_HELD = 400 * 1024 * 1024
-"""How many bytes a worker may hold after a task before another one takes its place."""
 
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
@@ -226,26 +222,8 @@ def main() -> None:
     blobs, folder = map(Path, sys.argv[1:3])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # What anything else prints must not get among the results.
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
     known: dict[str, BesideFolder] = {}
-    for task in read_frames(sys.stdin.buffer):
-        result = run_task(task, WorkerFolders(blobs, folder), known)
-        stays = _held() < _HELD
-        write_frame(out, (STAYS if stays else LEAVES) + result)
-        if not stays:
-            return
-
-
-def _held() -> int:
-    """The most bytes that this process has held."""
-    try:
-        import resource
-    except ImportError:  # not on every system
-        return 0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    serve_tasks(lambda task: run_task(task, WorkerFolders(blobs, folder), known))
 
 
 if __name__ == "__main__":

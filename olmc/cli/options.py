@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from olmc.api import Compilation
     from olmc.diff.both_sides import BegunCluster
+    from olmc.kube.restmapper import RestMapping
     from olmc.load.beside import Beside
     from olmc.load.releases import Release
-    from olmc.model.objects import KubernetesObject
     from olmc.model.workspace import LeftOut
     from olmc.reconcile.loop import SettledCluster
 
@@ -40,11 +40,11 @@ def as_option(*params: DeclaredOption) -> Callable[[F], F]:
     return decorate
 
 
-def check_kinds(include: Sequence[str], exclude: Sequence[str], objects: Iterable[KubernetesObject]) -> None:
-    """Raise BadParameter for a kind that nothing can be of among objects."""
+def check_kinds(include: Sequence[str], exclude: Sequence[str], known: Iterable[RestMapping]) -> None:
+    """Raise BadParameter for a kind that is none of those that are known."""
     from olmc.reconcile.misspelling import unknown_kinds
 
-    for kind, hint in unknown_kinds((*include, *exclude), objects):
+    for kind, hint in unknown_kinds((*include, *exclude), known):
         option = "--include" if kind in include else "--exclude"
         bad_value(f"nothing is of kind {kind}. {hint}", option)
 
@@ -352,12 +352,19 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
     """Say on stderr what is left out of a directory that was compiled, and give it."""
-    from olmc.explain.left_out import left_out_of, note  # reviews need it, and what only prints does not
+    from olmc.explain.left_out import left_out_of  # reviews need it, and what only prints does not
 
     found = left_out_of(root, done)
-    folder = folder_from_here(root)
-    say(note(found, f"{folder}/" if folder else ""), nl=False)
+    say(left_out_note(root, found), nl=False)
     return found
+
+
+def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
+    """What is said of what is left out of a directory."""
+    from olmc.explain.left_out import note
+
+    folder = folder_from_here(root)
+    return note(left, f"{folder}/" if folder else "")
 
 
 def compiled(

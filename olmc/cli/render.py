@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
 from olmc.cli.completing import kinds, namespaces
-from olmc.cli.console import Timings, progress, say, tell, tell_approvals, write_parts
+from olmc.cli.console import Timings, progress, say, tell, tell_unknown, write_parts
 from olmc.cli.declared import Choice, PathOf, argument, command, option
+from olmc.cli.jobs import jobs_of, jobs_option
 from olmc.cli.options import (
     COMPILE,
     RENDERED,
@@ -18,7 +18,6 @@ from olmc.cli.options import (
     check_kinds,
     entry_option,
     given_fields,
-    given_of,
     inputs_of,
     is_given,
     is_typed,
@@ -29,13 +28,12 @@ from olmc.cli.options import (
     watched,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, bad_value, wrong_usage
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
+from olmc.cli.rendered_paths import RenderedPath, RenderOrder, compile_path, render_all
 from olmc.diagnostics.rules import output as rules
-from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Severity
 from olmc.model.objects import Rendered
 from olmc.model.options import Options, Phase
-from olmc.output.text import as_json_parts, as_name_parts, as_yaml_parts
+from olmc.output.text import FORMATS, whole_text
 from olmc.yaml import c_reader_active
 
 if TYPE_CHECKING:
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     from olmc.cli.verify import State
     from olmc.output.directory import Changes
 
-_PARTS = {"yaml": as_yaml_parts, "json": as_json_parts, "name": as_name_parts}
 _FIELDS = {
     "for_": "purpose",
     "certs": "certificates",
@@ -68,7 +65,7 @@ _FIELDS = {
         show_default=True,
         help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
     ),
-    output_option(list(_PARTS), "A YAML stream, one JSON List, or the names."),
+    output_option(list(FORMATS), "A YAML stream, one JSON List, or the names."),
     option(
         "--output-dir",
         type=PathOf(file_okay=False),
@@ -134,6 +131,7 @@ _FIELDS = {
         is_flag=True,
         help="For apply: write what there is though an operator would fail; else nothing is written.",
     ),
+    jobs_option,
 )
 def render(
     ctx: click.Context,
@@ -163,6 +161,7 @@ def render(
     verbose: bool,
     allow_empty: bool,
     keep_going: bool,
+    jobs: int | None,
     **proposed: Any,
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
@@ -212,57 +211,41 @@ def render(
         say("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)")
     given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
     given |= given_fields(ctx, proposed)
-    done = []
+    order = RenderOrder(
+        options, given, output if output_dir is None else "", flux=flux, verbose=verbose,
+        kinds=bool(include or exclude), approvals=bool(approve),
+    )  # fmt: skip
+    count = jobs_of(jobs, inputs, timings, alone=options.state is not None or output_dir is not None)
     with progress() as doing:
-        for path, beside, _, release in inputs:
-            doing(f"compiling {path}")
-            one = compile(path, options, given=given, beside=beside, release=release, stage=timings.stage)
-            timings.compiled(path, one)
-            done.append(one)
-    for (path, _, is_staged, _), one in zip(inputs, done, strict=True):
-        tell(one.diagnostics, None if is_staged else path, least=Severity.INFO if verbose else Severity.WARNING)
-    for path, one in zip(roots, done, strict=True) if verbose else ():
-        _tell_left_out(path, one)
-    tell_idle(ctx, given_of(done), RENDERED)
-    tell_approvals(approve, _clusters(done))
+        done, texts = render_all(order, inputs, count, doing, timings)
+    for one in done:
+        say(one.told, nl=False)
+    for one in done:
+        say(one.left_out, nl=False)
+    tell_idle(ctx, [one.given for one in done if not one.failed], RENDERED)
+    tell_unknown(approve, (name for one in done for name in one.approvals))
     if include or exclude:
-        from olmc.reconcile.misspelling import possible_objects
-
-        settled = ((one.settled.cluster, one.workspace) for one in done if one.settled is not None)
-        check_kinds(include, exclude, (obj for each in settled for obj in possible_objects(*each)))
-    objects = tuple(found for one in done for found in one.objects)
+        check_kinds(include, exclude, sorted({kind for one in done for kind in one.kinds}))
     if any(one.failed for one in done):
         raise SystemExit(BAD_INPUT)
     if locked:
         _check_locked(roots, done)
     if not keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
-    if not objects and not allow_empty:
-        _tell_empty(paths, done)
+    if not any(one.total for one in done) and not allow_empty:
+        _tell_empty(paths, order, inputs)
         raise SystemExit(BAD_INPUT)
-    if flux:
-        from olmc.pipelines.function import for_flux
-
-        objects = tuple(for_flux(objects))
     differs = False
     timings.stage("write")
     if output_dir is None:
-        parts = _PARTS[output](objects)
-        write_parts(parts)
-        timings.written(sum(map(len, parts)))
+        timings.written(write_parts(whole_text(FORMATS[output], texts())))
         if state is not None:
-            state({"": parts})
+            state({"": whole_text(FORMATS[output], texts())})
     else:
-        part = options.phase if any(one.options.purpose == "apply" for one in done) else 0
+        objects = tuple(rendered for one in done for rendered in one.objects)
+        part = options.phase if any(one.given.options.purpose == "apply" for one in done) else 0
         differs = _to_directory(output_dir, objects, part, state, timings, check=check, fail_on_change=fail_on_change)
     raise SystemExit(FINDINGS if differs or any(one.findings for one in done) else DONE)
-
-
-def _tell_left_out(path: Path, one: Compilation) -> None:
-    from olmc.cli.options import tell_left_out  # only who asks for more needs it
-
-    if not one.failed:
-        tell_left_out(path, one)
 
 
 def _check_usage(
@@ -291,11 +274,7 @@ def _check_folder(root: Path, folder: Path) -> None:
         bad_value(f"{problem} Choose a folder of its own.", hint="--output-dir")
 
 
-def _clusters(done: list[Compilation]) -> list[Cluster]:
-    return [one.settled.cluster for one in done if one.settled is not None]
-
-
-def _check_complete(done: list[Compilation], doing: str) -> None:
+def _check_complete(done: Sequence[RenderedPath], doing: str) -> None:
     """End the command where an output for apply would lack something."""
     lacking = [name for one in done for name in one.missing]
     if lacking:
@@ -305,22 +284,23 @@ def _check_complete(done: list[Compilation], doing: str) -> None:
         raise SystemExit(FINDINGS)
 
 
-def _check_locked(roots: tuple[Path, ...], done: list[Compilation]) -> None:
+def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None:
     """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
     from olmc.load.config import read_lock
-    from olmc.model.diagnostics import LockFault, Report
+    from olmc.model.diagnostics import Report
     from olmc.vendor.proofs import prove
 
     proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
     tell([result.finding() for result in proofs if not result.holds])
-    moved = any(isinstance(diagnostic.cause, LockFault) for one in done for diagnostic in one.diagnostics)
-    if moved or not all(result.holds for result in proofs):
+    if any(one.moved for one in done) or not all(result.holds for result in proofs):
         raise SystemExit(FINDINGS)
 
 
-def _tell_empty(paths: tuple[Path, ...], done: list[Compilation]) -> None:
+def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[Input]) -> None:
     from olmc.explain.left_out import output_left_out
 
+    # Once more: what nobody needs where there are objects is not kept.
+    done = (compile_path(order, one) for one in inputs)
     found = output_left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
     hint = (
         "A bundle is installed by a Subscription in a namespace with an OperatorGroup; "

@@ -33,7 +33,7 @@ from olmc.version import __version__
 
 _VARIABLE = "OLMC_RENDER_"
 # What says where an output goes, not what it is.
-_OF_PLACE = {"--output-dir": True, "--provenance": True, "--fail-on-change": False}
+_OF_PLACE = {"--output-dir": True, "--provenance": True, "--fail-on-change": False, "--jobs": True}
 _OUTPUT = "output"
 
 
@@ -99,7 +99,7 @@ def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _lasting(arguments: Sequence[str]) -> Iterator[str]:
-    """The words of a command line without those that say where its output goes."""
+    """The words of a command line without those that say where its output goes, and who makes it."""
     is_value = False
     for word in arguments:
         option, equals, _ = word.partition("=")

@@ -22,7 +22,7 @@ import dask
 from dask.utils import parse_timedelta
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 
-from olmc.fleet.pool import LEAVES, TaskEnd, Worker
+from olmc.fleet.pool import LEAVES, TaskEnd, Worker, fleet_worker
 from olmc.fleet.staging import put_blob
 from olmc.version import __version__
 
@@ -67,7 +67,8 @@ class FleetPlugin(WorkerPlugin):
             process = self.idle.pop()  # atomic: threads ask at the same time
         except IndexError:
             self.started += 1
-            process = Worker(self.folder / f"worker-{self.started}-{time.monotonic_ns()}", self.blobs)
+            folder = self.folder / f"worker-{self.started}-{time.monotonic_ns()}"
+            process = Worker(fleet_worker(folder, self.blobs))
         end = process.do(task, seconds)
         if end.result is None or end.result.startswith(LEAVES):
             process.end()

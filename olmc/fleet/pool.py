@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import selectors
 import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,9 @@ from olmc.lean import NamedTuple
 _LENGTH = 8
 _POLL = 0.2
 WORKER = "olmc.cli.fleet_worker"
+_HELD = 400 * 1024 * 1024
+"""How many bytes a worker may hold after a task before another one takes its place."""
+
 STAYS, LEAVES = b"+", b"-"
 """How an answer begins: of a worker that takes another task, and of one that has grown too large for that."""
 
@@ -34,9 +38,10 @@ class TaskEnd(NamedTuple):
 class Worker:
     """A process, the task that it does, since when, and what it has answered so far."""
 
-    def __init__(self, folder: Path, blobs: Path) -> None:
+    def __init__(self, arguments: Sequence[str]) -> None:
+        # -P: a module in the folder that one stands in is nobody's to run.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", WORKER, os.fspath(blobs), os.fspath(folder)],
+            [sys.executable, "-P", "-m", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),
             start_new_session=True,
         )  # fmt: skip
@@ -89,20 +94,26 @@ class Worker:
                 stream and stream.close()
 
 
+def fleet_worker(folder: Path, blobs: Path) -> tuple[str, ...]:
+    """The module and the arguments of a worker of a fleet: `blobs` has the contents that its tasks need, and `folder`
+    is for its files."""
+    return WORKER, os.fspath(blobs), os.fspath(folder)
+
+
 def run_tasks(
-    tasks: Sequence[bytes], jobs: int, seconds: float, blobs: Path, folder: Path
-) -> Iterator[TaskEnd]:  # fmt: skip
+    tasks: Sequence[bytes], jobs: int, seconds: float, worker_at: Callable[[int], Sequence[str]]
+) -> Iterator[TaskEnd]:
     """Do the tasks in `jobs` processes, each for so many seconds at most; how each ended, as soon as it does.
 
-    `blobs` has the contents that they need, and `folder` is for the files of the workers. Ctrl-C and whoever stops
-    listening end the workers.
+    `worker_at` gives the module and the arguments of the worker with a number. Ctrl-C and whoever stops listening end
+    the workers.
     """
     waiting = deque(enumerate(tasks))
     workers: list[Worker] = []
     selector = selectors.DefaultSelector()
 
     def started(place: int) -> Worker:
-        worker = Worker(folder / f"worker-{place}", blobs)
+        worker = Worker(worker_at(place))
         selector.register(worker.out, selectors.EVENT_READ, place)
         return worker
 
@@ -178,6 +189,31 @@ def read_frames(stream: IO[bytes]) -> Iterator[bytes]:
     """The contents that were written so, until nobody writes any more."""
     while len(head := stream.read(_LENGTH)) == _LENGTH:
         yield stream.read(int.from_bytes(head, "big"))
+
+
+def serve_tasks(work: Callable[[bytes], bytes]) -> None:
+    """As a worker: do the tasks that come on stdin and write their results to stdout, until nobody writes any more."""
+    # As for every run (olmc.__main__): what a task leaves behind is hardly ever a cycle.
+    gc.set_threshold(200_000, 50, 50)
+    # What anything else prints must not get among the results.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    for task in read_frames(sys.stdin.buffer):
+        result = work(task)
+        stays = _held() < _HELD
+        write_frame(out, (STAYS if stays else LEAVES) + result)
+        if not stays:
+            return
+
+
+def _held() -> int:
+    """The most bytes that this process has held."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def default_jobs(count: int) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import Rendered
 from olmc.output.unicode import clean, json_text, legible
 from olmc.yaml import dump
-from olmc.yaml.parts import METADATA, dump_parts, joined_parts, merged_parts, shared_values
+from olmc.yaml.parts import BORDER, METADATA, dump_parts, joined_parts, merged_parts, shared_values
 
 
 def as_yaml(objects: Sequence[Rendered]) -> str:
@@ -16,8 +17,31 @@ def as_yaml(objects: Sequence[Rendered]) -> str:
     return dump(rendered.object for rendered in objects) if objects else ""
 
 
-def as_yaml_parts(objects: Sequence[Rendered]) -> list[bytes]:
-    """As `as_yaml`, in parts of UTF-8: what many objects have in common is one part, so that a fleet fits in memory."""
+class TextFormat(NamedTuple):
+    """A format in parts of UTF-8: what many objects have in common is one part, so that a fleet fits in memory.
+
+    `parts_of`: the parts of some objects, [] for none. `border`, `head`, `tail`: what stands between them and others,
+    before and behind all. `empty`: the text for no objects.
+    """
+
+    parts_of: Callable[[Sequence[Rendered]], list[bytes]]
+    border: bytes = b""
+    head: bytes = b""
+    tail: bytes = b""
+    empty: bytes = b""
+
+
+def whole_text(form: TextFormat, texts: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """One text of those that `parts_of` gave of some objects each; none of them is empty."""
+    is_first = True
+    for text in texts:
+        yield form.head if is_first else form.border
+        yield from text
+        is_first = False
+    yield form.empty if is_first else form.tail
+
+
+def _yaml_parts(objects: Sequence[Rendered]) -> list[bytes]:
     return dump_parts([rendered.object for rendered in objects])
 
 
@@ -28,10 +52,7 @@ def as_json(objects: Sequence[Rendered]) -> str:
     return json_text(listed) + "\n"
 
 
-def as_json_parts(objects: Sequence[Rendered]) -> list[bytes]:
-    """As `as_json`, in parts as `as_yaml_parts`."""
-    if not objects:
-        return [as_json(objects).encode()]
+def _json_parts(objects: Sequence[Rendered]) -> list[bytes]:
     items = [rendered.object for rendered in objects]
     shared = shared_values(items)
     known: dict[tuple[int, str], bytes] = {}
@@ -56,9 +77,7 @@ def as_json_parts(objects: Sequence[Rendered]) -> list[bytes]:
             border = f",\n{pad}  "
         yield f"\n{pad}}}".encode(), False
 
-    parts = [b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": [\n    ']
-    parts += joined_parts((merged_parts(mapping_parts(item, "    ")) for item in items), b",\n    ")
-    return [*parts, b"\n  ]\n}\n"]
+    return joined_parts((merged_parts(mapping_parts(item, "    ")) for item in items), _JSON_BORDER)
 
 
 def as_names(objects: Sequence[Rendered]) -> str:
@@ -66,9 +85,18 @@ def as_names(objects: Sequence[Rendered]) -> str:
     return "".join(f"{clean(str(rendered.identity))}\n" for rendered in objects)
 
 
-def as_name_parts(objects: Sequence[Rendered]) -> list[bytes]:
-    """As `as_names`, in UTF-8."""
+def _name_parts(objects: Sequence[Rendered]) -> list[bytes]:
     return [legible(as_names(objects)).encode()]
+
+
+_JSON_BORDER = b",\n    "
+_JSON_HEAD = b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
+FORMATS: Mapping[str, TextFormat] = {
+    "yaml": TextFormat(_yaml_parts, BORDER),
+    "json": TextFormat(_json_parts, _JSON_BORDER, _JSON_HEAD + b"\n    ", b"\n  ]\n}\n", _JSON_HEAD + b"]\n}\n"),
+    "name": TextFormat(_name_parts),
+}
+"""What `render` prints."""
 
 
 GAP = 3

@@ -96,11 +96,11 @@ def find_misspelt(settings: Mapping[str, Any], compilation: Compilation) -> Iter
     kinds = [(kind, name) for name in ("include", "exclude") for kind in settings.get(name, ())]
     if not kinds or compilation.settled is None:
         return
-    from olmc.reconcile.misspelling import possible_objects, unknown_kinds
+    from olmc.reconcile.misspelling import possible_kinds, unknown_kinds
 
     names = dict(kinds)
-    objects = possible_objects(compilation.settled.cluster, compilation.workspace)
-    for kind, hint in unknown_kinds(tuple(names), objects):
+    known = possible_kinds(compilation.settled.cluster, compilation.workspace)
+    for kind, hint in unknown_kinds(tuple(names), known):
         yield SettingProblem(names[kind], f"nothing is of kind {kind}", hint)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import unknown_keys
 from olmc.kube.builtin_kinds import builtin_kinds, is_native, removal_of, versions_of
-from olmc.kube.restmapper import BUILTIN, RestMapper, closest_kind, find_kinds, known_kinds, rest_mapper
+from olmc.kube.restmapper import BUILTIN, RestMapper, RestMapping, closest_kind, find_kinds, known_kinds, rest_mapper
 from olmc.kube.selectors import is_empty
 from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE
@@ -354,15 +354,20 @@ def _about_other(manifest: Manifest, options: Options) -> Diagnostic | None:
     return finding.caused_by(misspelt(kind if place == ("kind",) else api_version, meant))
 
 
-def unknown_kinds(names: Iterable[str], objects: Iterable[KubernetesObject]) -> Iterator[tuple[str, str]]:
-    """Those of `names` that no kind goes by that there could be among objects, each with what to write in its place.
+def unknown_kinds(names: Iterable[str], known: Iterable[RestMapping]) -> Iterator[tuple[str, str]]:
+    """Those of `names` that none of the known kinds goes by, each with what to write in its place.
 
     Names are those that kubectl takes: kinds, plurals and short names, in any case.
     """
-    kinds = (*known_kinds(objects), *(BUILTIN.mapping(kind) for kind in _FURTHER))
+    kinds = (*known, *(BUILTIN.mapping(kind) for kind in _FURTHER))
     for name in names:
         if not find_kinds(name, kinds):
             yield name, did_you_mean(closest_kind(name, kinds)) or _WRITE_KIND
+
+
+def possible_kinds(cluster: Cluster, workspace: Workspace | None) -> tuple[RestMapping, ...]:
+    """The kinds that there could be among the objects of a cluster at rest; `workspace` as in `possible_objects`."""
+    return known_kinds(possible_objects(cluster, workspace))
 
 
 def possible_objects(cluster: Cluster, workspace: Workspace | None) -> Iterator[KubernetesObject]:
@@ -380,9 +385,14 @@ def possible_objects(cluster: Cluster, workspace: Workspace | None) -> Iterator[
                 yield {"apiVersion": f"{api.get('group')}/{api.get('version')}", "kind": api.get("kind")}
 
 
-def unknown_approvals(approve: Iterable[str], clusters: Iterable[Cluster]) -> Iterator[tuple[str, str]]:
+def approvable(cluster: Cluster) -> Iterator[str]:
+    """What InstallPlans are for, each as `namespace/csv`."""
+    return (f"{plan.namespace}/{csv}" for plan in cluster.plans.values() for csv in plan.csvs)
+
+
+def unknown_approvals(approve: Iterable[str], approvals: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Those of `approve`, each `namespace/csv`, that no InstallPlan is for, with the name that is like it, or ""."""
-    known = [f"{plan.namespace}/{csv}" for cluster in clusters for plan in cluster.plans.values() for csv in plan.csvs]
+    known = list(approvals)
     for name in approve:
         if name != "all" and name not in known:
             yield name, closest(name, known, _ALIKE)
@@ -405,10 +415,10 @@ def report_config(
         return
     source = Source(CONFIG_FILE, read_text(root, CONFIG_FILE, Report()) or "")
     for name in ("include", "exclude"):
-        for kind, hint in unknown_kinds(lists.get(name, ()), possible_objects(cluster, workspace)):
+        for kind, hint in unknown_kinds(lists.get(name, ()), possible_kinds(cluster, workspace)):
             place = locate(source, ("spec", name, lists[name].index(kind)))
             report.add(rules.MISSPELT_KIND.finding(place, name=name, kind=kind, hint=hint))
-    for plan, meant in unknown_approvals(lists.get("approve", ()), [cluster]):
+    for plan, meant in unknown_approvals(lists.get("approve", ()), approvable(cluster)):
         place = locate(source, ("spec", "approve", lists["approve"].index(plan)))
         hint = did_you_mean(meant) or "Plans are named by namespace and CSV; olmc resolve lists them."
         report.add(rules.NO_SUCH_PLAN.finding(place, plan=plan, hint=hint))

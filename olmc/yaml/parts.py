@@ -12,13 +12,15 @@ from typing import Any
 from olmc.yaml.emitter import entry_text, entry_writer, in_order
 
 METADATA = "metadata"
+BORDER = b"---\n"
+"""What stands between the documents of a stream."""
 _BELOW = object()
 
 
 def dump_parts(values: Sequence[Mapping[str, Any]]) -> list[bytes]:
     """What `dump` writes of these objects, in parts: a value that several have, themselves or in their metadata, is one
     part."""
-    return joined_parts(object_parts(values), b"---\n")
+    return joined_parts(object_parts(values), BORDER)
 
 
 def joined_parts(texts: Iterable[Sequence[bytes]], border: bytes) -> list[bytes]:

@@ -19,7 +19,7 @@ from olmc.cli.running import quick_call
 # Whatever is slow to import, and what a bundle and its rendering have nothing to do with.
 HEAVY = set(
     """click ruamel.yaml _ruamel_yaml dataclasses inspect ast hashlib _hashlib uuid platform datetime locale gettext
-    tempfile threading subprocess importlib.metadata jsonschema random""".split()
+    tempfile threading subprocess importlib.metadata jsonschema random pickle multiprocessing olmc.fleet""".split()
 )
 COMPILER = {"olmc.api", "olmc.load", "olmc.reconcile", "olmc.render", "olmc.resolver", "olmc.kube", "olmc.gojson"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from itertools import chain
 from typing import Any
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from olmc.model.objects import Origin, Provenance, Rendered
 from olmc.output.directory import files_of
-from olmc.output.text import as_json, as_json_parts, as_name_parts, as_names, as_yaml, as_yaml_parts
+from olmc.output.held import held_parts, hold, roomy
+from olmc.output.text import FORMATS, as_json, as_names, as_yaml, whole_text
 from olmc.output.unicode import legible
 from olmc.yaml import dump_one
 
@@ -48,22 +50,55 @@ def copies(values: list[Any], count: int) -> list[Rendered]:
     return [rendered(obj) for obj in (*objects, nested, {**nested, "metadata": values[0]})]
 
 
-@given(st.lists(VALUES, min_size=3, max_size=3), st.integers(0, 4))
-def test_the_same_text(values: list[Any], count: int) -> None:
+def text_of(form: str, *paths: list[Rendered]) -> str:
+    """The text of the objects of several paths."""
+    texts = [FORMATS[form].parts_of(objects) for objects in paths if objects]
+    return b"".join(whole_text(FORMATS[form], texts)).decode()
+
+
+@given(st.lists(VALUES, min_size=3, max_size=3), st.integers(0, 4), st.integers(0, 4))
+def test_the_same_text(values: list[Any], count: int, cut: int) -> None:
     objects = copies(values, count)
-    assert b"".join(as_yaml_parts(objects)).decode() == as_yaml(objects)
-    assert b"".join(as_json_parts(objects)).decode() == legible(as_json(objects))
+    for paths in ([objects], [objects[:cut], objects[cut:]]):
+        assert text_of("yaml", *paths) == as_yaml(objects)
+        assert text_of("json", *paths) == legible(as_json(objects))
+        assert text_of("name", *paths) == as_names(objects)
 
 
 def test_nothing() -> None:
-    assert b"".join(as_yaml_parts([])) == b""
-    assert b"".join(as_json_parts([])).decode() == as_json([])
-    assert b"".join(as_name_parts([])) == b""
+    assert text_of("yaml", []) == ""
+    assert text_of("json", []) == as_json([])
+    assert text_of("name", []) == ""
+
+
+@given(st.lists(st.lists(st.binary(max_size=4), max_size=6), max_size=4))
+def test_what_is_held_comes_back(texts: list[list[bytes]]) -> None:
+    file = BytesIO()
+    held = [hold(file, text) for text in texts]
+    assert [list(held_parts(file, text)) for text in held] == texts
+
+
+def test_what_is_large_leaves_memory_and_is_held_once() -> None:
+    part, file = b"x" * (1 << 20), BytesIO()
+    first = hold(file, [part, b"y", part])
+    assert roomy(file) is file
+    assert file.tell() == len(part) + 1
+    rest = [hold(file, [bytes([number]) * (1 << 20)]) for number in range(16)]
+    larger = roomy(file)
+    assert not isinstance(larger, BytesIO)
+    assert roomy(larger) is larger
+    last = hold(larger, [b"end"])
+    assert list(held_parts(larger, first)) == [part, b"y", part]
+    assert [list(held_parts(larger, each)) for each in (*rest, last)] == [
+        *([bytes([number]) * (1 << 20)] for number in range(16)),
+        [b"end"],
+    ]
+    larger.close()
 
 
 def test_names() -> None:
     objects = copies([1, 2, 3], 2)[:2]
-    assert b"".join(as_name_parts(objects)).decode() == as_names(objects) == "Cup/ns-0/a\nCup/ns-1/a\n"
+    assert text_of("name", objects) == as_names(objects) == "Cup/ns-0/a\nCup/ns-1/a\n"
 
 
 def test_files() -> None:
@@ -79,7 +114,10 @@ def test_a_fleet_is_held_once() -> None:
 
     def held(count: int) -> list[int]:
         objects = copies([{"phase": "Succeeded"}, {"alm-examples": "[]\n" * 1000}, spec], count)
-        everything = (as_yaml_parts(objects), as_json_parts(objects), [*chain(*files_of(objects).values())])
+        everything = (
+            *(FORMATS[form].parts_of(objects) for form in ("yaml", "json")),
+            [*chain(*files_of(objects).values())],
+        )
         return [sum(map(len, {id(part): part for part in parts}.values())) for parts in everything]
 
     for few, many in zip(held(100), held(200), strict=True):

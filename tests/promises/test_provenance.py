@@ -192,7 +192,7 @@ def test_no_statement_about_inputs_that_change(repository: Path, monkeypatch: py
         return compile_(*arguments, **values)
 
     compile_ = compile
-    monkeypatch.setattr("olmc.cli.render.compile", compiled)
+    monkeypatch.setattr("olmc.cli.rendered_paths.compile", compiled)
     done = olmc("render w --provenance s.jsonl")
     assert done.exit_code == 3
     assert "w/operators.yaml has changed while it was read" in done.output

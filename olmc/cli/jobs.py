@@ -1,0 +1,71 @@
+"""`--jobs`: several paths are compiled by as many processes, with the results that one process has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from olmc.cli.console import UNTIMED, Timings, say
+from olmc.cli.declared import Whole, option
+from olmc.cli.process import BAD_INPUT, Input, wrong_usage
+
+_PAYS = 8
+"""How many paths a process has to have: as long as a bundle of the usual size takes, a worker needs thrice to start."""
+
+jobs_option = option(
+    "--jobs", type=Whole(1, 1024), metavar="N",
+    help=f"Processes that compile several PATHs. [default: all processors from {2 * _PAYS} PATHs on]",
+)  # fmt: skip
+
+T = TypeVar("T")
+Work = Callable[[Any, Input, Timings], T]
+"""What is done with a path: a function of a module, given what holds for all paths."""
+
+
+def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alone: bool = False) -> int:
+    """How many processes compile the inputs: as many as are asked for, else all that pay. With `alone` it is one,
+    as for --timings, which are of one process, and for what only this process has."""
+    if timings is not UNTIMED and jobs is not None and jobs > 1:
+        wrong_usage("--timings says where the time of one process goes; leave --jobs out, or give --jobs 1.")
+    is_plain = all(one.beside is None and one.release is None and not one.is_staged for one in inputs)
+    if alone or not is_plain or timings is not UNTIMED or (jobs is None and len(inputs) < 2 * _PAYS):
+        return 1
+    if jobs is not None:
+        return max(1, min(jobs, len(inputs)))
+    from olmc.fleet.pool import default_jobs  # few commands have so many paths
+
+    return default_jobs(len(inputs) // _PAYS)
+
+
+def do_each(
+    work: Work[T], order: Any, inputs: Sequence[Input], jobs: int, take: Callable[[int, T], object],
+    doing: Callable[[str], None], timings: Timings = UNTIMED,
+) -> None:  # fmt: skip
+    """Do some work with each input, in `jobs` processes; `take` is given the number of an input and what came of it, in
+    any order. What a worker could not do for an exception is done here, so that it ends as with one process.
+
+    Ends the command if a worker dies: whatever killed it would kill this process with the same input.
+    """
+    if jobs == 1:
+        for number, one in enumerate(inputs):
+            doing(f"compiling {one.root}")
+            take(number, work(order, one, timings))
+        return
+    import pickle  # of nobody but the own workers
+    from contextlib import closing
+
+    from olmc.fleet.pool import run_tasks
+
+    tasks = [pickle.dumps((work, order, one)) for one in inputs]
+    done = 0
+    doing(f"compiling {len(inputs)} paths")
+    with closing(run_tasks(tasks, jobs, float("inf"), lambda _: ("olmc.cli.path_worker",))) as ends:  # type: ignore[type-var]
+        for end in ends:
+            one = inputs[end.number]
+            if end.result is None:
+                say(f"Error: {one.root}: {end.problem}, so nothing is printed or written.")
+                say("  It may need more memory than there is for all; run again with --jobs 1.")
+                raise SystemExit(BAD_INPUT)
+            done += 1
+            doing(f"compiled {done} of {len(inputs)} paths")
+            take(end.number, pickle.loads(end.result) if end.result else work(order, one, timings))

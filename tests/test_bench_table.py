@@ -1,0 +1,44 @@
+"""The table of `make bench` says of each missed target which floor was hit, with the shares of the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+def test_shares_are_of_packages_and_c_counts_for_its_caller(benchmark: Callable[[str], ModuleType]) -> None:
+    profiled = benchmark("profiled")
+    reader, importing = ("/x/olmc/yaml/lines.py", 1, "read"), ("<frozen importlib._bootstrap>", 1, "load")
+    stats: dict[tuple[str, int, str], Any] = {
+        reader: (1, 1, 2.0, 9.0, {}),
+        importing: (1, 1, 1.0, 1.0, {}),
+        ("/x/olmc/semver.py", 1, "parse"): (1, 1, 0.1, 0.1, {}),
+        ("/lib/json/decoder.py", 1, "decode"): (1, 1, 1.9, 1.0, {}),
+        ("~", 0, "<sorted>"): (2, 2, 5.0, 5.0, {reader: (1, 1, 4.0, 4.0), importing: (1, 1, 1.0, 1.0)}),
+    }
+    shares = profiled.shares_of(stats)
+    assert {name: round(share, 2) for name, share in shares.items()} == {
+        "yaml": 0.6, "imports": 0.2, "Python": 0.19, "semver": 0.01,
+    }  # fmt: skip
+    assert profiled.in_words(shares) == "yaml 60 %, imports 20 %, Python 19 %"
+
+
+def test_a_real_profile(benchmark: Callable[[str], ModuleType], project: Path) -> None:
+    words = benchmark("profiled").profile_of(["render", str(project / "fixtures" / "own-namespace")], {})
+    assert "imports " in words
+
+
+def test_a_line_that_misses_says_why(benchmark: Callable[[str], ModuleType]) -> None:
+    table = benchmark("table")
+    work = table.Work("work", ["olmc"], seconds=1, held=100, floor="all of it is needed")
+
+    def line(seconds: float, held: float) -> str:
+        text: str = table.line_of(work, table.Cost(seconds, held, 0.0), 0.01, lambda _: "yaml 60 %")
+        return text.split(" | ")[-1]
+
+    assert line(0.5, 50) == "ok |"
+    assert line(2, 50) == "misses ≤ 1.00 s: all of it is needed (yaml 60 %) |"
+    assert line(0.5, 200) == "misses ≤ 100 MB: all of it is needed |"
+    assert line(2, 200) == "misses ≤ 1.00 s, ≤ 100 MB: all of it is needed (yaml 60 %) |"
