@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmc.api import Compilation, compile
 from olmc.cli.console import tell
@@ -19,8 +19,12 @@ from olmc.fleet.results import failed_result, packed
 from olmc.fleet.staging import WorkerFolders, staged, staged_beside
 from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
+from olmc.load.kustomization import REPOSITORY_MARK
 from olmc.model.diagnostics import Diagnostic, Report, Severity
 from olmc.model.options import Options
+
+if TYPE_CHECKING:
+    from olmc.load.releases import Release
 
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
@@ -85,16 +89,32 @@ def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, B
     return known[digest]
 
 
-def _input(given: _Given) -> Input:
-    assert given.after is not None
-    if given.release is None:
-        return Input(given.after, given.beside)
+def _releases(folder: Path) -> list[Release | None]:
+    """How a folder of a repository is installed, by each who applies it."""
     from olmc.load.entries import entries_at  # few entries are charts
 
-    top = next(folder for folder in given.after.parents if (folder / ".git").exists())
-    path = given.after.relative_to(top).as_posix()
-    releases = [entry.release for entry in entries_at(top) if entry.path == path]
-    return Input(given.after, given.beside, release=releases[given.release])
+    top = next(parent for parent in (folder, *folder.parents) if (parent / REPOSITORY_MARK).exists())
+    path = folder.relative_to(top).as_posix()
+    return [entry.release for entry in entries_at(top) if entry.path == path]
+
+
+def _input(given: _Given) -> Input:
+    assert given.after is not None
+    release = _releases(given.after)[given.release] if given.release is not None else None
+    return Input(given.after, given.beside, release=release)
+
+
+def _input_before(given: _Given) -> Input | None:
+    """The side before, None for none; a chart as it was installed then by the one who installs it now."""
+    if given.before is None:
+        return None
+    if given.release is None:
+        return Input(given.before, given.beside_before)
+    now = _releases(given.after)[given.release] if given.after is not None else None
+    listed = _releases(given.before)
+    # What stands first says who installs what: applier, name and namespace.
+    release = next((old for old in listed if old and now and old[:3] == now[:3]), None)
+    return Input(given.before, given.beside_before, release=release if now else listed[given.release])
 
 
 def _refused(done: Compilation) -> dict[str, Any] | None:
@@ -121,7 +141,7 @@ def _plan(given: _Given) -> dict[str, Any]:
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
-    begun = begun_at(given.before, "before", options, fixed, report, given.beside_before)
+    begun = begun_at(_input_before(given), "before", options, fixed, report)
     if begun is None:
         return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from olmc.api import compile
 from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, bad_value
+from olmc.cli.process import BAD_INPUT, Input, bad_value
 from olmc.diagnostics.rules import output as rules
 from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.diff.renderings import read_rendering
 from olmc.diff.sides import Side, SideSettings, workspace_side
 from olmc.lean import NamedTuple
-from olmc.load.beside import Beside
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import narrowing_of, read_config
 from olmc.model.diagnostics import Report, Severity
@@ -58,11 +57,11 @@ def begun_from(
 
 
 def begun_at(
-    path: Path | None, name: str, options: Options, given: frozenset[str], report: Report, beside: Beside | None = None
+    one: Input | None, name: str, options: Options, given: frozenset[str], report: Report
 ) -> BegunCluster | None:
-    """The cluster in which the workspace at `path` comes to rest, an empty one for None; None, with the reason in
-    `report`, where it can't be compiled. What is in the folder `beside` counts as well."""
-    found = _settled(path, options, given, report, as_side=True, beside=beside) if path is not None else _nothing()
+    """The cluster in which a workspace comes to rest, an empty one for None; None, with the reason in `report`, where
+    it can't be compiled."""
+    found = _settled(one, options, given, report, as_side=True) if one is not None else _nothing()
     return _as_begun([found], name).begun if found is not None else None
 
 
@@ -132,7 +131,7 @@ def _state_at(
     path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool
 ) -> NamedState | None:
     if path.is_dir() and read_rendering(path, Report()) is None:
-        return _settled(path, options, given, report, as_side=as_side)
+        return _settled(Input(path), options, given, report, as_side=as_side)
     dump = read_dump([path], report)
     if dump is None:
         return None
@@ -141,13 +140,14 @@ def _state_at(
 
 
 def _settled(
-    path: Path, options: Options, given: frozenset[str], report: Report, *, as_side: bool, beside: Beside | None = None
+    one: Input, options: Options, given: frozenset[str], report: Report, *, as_side: bool
 ) -> NamedState | None:
     """The state in which a workspace comes to rest."""
     # What the command line approves or deletes is for what comes next; what the workspace says itself is done already.
     before = options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (given | {"purpose", "include", "exclude"}) - {"approve", "delete"}
-    done = compile(path, before, given=fixed, beside=beside)
+    path = one.root
+    done = compile(path, before, given=fixed, beside=one.beside, release=one.release)
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,6 +74,21 @@ def test_a_change_of_the_values_changes_what_the_chart_asks_for(
     git("commit", "--quiet", "--all", "--message", "fast", cwd=root)
     in_git = olmc("diff", "git:HEAD~1:charts/operators", "git:HEAD:charts/operators").stdout
     assert in_git.splitlines()[1:] == in_work_tree.splitlines()[1:]
+
+
+@needs_helm
+def test_a_fleet_installs_charts_on_both_sides_as_their_applications_say(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comment in a template changes no cluster: what was there before was installed with the same values."""
+    root = cloned("helm", project, tmp_path, monkeypatch)
+    template = next((root / "charts/operators/templates").glob("*.yaml"))
+    template.write_text(f"{{{{/* more */}}}}\n{template.read_text(encoding='utf-8')}", encoding="utf-8")
+    told = olmc("fleet", "plan", ".", "--from", "git:HEAD", "--no-cache", "-o", "json")
+    outcomes = json.loads(told.stdout)["outcomes"]
+    gravities = {cluster: outcome["gravity"] for outcome in outcomes for cluster in outcome["clusters"]}
+    # The second Application lacks a value, before as well as now.
+    assert gravities == {"charts/operators": "none", "charts/operators#2": "error"}
 
 
 @needs_helm
