@@ -162,8 +162,10 @@ def results_of(
             advanced(done, len(work.tasks))
             for end in run([work.tasks[number] for number in waiting], blobs, place / "work") if waiting else ():
                 number = waiting[end.number]
-                result = end.result if end.result is not None and unpacked(end.result) is not None else None
-                if result is not None and store is not None:
+                given = unpacked(end.result) if end.result is not None else None
+                result = end.result if given is not None else None
+                # A full disk or a lack of memory is of this run, and nothing that the input brings about.
+                if result is not None and given is not None and store is not None and not given.get("passing"):
                     cache.write(store, keys[number], result)
                 kept = result if result is not None else packed(failed_result(end.problem or "gave no result", ""))
                 (results / str(number)).write_bytes(kept)

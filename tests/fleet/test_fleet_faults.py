@@ -13,6 +13,12 @@ import pytest
 from building import pigeonhole
 from fleets import CLUSTERS, Fleet, compiled, fake_kustomize, make_kustomization
 
+from olmc.cli.fleet_worker import run_task
+from olmc.fleet.results import unpacked
+from olmc.fleet.staging import WorkerFolders
+from olmc.fleet.tasks import task_bytes
+
+BROKEN = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: [\n"
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
 
 
@@ -33,9 +39,7 @@ def test_what_is_wrong_is_named_and_the_rest_is_done(
     tools = fake_kustomize(tmp_path)
     for number in range(20 - CLUSTERS):
         shutil.copytree(fleet.cluster("kiel"), fleet.cluster(f"new-{number}"))
-    (fleet.cluster("new-0") / "operators.yaml").write_text(
-        "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: [\n"
-    )
+    (fleet.cluster("new-0") / "operators.yaml").write_text(BROKEN)
     with (fleet.cluster("new-1") / "operators.yaml").open("wb") as stream:
         stream.truncate(1 << 30)
     make_kustomization(fleet, "new-2", "slow")
@@ -78,6 +82,21 @@ def test_what_failed_is_tried_again(fleet: Fleet, tmp_path: Path) -> None:
     assert "clusters/kiel" in _errors(fleet.run(*PLAN, "-o", "json", path=tools).out)
     again = fleet.run(*PLAN, "-o", "json", path=tools)
     assert ("clusters/kiel" in _errors(again.out), compiled(again)) == (True, 1)
+
+
+def test_what_no_input_brings_about_is_not_kept(fleet: Fleet, tmp_path: Path) -> None:
+    """A worker whose disk is full, say, gives a result of this run alone; what is wrong with an entry is kept."""
+    folders = WorkerFolders(tmp_path / "blobs", tmp_path / "not-there" / "deeper")
+    (tmp_path / "not-there").write_text("a file in the place of the folder")
+    task = task_bytes("status", entry="kiel", options={}, given=[], after=[])
+    result = unpacked(run_task(task, folders, {}))
+    assert result is not None
+    assert (result["gravity"], result["passing"]) == ("error", True)
+    (fleet.cluster("kiel") / "operators.yaml").write_text(BROKEN)
+    first = fleet.run(*PLAN, "-o", "json", "--jobs", "1")
+    assert _errors(first.out).keys() == {"clusters/kiel"}, first
+    again = fleet.run(*PLAN, "-o", "json", "--jobs", "1")
+    assert compiled(again) == 0
 
 
 def test_after_ctrl_c_it_goes_on(fleet: Fleet, tmp_path: Path) -> None:
