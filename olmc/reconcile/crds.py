@@ -244,12 +244,16 @@ _SHOWN = 3
 def unjudged_rules(cluster: Cluster) -> Iterator[Diagnostic]:
     """That rules of CRDs are taken for sound where the library that judges them is not installed: there is none of it
     for musl, and it is most of what an installation takes."""
-    crds = ((key.name, rendered.provenance.place) for key, rendered in cluster.objects.items() if key.kind == CRD_KIND)
-    having = sorted((name, place.source.path) for name, place in crds if place and _RULES in place.source.text)
+    crds = ((key.name, rendered) for key, rendered in cluster.objects.items() if key.kind == CRD_KIND)
+    possible = [(name, crd, crd.provenance.place) for name, crd in crds]
+    # The text is looked at first: a file without the word has no CRD with rules.
+    having = [(name, crd, place) for name, crd, place in possible if place and _RULES in place.source.text]
     if not having:
         return
     from importlib.util import find_spec  # takes its time
 
     if find_spec("cel_expr_python") is None:
-        names = join_limited([name for name, _ in having], _SHOWN)
-        yield rules.CEL_RULES_UNJUDGED.finding(Location(having[0][1]), names=names)
+        told = sorted((name, place.source.path) for name, crd, place in having if _RULES in str(crd.object))
+        if told:
+            names = join_limited([name for name, _ in told], _SHOWN)
+            yield rules.CEL_RULES_UNJUDGED.finding(Location(told[0][1]), names=names)

@@ -67,10 +67,11 @@ def test_a_workspace_needs_neither(project: Path) -> None:
 def test_rules_that_nobody_judges_are_told(tmp_path: Path) -> None:
     """OLMC507: what the API server would say of them is unknown, and not silently fine."""
     extra = "x-kubernetes-validations: [{rule: 'self.size() < 9 &&'}]"
+    other = CRD.replace(", EXTRA", "").replace("lamps", "torches").replace("Lamp", "Torch").replace("lamp}", "torch}")
     namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: lights}\n"
-    write(tmp_path, {"crd.yaml": CRD.replace("EXTRA", extra), "namespace.yaml": namespace})
+    write(tmp_path, {"crd.yaml": f"{CRD.replace('EXTRA', extra)}---\n{other}", "namespace.yaml": namespace})
     judged = without("none", "render", tmp_path)
-    assert (judged.returncode, "CustomResourceDefinition" in judged.stdout) == (1, False)
+    assert (judged.returncode, "name: lamps.light.example.com" in judged.stdout) == (1, False)
     small = without("cel_expr_python", "render", tmp_path)
     told = "rules in CEL of lamps.light.example.com are not judged, since the CEL library is not installed [OLMC507]"
     assert told in small.stderr
