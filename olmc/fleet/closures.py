@@ -22,11 +22,19 @@ class Closure(NamedTuple):
     names: frozenset[str]
 
 
+class NamedFiles(NamedTuple):
+    """What one kustomization names: files, the names of folders on the way to what it names, and folders."""
+
+    paths: frozenset[str]
+    names: frozenset[str]
+    folders: frozenset[str]
+
+
 class ClosureReader(NamedTuple):
-    """A tree, and what the kustomizations in its folders are known to take in."""
+    """A tree, and what the kustomizations in its folders are known to name, None where they may read anything."""
 
     tree: FileTree
-    known: dict[str, Closure]
+    known: dict[str, NamedFiles | None]
 
     def of_entry(self, path: str) -> Closure:
         """The files of an entry, none where the tree does not have it."""
@@ -58,31 +66,39 @@ class ClosureReader(NamedTuple):
         return frozenset(reached)
 
     def _taken_in(self, folder: str) -> Closure:
-        """What the kustomization of a folder names, with what that names, and so on."""
-        if folder in self.known:
-            return self.known[folder]
-        self.known[folder] = Closure(frozenset(), frozenset())  # for those that take in each other
+        """What the kustomization of a folder names, with what that names, and so on; some name each other."""
         paths: set[str] = set()
         names: set[str] = set()
+        waiting, seen = [folder], {folder}
+        while waiting:
+            part = self._named_by(waiting.pop())
+            if part is None:
+                return self._whole()
+            paths |= part.paths
+            names |= part.names
+            waiting += (other for other in part.folders if other not in seen)
+            seen |= part.folders
+        return Closure(frozenset(paths), frozenset(names))
+
+    def _named_by(self, folder: str) -> NamedFiles | None:
+        """What the kustomization of a folder names by itself; all that is below, without one. None for one that may
+        read anything."""
+        if folder not in self.known:
+            self.known[folder] = self._read_named(folder)
+        return self.known[folder]
+
+    def _read_named(self, folder: str) -> NamedFiles | None:
         start = posixpath.join(folder, "") if folder else ""
         name = next((f"{start}{name}" for name in NAMES if self.tree.has(f"{start}{name}")), None)
-        if name is not None:
-            paths.add(name)
-            content = self._content(name)
-            if content.get("generators") or content.get("transformers"):
-                self.known[folder] = self._whole()  # plugins read what they like
-                return self.known[folder]
-            for target in self._targets(folder, content):
-                names.update(target.split("/"))
-                if self.tree.has(target):
-                    paths.add(target)
-                    paths |= self._linked(frozenset([target]))
-                    continue
-                below = self._taken_in(target)
-                paths |= below.paths or frozenset(self.tree.below(target))
-                names |= below.names
-        self.known[folder] = Closure(frozenset(paths), frozenset(names))
-        return self.known[folder]
+        if name is None:
+            return NamedFiles(frozenset(self.tree.below(folder)), frozenset(), frozenset())
+        content = self._content(name)
+        if content.get("generators") or content.get("transformers"):
+            return None  # plugins read what they like
+        targets = frozenset(self._targets(folder, content))
+        files = frozenset(target for target in targets if self.tree.has(target))
+        words = frozenset(word for target in targets for word in target.split("/"))
+        return NamedFiles(files | self._linked(files) | {name}, words, targets - files)
 
     def _targets(self, folder: str, content: Mapping[str, Any]) -> Iterator[str]:
         for reference in references(content):

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -46,9 +46,12 @@ def _write_clusters(root: Path, first: int, count: int) -> None:
             (folder / "cluster.yaml").write_text(f"{text}data: {{name: c-{number:05}}}\n")
 
 
-def _compiled(tasks: Sequence[bytes], jobs: int, seconds: float, blobs: Path, folder: Path) -> Iterator[TaskEnd]:
+def _compiled(
+    tasks: Sequence[bytes], jobs: int, seconds: float, worker_at: Callable[[int], Sequence[str]]
+) -> Iterator[TaskEnd]:
     """In the place of workers: a result as large as those of small plans, of which there are five."""
-    del jobs, seconds, folder
+    del jobs, seconds
+    blobs = Path(worker_at(0)[1])
     for number, task in enumerate(tasks):
         files = json.loads(task)["after"]
         assert all((blobs / file[2]).exists() for file in files)
@@ -73,6 +76,7 @@ def _counted(root: Path, starts: list[str]) -> tuple[Counter[str], str, int]:
         done = CliRunner().invoke(main, arguments)
     finally:
         sys.setprofile(None)
+    assert isinstance(done.exception, SystemExit), done.exception
     assert done.exit_code == 1, done.output
     return counts, done.stderr, len(starts)
 
