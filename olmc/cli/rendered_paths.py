@@ -69,10 +69,12 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
     made = compile_path(order, one, timings)
     timings.compiled(one.root, made)
     kinds: tuple[RestMapping, ...] = ()
-    if order.kinds and made.settled is not None:
-        from olmc.reconcile.misspelling import possible_kinds  # few runs choose kinds
+    if order.kinds:
+        from olmc.kube.restmapper import known_kinds  # few runs choose kinds
+        from olmc.reconcile.misspelling import possible_kinds
 
-        kinds = possible_kinds(made.settled.cluster, made.workspace)
+        there = made.settled
+        kinds = possible_kinds(there.cluster, made.workspace) if there is not None else known_kinds(())
     least = Severity.INFO if order.verbose else Severity.WARNING
     said = told(made.diagnostics, None if one.is_staged else one.root, least)
     objects = made.objects
