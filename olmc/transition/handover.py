@@ -57,6 +57,9 @@ class Handover(NamedTuple):
 def handovers(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[Handover, ...]:
     """The operators that the manifests move: their Subscription has been applied and is not among them any more, and a
     new ClusterExtension installs their package into the same namespace."""
+    manifests = tuple(manifests)
+    if all(manifest.object["kind"] != _EXTENSION for manifest in manifests):
+        return ()  # most workspaces have none
     wanted = {object_key(manifest.object): manifest.object for manifest in manifests}
     come = {
         (text(spec_of(obj).get("namespace")), _package(obj)): key.name
