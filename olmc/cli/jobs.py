@@ -14,7 +14,7 @@ _PAYS = 8
 
 jobs_option = option(
     "--jobs", type=Whole(1, 1024), metavar="N",
-    help=f"Processes that compile several PATHs. [default: all processors from {2 * _PAYS} PATHs on]",
+    help=f"Processes for several PATHs.  [default: all processors from {2 * _PAYS} PATHs on]",
 )  # fmt: skip
 
 T = TypeVar("T")

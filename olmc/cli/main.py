@@ -148,9 +148,9 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
-    "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
-    "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
-    "About olmc": ("explain", "cache", "completion", "version"),
+    "Set up, fetch and convert": ("init", "vendor", "import", "migrate"),
+    "Integrate and verify": ("lsp", "argocd", "fn", "serve", "verify"),
+    "Other": ("explain", "cache", "completion", "version"),
 }
 
 # The module of `olmc.cli` that each command is a function of.
@@ -211,21 +211,23 @@ def _go_there(ctx: click.Context, param: click.Parameter, value: Path | None) ->
 
 _DIRECTORY = click.Option(
     ["-C", "directory"], metavar="DIR", type=GivenPath(exists=True, file_okay=False, path_type=Path), is_eager=True,
-    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if it was started in DIR.",
+    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if olmc was started in DIR.",
 )  # fmt: skip
 
 
 @click.group(cls=Commands, modules=MODULES, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
-    """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
+    """See what the Operator Lifecycle Manager (OLM) will do to your cluster, before it does.
 
     \b
     Examples:
-      olmc render .                      everything OLM would create from this workspace
-      olmc render my-bundle/ -n tools    one bundle, installed in namespace tools
-      olmc render . --for apply          what to apply on a cluster without OLM
-      olmc check .                       what is wrong with it
-      olmc plan --from git:main          what a branch does to the cluster that main has made
+      olmc status                        every operator: version, phase, next upgrade
+      olmc plan --from git:main          what merging this branch would do to the cluster
+      olmc check                         what is wrong in this workspace
+      olmc render -o name                the objects OLM would leave in the cluster
+      olmc render my-bundle -n tools     one bundle, installed in namespace tools
+
+    Commands take the path of a workspace; without one they use the current directory.
     """
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     type=GivenPath(path_type=Path, file_okay=False),
     required=True,
     metavar="DIR",
-    help="The folder to write the pages to; pages of an earlier report that are no more are removed.",
+    help="The folder to write to; stale pages of an earlier report are removed.",
 )
 @as_option(entry_option)
 @scope_options
@@ -49,20 +49,20 @@ def report(
     ctx: click.Context, /, paths: tuple[Path, ...], folder: Path, entries: tuple[str, ...], approve: tuple[str, ...],
     olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Write pages about a workspace, to open or to publish.
+    """Write a static HTML report of a workspace.
 
-    An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and where they come
-    from), which operator watches which namespace, the catalogs, and all findings. Every page holds what it needs, and
-    its address stays the same from run to run. PATH is a workspace; without it it is the current directory.
+    An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and their origin), a
+    matrix of operators and namespaces, the catalogs, and all findings. Pages are self-contained, and their addresses
+    are stable. PATH is a workspace; the default is the current directory.
 
     \b
     Examples:
-      olmc report -o site                          the pages of this workspace; open site/index.html
-      olmc report clusters/prod -o site            those of another one
-      olmc report --from git:main -o site          of what the cluster will be after a change
+      olmc report -o site                          this workspace; open site/index.html
+      olmc report clusters/prod -o site            another one
+      olmc report --from git:main -o site          the cluster after a change, with its plan
 
-    Exit codes: 0 done, whatever is found, 2 wrong usage, 3 input that can't be compiled, or a folder that can't be
-    written.
+    Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
+    writable.
     """
     from olmc.check.check import CheckInput, check_directory
     from olmc.check.validators.findings import ValidatorSettings
