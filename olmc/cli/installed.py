@@ -241,7 +241,7 @@ def serve(
 def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bool, olm_version: str) -> None:
     """Convert a workspace to OLM v1 or to the proposed APIs.
 
-     olm-v1: Subscriptions become ClusterExtensions, with a ServiceAccount and its permissions, and CatalogSources
+    olm-v1: Subscriptions become ClusterExtensions, with a ServiceAccount and its permissions, and CatalogSources
     become ClusterCatalogs; lists what each operator loses, and keeps those that can't move. descoped: operators that
     can watch all namespaces get a global OperatorGroup, and several instances of one version become one; lists
     permissions that come or go. v2alpha1: Subscriptions become Operators, unless the operator would change by it.

@@ -28,7 +28,7 @@ def _front(plan: Plan) -> Iterator[FrontSection]:
     parts = ([(line.strip(), "") for line in applied], [(line.strip(), "") for line in olm], [], tasks, drift)
     rows = tuple(tuple(row) for row in operator_rows(plan))
     for name, heading, lines in zip(_NAMES, (*HEADINGS, DRIFT), parts, strict=True):
-        # What comes of it goes on with the changes below, so it stands behind what is left to do.
+        # The result goes on with the changes below, so it stands behind what is left to do.
         if lines:
             yield FrontSection(name, heading, tuple(lines))
         elif name == "operators" and rows:
