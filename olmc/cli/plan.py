@@ -134,16 +134,14 @@ def plan(
     raise SystemExit(FINDINGS if grave or some else DONE)
 
 
-def plan_page(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> str:
-    """What happens to the cluster that --from names, as a page of HTML; `name` is what PATH is called."""
-    from olmc.plan.html import as_html
-
+def plan_of(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> Plan:
+    """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
     path = PlannedPath(one, name, given, begun.state.ignored)
     done, narrowing = compile_planned(path, options)
-    return as_html(planned_for(path, options, begun, done, narrowing, "html"))
+    return planned_for(path, options, begun, done, narrowing, "html")
 
 
 class PlannedPath(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,9 @@ def report(
     """
     from olmc.check.check import CheckInput, check_directory
     from olmc.check.validators.findings import ValidatorSettings
-    from olmc.cli.plan import plan_page
+    from olmc.cli.plan import plan_of
     from olmc.explain.left_out import left_out_of
+    from olmc.plan.html import as_html as plan_html
     from olmc.report.folder import ForeignFileError, write_site
     from olmc.report.operators import operator_pages
     from olmc.report.overview import overview
@@ -88,10 +90,12 @@ def report(
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
         name = paths[0].as_posix() if paths else Path.cwd().name
-        plan = ""
+        plan = None
         if proposed.get("from_"):
             doing("planning")
-            plan = plan_page(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
+            plan = partial(
+                plan_html, plan_of(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
+            )
         doing("writing")
         of_v1, served = _extensions(done)
         operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
