@@ -241,7 +241,7 @@ def _named(
     alone = sides_of(old) if new is None and len(olm_version) == 1 else None
     old, new = alone or (old, new)
     if (len(olm_version) == 2) == bool(new):
-        wrong_usage("OLD and NEW are compared, or one PATH with --olm-version A..B.")
+        wrong_usage("Give OLD and NEW, or one git revision (git:main), or one PATH with --olm-version A..B.")
     return old, new
 
 

@@ -60,7 +60,7 @@ def import_(
       kubectl get csv,sub -A -o yaml | olmc import -       reports what is missing
       olmc import must-gather.tar.gz -o cluster-state.yaml
       olmc import cluster-state.yaml --verify              compare olmc's prediction with this cluster
-      olmc status . --from cluster-state.yaml              the operators after applying the repository to it
+      olmc status . --from cluster-state.yaml              the operators with this repository applied
 
     Exit codes: 0 done, 1 with --verify: the prediction differs, 2 wrong usage, 3 input that can't be read.
     """

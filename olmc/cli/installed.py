@@ -252,7 +252,7 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
       olmc migrate --to descoped --dry-run              what would change, as a patch
       olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
       olmc migrate fleet --to v2alpha1                  change the files
-      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators, before the files
+      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators first
       olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.

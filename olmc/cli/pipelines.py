@@ -172,7 +172,7 @@ def _write_files(
     listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
     if in_the_way and not force:
         click.echo(listed, nl=False)
-        click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
+        click.echo(f"error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
         way_out = (
             f"Add this to it, or overwrite it with --force:\n{add}"
             if add

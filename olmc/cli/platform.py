@@ -144,7 +144,7 @@ def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[Catalog
     tell(tuple(report), least=Severity.FAILURE)
     if report.failed or catalog.problem or not catalog.packages:
         if not report.found:
-            say(f"Error: {path} holds no catalog")
+            say(f"error: {path} holds no catalog")
         raise SystemExit(BAD_INPUT)
     return [
         (key, cluster.catalogs[key]._replace(catalog=catalog, entries=served_candidates(key, catalog), problem=""))

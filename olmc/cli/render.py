@@ -364,7 +364,7 @@ def _to_be_moved(folder: Path) -> Iterator[None]:
     except OSError as error:
         refused = f"{folder} can't be used: {error.strerror}. Choose another --output-dir."
         in_the_way = f"{error}. Move it away, or choose another --output-dir."
-        say(f"Error: {refused if error.strerror else in_the_way}")
+        say(f"error: {refused if error.strerror else in_the_way}")
         raise SystemExit(BAD_INPUT) from error
 
 

@@ -103,7 +103,7 @@ def report(
         try:
             write_site(folder, made)
         except ForeignFileError as error:
-            click.echo(f"Error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
+            click.echo(f"error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
             ctx.exit(BAD_INPUT)
     tell_left_out(root, done)
     several = "" if len(operators) == 1 else "s"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from enum import Enum
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -200,7 +201,7 @@ def exit_code() -> int:
         if error.name not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
             raise
         library = _LIBRARIES[error.name]
-        print(f"Error: this needs the library {library}, which is not installed", file=sys.stderr)
+        print(f"error: this needs the library {library}, which is not installed", file=sys.stderr)
         print(f"  pip install {library}; docs/install.md says where there are wheels of it.", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
@@ -208,11 +209,18 @@ def exit_code() -> int:
         if click is None or not isinstance(error, click.ClickException):
             raise
         try:
-            error.show()
+            _show(error)
         except OSError:
             give_up(sys.stderr)
         code = error.exit_code
     return code
+
+
+def _show(error: Any) -> None:
+    """Print what click has to say with the prefix that all errors have."""
+    text = StringIO()
+    error.show(text)
+    print(f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:], end="", file=sys.stderr, flush=True)
 
 
 def _ended(command: Callable[[], int]) -> int:
@@ -236,7 +244,7 @@ def _refused(error: OSError) -> int:
     if not error.filename:
         give_up(sys.stdout)
     try:
-        print(f"Error: {what}", file=sys.stderr, flush=True)
+        print(f"error: {what}", file=sys.stderr, flush=True)
     except OSError:
         give_up(sys.stderr)
     return BAD_INPUT

@@ -61,7 +61,7 @@ def stating(
 
     def state(texts: Mapping[str, Iterable[bytes]]) -> None:
         if changed := deviations(before, _or_end(lambda: inputs_below(roots, files, left_out))):
-            click.echo(f"Error: {changed[0].name} has changed while it was read; run the command again.", err=True)
+            click.echo(f"error: {changed[0].name} has changed while it was read; run the command again.", err=True)
             raise click.exceptions.Exit(BAD_INPUT)
         outputs = {name or _OUTPUT: digest_of(parts) for name, parts in texts.items()}
         of_place = tuple(f"{_VARIABLE}{option.strip('-').upper().replace('-', '_')}" for option in _OF_PLACE)
@@ -71,7 +71,7 @@ def stating(
         try:
             put(statement, text)
         except OSError as error:
-            click.echo(f"Error: {statement} can't be written: {error.strerror or error}.", err=True)
+            click.echo(f"error: {statement} can't be written: {error.strerror or error}.", err=True)
             raise click.exceptions.Exit(BAD_INPUT) from error
 
     return state
@@ -82,7 +82,7 @@ def _or_end(digests: Callable[[], dict[str, str]]) -> dict[str, str]:
     try:
         return digests()
     except OSError as error:
-        click.echo(f"Error: {error.filename} can't be read: {error.strerror}.", err=True)
+        click.echo(f"error: {error.filename} can't be read: {error.strerror}.", err=True)
         raise click.exceptions.Exit(BAD_INPUT) from error
 
 
