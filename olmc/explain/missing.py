@@ -134,8 +134,11 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
 
 def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:
     """Whether an Install that waits has a CSV ("": any of the package) among what it would install."""
-    picks = outcome.waiting.picks if outcome.waiting else ()
-    return any((pick.candidate.name == csv) if csv else (pick.candidate.package == package) for pick in picks)
+    selections = outcome.waiting.selections if outcome.waiting else ()
+    return any(
+        (selection.candidate.name == csv) if csv else (selection.candidate.package == package)
+        for selection in selections
+    )
 
 
 def _by_waiting(outcome: OperatorResult) -> Iterator[ExplanationLine]:

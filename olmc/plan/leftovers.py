@@ -30,7 +30,7 @@ from olmc.plan.outcomes import OperatorOutcome
 from olmc.plan.tasks import Task
 
 RESYNC = "OLM's next resync, which comes every 15 minutes"
-"""When OLM looks at everything again, if nobody has told it another interval (U-15)."""
+"""When OLM looks at everything again, if no other interval is configured (U-15)."""
 _AUTH_READER = "-auth-reader"
 
 

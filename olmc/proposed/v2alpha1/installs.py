@@ -222,20 +222,20 @@ def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
 def install_for(
     scene: ApprovalContext,
     outcome: OperatorResult,
-    picks: Sequence[Selection],
+    selections: Sequence[Selection],
     contents: Sequence[Content],
     home: str,
     known: RestMapper,
     cluster: Cluster,
 ) -> tuple[Install, Resolved]:
-    """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
+    """The Install for what was selected, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
     mapping = {each: home for each in namespaces_of(contents, known) if each != home}
     steps: list[Step] = []
     items: list[dict[str, Any]] = []
-    for pick, content in zip(picks, contents, strict=True):
-        candidate = pick.candidate
+    for selection, content in zip(selections, contents, strict=True):
+        candidate = selection.candidate
         text = properties_text(content.served if content.inline else candidate.properties)
-        found = placed_steps(content, home, pick.replaces, text, candidate.catalog, known, cluster.profile)
+        found = placed_steps(content, home, selection.replaces, text, candidate.catalog, known, cluster.profile)
         steps += calling(found, mapping)
         if candidate.image:
             items.append({"type": "ManifestImage", "manifestImage": candidate.image})
@@ -244,7 +244,7 @@ def install_for(
     raw = () if home in cluster.namespaces else (namespace_object(home),)
     generated = (*raw, *(_unowned(step.object) for step in steps if step.derived))
     items += [{"type": "Raw", "raw": obj} for obj in generated]
-    name = picks[0].candidate.name
+    name = selections[0].candidate.name
     record = scene.records.get(name)
     labels = {component_key(outcome.operator.name, scene.options): ""}
     install = Install(
