@@ -160,7 +160,7 @@ def test_reasons_of_picks() -> None:
 def test_a_bundle_that_was_told_of_is_not_told_of_again() -> None:
     lines = [line.strip() for line in told(SCENES["R-CAT-570 one unmet requirement rules out two candidates"])]
     assert lines.count("b.v1 (channel s, catalog cat) is a candidate, but @rules.yaml/b.v1") == 2
-    assert lines.count("it is ruled out as said above") == 1
+    assert lines.count("it is ruled out as stated above") == 1
     assert sum("kind: Missing, and there is none" in line for line in lines) == 1
 
 
