@@ -52,11 +52,14 @@ def follow(
     `installed` names the CSVs that Operators have from the start.
     """
     state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
+    # What one Operator installs may be what another one requires, so all of them are resolved again until nothing
+    # changes.
     for _ in range(MAX_ROUNDS):
         before = cluster
         resolve_request = resolve_request_of(scene, cluster, state.values())
         for part in components(resolve_request):
             cluster, state = _round(scene, cluster, state, part, resolve_request)
+        # The very same value means that no round has installed anything, without comparing clusters.
         if cluster is before:
             break
         cluster = settled_state(cluster, scene.options)
@@ -97,6 +100,7 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
 def _labelled(cluster: Cluster, key: str, outcome: OperatorResult) -> str:
     """The name of the newest CSV of an Operator's own that carries its component label."""
     found = [csv for csv in cluster.csvs.values() if key in csv.labels and is_own(csv, outcome, cluster)]
+    # Several are there while an upgrade is under way; the newest is what the Operator goes on from.
     found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
@@ -116,6 +120,7 @@ def _record(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult) -
             return approved_before(given._replace(operator=outcome.operator.name), content, setting)
     source = cluster.catalogs.get(outcome.ref)
     entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
+    # A bundle may be in several channels, and its CSV does not say by which one it came.
     entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
     home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
     csv = cluster.csvs.get(NamespacedName(home, outcome.installed))
@@ -173,6 +178,7 @@ def _by_operator(outcomes: Sequence[OperatorResult], selections: Iterable[Select
             own.setdefault(asking[0], []).append(selection)
         else:
             others.append(selection)
+    # An Install belongs to one Operator; the first one that installs anything takes what nobody names along.
     if others:
         first = next(iter(own), outcomes[0].operator.name)
         own.setdefault(first, []).extend(others)
@@ -200,6 +206,7 @@ def _installed(
         return cluster, outcome._replace(problem=str(error), unreadable=error.undecodable)
     done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
     done = done._replace(selections=tuple(selections), resolve_request=resolve_request)
+    # An Install that waited is decided anew, since what it waits for may have been approved.
     applied = tuple(each for each in outcome.installs if each.applied)
     outcome = outcome._replace(installs=(*applied, done))
     if not done.applied:
@@ -241,11 +248,13 @@ def associated(cluster: Cluster, operators: Sequence[Operator]) -> Association:
     found: dict[NamespacedName, str] = {}
     refused = []
     for name, subscription in sorted(cluster.subscriptions.items()):
+        # An Operator has no field for it, and without its settings the operator would run otherwise than before.
         if subscription.spec.get("config"):
             place = locate(subscription.source, ("spec", "config")) if subscription.source else None
             refused.append(rules.CONFIG_LOST.finding(place, namespace=name.namespace, name=name.name))
             continue
         key = (subscription.package, channel_of(cluster, subscription), subscription.catalog)
+        # Two Operators of one package and channel would install the same CSV twice.
         if key not in followed:
             names = _names(cluster, subscription)
             free = next((each for each in names if each not in {operator.name for operator in every}), "")
