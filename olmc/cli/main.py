@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
+from io import StringIO
 from keyword import iskeyword
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import click
 
@@ -57,6 +58,14 @@ class Commands(click.Group):
             _fit_out(command, cmd_name)
         return cast(click.Command, command)
 
+    def make_context(self, *args: Any, **values: Any) -> click.Context:
+        """As click does, with the prefix that all errors have."""
+        try:
+            return super().make_context(*args, **values)
+        except click.ClickException as error:
+            vars(error)["show"] = partial(_show, error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """As click does, but what is wrong with a variable is not blamed on the option that it stands for, and names
         out of files can't do anything to a terminal."""
@@ -66,6 +75,7 @@ class Commands(click.Group):
             if isinstance(error, click.BadParameter):
                 _blame_variable(error)
             vars(error)["message"] = "\n".join(map(clean, error.message.split("\n")))
+            vars(error)["show"] = partial(_show, error)
             raise
 
     def resolve_command(
@@ -80,6 +90,14 @@ class Commands(click.Group):
         # What a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])
         return super().resolve_command(ctx, args)
+
+
+def _show(error: click.ClickException, file: IO[Any] | None = None) -> None:
+    """Print what click has to say with the prefix that findings have."""
+    text = StringIO()
+    type(error).show(error, text)
+    said = f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:]
+    click.echo(said, file=file, err=True, nl=False)
 
 
 def variable(command: str, option: click.Option) -> str:

@@ -24,7 +24,7 @@ MARKS: dict[Mark, str] = {
     "missing": "listed in the channel, but the catalog has no bundle",
     "elsewhere": "listed in the channel, but its bundle is only in other channels",
 }
-"""What can be said of a version in a channel, and what it means."""
+"""What is known of a version in a channel, and what it means."""
 
 _MOST = 3
 _GRAVEST: tuple[Mark, ...] = ("missing", "elsewhere", "stranded", "prohibited", "deprecated", "head", "skipped")

@@ -144,6 +144,8 @@ def test_since_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.
     write_bundles(tmp_path, "kettle.v1.0.0")
     result = olmc("check", ".", "--since", "main")
     assert result.exit_code == 2
-    assert result.stderr.splitlines()[-1].removesuffix(" (or any of the parent directories): .git.").endswith(
-        "rror: --since: not a git repository"
+    assert (
+        result.stderr.splitlines()[-1]
+        .removesuffix(" (or any of the parent directories): .git.")
+        .endswith("rror: --since: not a git repository")
     )
