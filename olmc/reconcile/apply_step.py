@@ -8,13 +8,14 @@ from binascii import b2a_base64
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
-from olmc.kube.api_validation.field import Keys, aggregated, invalid_text
+from olmc.kube.api_validation.field import FieldError, Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.builtin_kinds import removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.lean import NamedTuple
+from olmc.load.json_schema import surely_valid, without_nulls
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
 from olmc.model.objects import (
@@ -36,7 +37,7 @@ from olmc.model.objects import (
     owner_references,
     spec_of,
 )
-from olmc.model.operators import CSV_KIND, Csv
+from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Options, asks_owners_of_crds
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import (
@@ -52,6 +53,7 @@ from olmc.olm.naming import (
 )
 from olmc.reconcile.crds import StepError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
+from olmc.resources import schema
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating (R-CAT-710 … R-CAT-716).
 CREATING = {
@@ -88,12 +90,27 @@ def refusal(obj: KubernetesObject, existing: KubernetesObject | None) -> StepRef
     return StepRefusal(f"error {doing} {name}: {text}", errors[0].keys)
 
 
-def metadata_problem(obj: KubernetesObject) -> str:
-    """What is wrong with the metadata of a custom resource, "" if nothing."""
+def _metadata_errors(csv: KubernetesObject) -> list[FieldError]:
+    """What is wrong with the metadata of a CSV."""
     # The namespace is not the bundle's to choose: whatever is written there, the plan's takes its place (R-CAT-717).
-    sent = {**obj, "metadata": {**obj["metadata"], "namespace": "ns"}}
-    errors = metadata_errors(_with_uids(sent), is_dns1123_subdomain, namespaced=True)
-    return aggregated(errors) if errors else ""
+    sent = {**csv, "metadata": {**csv["metadata"], "namespace": "ns"}}
+    return metadata_errors(_with_uids(sent), is_dns1123_subdomain, namespaced=True)
+
+
+_CSV_SCHEMA = "clusterserviceversion"
+
+
+def _schema_errors(csv: KubernetesObject) -> list[FieldError]:
+    """What is wrong with a CSV by its CRD's schema, as far as OLM's types let it pass (R-DEP-8).
+
+    They write null for a list that nobody has given: the API server drops it, and misses it where it is required.
+    """
+    sent = without_nulls(_CSV_SCHEMA, csv)
+    if surely_valid(schema(_CSV_SCHEMA), sent):
+        return []
+    from olmc.kube.api_validation.schema_values import value_errors  # few CSVs are refused, and imports take time
+
+    return value_errors(schema(_CSV_SCHEMA), sent)
 
 
 def _with_uids(obj: KubernetesObject) -> KubernetesObject:
@@ -147,13 +164,13 @@ def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     # Plans run more than once (observed-2), and by then the olm-operator has written on the CSV.
     if name in cluster.csvs:
         return cluster
-    conflicts = list_map_conflicts(step.object)
-    problem = conflicts[0][1] if conflicts else metadata_problem(step.object)
-    if problem:
-        text = f'{CSV_KIND}.operators.coreos.com "{step.name}" is invalid: {problem}'
-        raise StepError(f"error creating csv {step.name}: {text}")
     # Deployments are made of the CSV as it is stored, and so are their hashes (R-DEP-8).
-    obj = prune_unsupported(default_csv(step.object), cluster.profile)
+    obj = default_csv(step.object)
+    problems = [*_metadata_errors(obj), *_schema_errors(obj), *(text for _, text in list_map_conflicts(obj))]
+    if problems:
+        text = f'{CSV_KIND}.{OLM_GROUP} "{step.name}" is invalid: {aggregated(problems)}'
+        raise StepError(f"error creating csv {step.name}: {text}")
+    obj = prune_unsupported(obj, cluster.profile)
     labels = {**labels_of(obj), **managed_labels(cluster.profile.csv_label_managed)}
     obj = {**obj, "apiVersion": CSV_API, "metadata": with_labels(obj["metadata"], labels)}
     return cluster._replace(csvs=cluster.csvs.updated({name: Csv(obj, step.source)}))

@@ -14,6 +14,7 @@ from olmc.model.objects import (
     Origin,
     Rendered,
     labels_of,
+    mapping,
     mappings,
     object_key,
 )
@@ -60,6 +61,8 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     if provided is not None:
         key = context.profile.og_annotation_providedapis
         metadata["annotations"] = {**group.annotations, key: provided}
+    if provided != group.given_apis:
+        obj = {**obj, "spec": written_spec(group)}
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
@@ -73,6 +76,14 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     # The CRD of an older OLM drops the fields that it does not have.
     status = {key: value for key, value in status.items() if key in context.profile.operatorgroup_api["status"]}
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
+
+
+def written_spec(group: OperatorGroup) -> dict[str, Any]:
+    """The spec as OLM writes it back along with an annotation: its types leave out what is empty (R-OG-13)."""
+    spec = {key: value for key, value in group.spec.items() if value or key == "selector"}
+    if "selector" in spec:
+        spec["selector"] = {key: value for key, value in mapping(spec["selector"]).items() if value}
+    return spec
 
 
 def _annotation(context: RenderContext, group: OperatorGroup) -> str | None:
