@@ -109,6 +109,16 @@ TEXT = {"type": "string"}
         ({**TEXT, "pattern": "^a$"}, TEXT, ['v1: ^.f: pattern: pattern removed : "^a$" -> ""']),
         (TEXT, {**TEXT, "nullable": True}, ["v1: ^.f: nullable: nullable added : false -> true"]),
         ({**TEXT, "nullable": False}, TEXT, []),
+        ({"default": 1}, {"default": True}, [r'v1: ^.f: default: default value changed : "1" -> "true"']),
+        ({"enum": [0]}, {"enum": [False]}, ["v1: ^.f: enum: allowed enum values removed : [0]"]),
+        (
+            {"additionalProperties": {"default": {"a": [1]}}},
+            {"additionalProperties": {"default": {"a": [True]}}},
+            [
+                r'v1: ^.f.additionalProperties: default: default value changed : "{\"a\":[1]}" -> "{\"a\":[true]}"',
+                "v1: ^.f: unhandled: unhandled changes found",
+            ],
+        ),
         (TEXT, {**TEXT, "format": "date-time"}, ["v1: ^.f: unhandled: unhandled changes found"]),
         (
             {"type": "object", "additionalProperties": {**TEXT, "maxLength": 5}},
@@ -153,6 +163,15 @@ def test_served_versions_are_compared_with_each_other() -> None:
     assert crd_errors(new, new) == []
     webhook = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}
     assert crd_errors(old, _crd(*new["spec"]["versions"], conversion=webhook)) == []
+
+
+def test_versions_of_other_names_are_ordered_too() -> None:
+    """R-V1-CRD-5: the first by name has the highest priority, also of one that another one begins with."""
+    number = {"type": "integer"}
+    new = _crd(_of(TEXT, "next"), _of(number, "next2"))
+    assert crd_errors(_crd(_of(TEXT, "next")), new) == [
+        'next2 -> next: ^.f: type: type changed : "integer" -> "string"'
+    ]
 
 
 def test_paths() -> None:
