@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from olmc.olmv1.extensions import ExtensionResult
 
 _MOST = 3
+_MEND = "Choose another version, or mend what the message names."
 
 
 class ExtensionSetting(NamedTuple):
@@ -95,18 +96,21 @@ def installed(
     for condition in deprecations[1:]:
         if condition.status == "True":
             report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
-    _report_account(result, setting, report)
+    report_account(result, setting, report)
     try:
         registry = _registry_bundle(content)
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
         result = result._replace(objects=kept_objects(result, setting))
-        return _failed(result, chosen, error.message, report, terminal=error.terminal)
+        # Of what stands deep in a configuration the controller says no more than `validation failed` (R-V1-CFG-4a).
+        causes = "".join(f"{cause}. " for cause in error.causes)
+        hint = f"{causes}Correct spec.config." if error.terminal else error.hint or _MEND
+        return _failed(result, chosen, error.message, hint, report, terminal=error.terminal)
     result = _with_rights(result, rendered, setting)
-    problem = _preflight(result, rendered, setting, taken)
+    problem, hint = _preflight(result, rendered, setting, taken)
     if problem:
-        return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, report)
+        return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, hint, report)
     if result.missing and not setting.gates.preflight_permissions:
         shown = join_limited([rule.line for rule in result.missing], _MOST)
         account = str(installer(extension)).partition("/")[2]
@@ -124,7 +128,7 @@ def installed(
 
 
 def _failed(
-    result: ExtensionResult, chosen: InstalledBundle, text: str, report: Report, *, terminal: bool = False
+    result: ExtensionResult, chosen: InstalledBundle, text: str, hint: str, report: Report, *, terminal: bool = False
 ) -> ExtensionResult:
     """The result with an error of a bundle that was chosen; what is installed stays."""
     extension, installed = result.extension, result.installed
@@ -133,7 +137,6 @@ def _failed(
     deprecations = result.resolution.deprecations if result.resolution is not None else ()
     conditions += deprecation_conditions(extension.source, installed, deprecations)
     place = locate(result.manifest.source, ("spec", "config") if terminal else ("spec",))
-    hint = "Correct spec.config." if terminal else "Choose another version, or mend what the message names."
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     return result._replace(problem=problem, conditions=tuple(conditions))
 
@@ -172,7 +175,8 @@ def bundle_files(bundle: Bundle) -> dict[str, str]:
     return files
 
 
-def _report_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> None:
+def report_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> None:
+    """Report an account that the workspace does not have: the controller looks for it before all else (R-V1-SA-1)."""
     extension = result.extension
     if not account_exists(setting.cluster.objects, extension.namespace, extension.service_account):
         place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
@@ -202,15 +206,16 @@ def _preflight(
     rendered: Sequence[KubernetesObject],
     setting: ExtensionSetting,
     taken: Mapping[ObjectKey, str],
-) -> str:
-    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have."""
+) -> tuple[str, str]:
+    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have; and what to
+    do about it."""
     extension, there = result.extension, setting.cluster.objects
     if setting.gates.preflight_permissions and result.missing:
-        return preflight_error(result.missing)
+        return preflight_error(result.missing), _MEND
     installed = [found.object for key, found in there.items() if key.kind == CRD_KIND]
     problem = upgrade_errors(installed, rendered) if extension.checks_crds else ""
     if problem or extension.installed is not None or setting.gates.boxcutter_runtime:
-        return problem
+        return problem, _MEND
     for obj in rendered:
         key = object_key(obj)
         present = there.get(key)
@@ -220,8 +225,9 @@ def _preflight(
         if owner not in (None, extension.name) or (present is not None and owner is None):
             # Helm takes over nothing that it did not create (R-V1-HELM-4).
             where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
-            return f"{key.kind} '{key.name}' already exists {where}"
-    return ""
+            hint = f"It belongs to ClusterExtension {owner}, and an object has one owner: remove one of the two."
+            return f"{key.kind} '{key.name}' already exists {where}", hint if owner else _MEND
+    return "", ""
 
 
 def adopted_objects(
