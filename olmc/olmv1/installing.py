@@ -28,7 +28,10 @@ from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Workspace
 from olmc.olmv1.api_types import ClusterExtension, InstalledBundle
 from olmc.olmv1.conditions import (
+    Condition,
+    condition,
     deprecation_conditions,
+    installed_condition,
     invalid_configuration,
     of_bundle,
     retrying,
@@ -39,7 +42,7 @@ from olmc.olmv1.crd_upgrade import upgrade_errors
 from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.held import applied_over, is_same_revision, latest_revision
 from olmc.olmv1.locking import content_of_bundle
-from olmc.olmv1.object_set import PREFIX, Owner, RevisionBundle, object_set
+from olmc.olmv1.object_set import PREFIX, Owner, RevisionBundle, object_set, phases_of
 from olmc.olmv1.permissions import installer, missing_rules, preflight_error, required_rules
 from olmc.olmv1.registry_bundle import (
     ANNOTATIONS,
@@ -93,9 +96,9 @@ def installed(
         report.add(rules.NO_BUNDLE.finding(place, name=extension.name, bundle=bundle.name, image=image))
         return result._replace(problem=f"bundle {bundle.name} is not in the workspace")
     deprecations = deprecation_conditions(extension.source, chosen, resolution.deprecations)
-    for condition in deprecations[1:]:
-        if condition.status == "True":
-            report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
+    for deprecation in deprecations[1:]:
+        if deprecation.status == "True":
+            report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=deprecation.message))
     report_account(result, setting, report)
     try:
         registry = _registry_bundle(content)
@@ -111,6 +114,9 @@ def installed(
     problem, hint = _preflight(result, rendered, setting, taken)
     if problem:
         return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, hint, report)
+    problem, hint = _revision_collisions(result, rendered, setting, taken)
+    if problem:
+        return _blocked(result, problem, hint, report)
     if result.missing and not setting.gates.preflight_permissions:
         shown = join_limited([rule.line for rule in result.missing], _MOST)
         account = str(installer(extension)).partition("/")[2]
@@ -131,12 +137,26 @@ def _failed(
     result: ExtensionResult, chosen: InstalledBundle, text: str, hint: str, report: Report, *, terminal: bool = False
 ) -> ExtensionResult:
     """The result with an error of a bundle that was chosen; what is installed stays."""
-    extension, installed = result.extension, result.installed
+    installed = result.installed
     problem = of_bundle(text, chosen)
     conditions = invalid_configuration(text, chosen, installed) if terminal else retrying(problem, installed)
     deprecations = result.resolution.deprecations if result.resolution is not None else ()
-    conditions += deprecation_conditions(extension.source, installed, deprecations)
-    place = locate(result.manifest.source, ("spec", "config") if terminal else ("spec",))
+    conditions += deprecation_conditions(result.extension.source, installed, deprecations)
+    return _not_installed(result, problem, conditions, hint, report, "config" if terminal else "")
+
+
+def _blocked(result: ExtensionResult, problem: str, hint: str, report: Report) -> ExtensionResult:
+    """The result with what its first ClusterObjectSet says that does not get on; nothing is installed yet."""
+    conditions = [condition("Progressing", "True", "Retrying", problem), installed_condition(None, reason="Absent")]
+    deprecations = result.resolution.deprecations if result.resolution is not None else ()
+    conditions += deprecation_conditions(result.extension.source, None, deprecations)
+    return _not_installed(result, problem, conditions, hint, report)
+
+
+def _not_installed(
+    result: ExtensionResult, problem: str, conditions: list[Condition], hint: str, report: Report, key: str = ""
+) -> ExtensionResult:
+    place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     return result._replace(problem=problem, conditions=tuple(conditions))
 
@@ -218,16 +238,55 @@ def _preflight(
         return problem, _MEND
     for obj in rendered:
         key = object_key(obj)
-        present = there.get(key)
-        if present is not None and _is_adopted(present.object, extension):
-            continue
-        owner = labels_of(present.object).get(f"{PREFIX}owner-name") if present is not None else taken.get(key)
-        if owner not in (None, extension.name) or (present is not None and owner is None):
+        owner = _foreign_owner(obj, extension, setting, taken)
+        if owner is not None:
             # Helm takes over nothing that it did not create (R-V1-HELM-4).
             where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
-            hint = f"It belongs to ClusterExtension {owner}, and an object has one owner: remove one of the two."
-            return f"{key.kind} '{key.name}' already exists {where}", hint if owner else _MEND
+            return f"{key.kind} '{key.name}' already exists {where}", _owner_hint(owner)
     return "", ""
+
+
+def _revision_collisions(
+    result: ExtensionResult,
+    rendered: Sequence[KubernetesObject],
+    setting: ExtensionSetting,
+    taken: Mapping[ObjectKey, str],
+) -> tuple[str, str]:
+    """What the first ClusterObjectSet says in its first phase with objects of others, "" for none (R-V1-COS-7); and
+    what to do about it. Behind the first line are words of olmc's own."""
+    extension = result.extension
+    if extension.installed is not None or not setting.gates.boxcutter_runtime:
+        return "", ""
+    for number, phase in enumerate(phases_of(rendered)):
+        owners = [(object_key(obj), _foreign_owner(obj, extension, setting, taken)) for obj in phase.objects]
+        foreign = [(key, owner) for key, owner in owners if owner is not None]
+        if foreign:
+            lines = "\n".join(f"{key} already exists" for key, _ in foreign)
+            return f"revision object collisions in phase {number}\n{lines}", _owner_hint(foreign[0][1])
+    return "", ""
+
+
+def _foreign_owner(
+    obj: KubernetesObject, extension: ClusterExtension, setting: ExtensionSetting, taken: Mapping[ObjectKey, str]
+) -> str | None:
+    """The ClusterExtension that has an object already, "" for nobody that is known, None where it may be created."""
+    key = object_key(obj)
+    present = setting.cluster.objects.get(key)
+    if present is None:
+        owner = taken.get(key)
+        return None if owner == extension.name else owner
+    if _is_adopted(present.object, extension):
+        return None
+    owner = labels_of(present.object).get(f"{PREFIX}owner-name", "")
+    return None if owner == extension.name else owner
+
+
+def _owner_hint(owner: str) -> str:
+    return (
+        f"It belongs to ClusterExtension {owner}, and an object has one owner: remove one of the two."
+        if owner
+        else _MEND
+    )
 
 
 def adopted_objects(

@@ -164,6 +164,20 @@ def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
     assert "It belongs to ClusterExtension kettle, and an object has one owner" in run("check", str(root))[1]
 
 
+def test_a_revision_takes_nothing_from_another_extension(tmp_path: Path) -> None:
+    """R-V1-COS-7, R-V1-LIM-2: with the COS runtime as well, and by its conditions."""
+    second = read_fixture(EXTENSION).replace("name: kettle\n", "name: pot\n", 1)
+    root = workspace(tmp_path, "extension", second=second)
+    exit_code, printed = run("check", str(root), "--olm-version", "v1-experimental")
+    assert exit_code == 1
+    assert "ClusterExtension pot: revision object collisions in phase 0" in printed
+    assert "It belongs to ClusterExtension kettle, and an object has one owner" in printed
+    rendered = run("render", str(root), "--olm-version", "v1-experimental", "-o", "name")[1].splitlines()
+    assert "ClusterObjectSet/kettle-1" in rendered
+    assert "ClusterObjectSet/pot-1" not in rendered
+    assert len(rendered) == len(set(rendered))
+
+
 def test_fields_that_no_crd_has(tmp_path: Path) -> None:
     """R-V1-CE-1, R-V1-CC-1: the API server drops them, so that a misspelt one constrains nothing."""
     catalog = read_fixture("extension/cluster.yaml").replace("spec:\n  source:", "spec:\n  priorty: 3\n  source:")
