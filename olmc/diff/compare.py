@@ -12,7 +12,7 @@ from olmc.diff.catalogs import catalog_changes
 from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffChange, plain
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
-from olmc.diff.deltas import deltas, identical, path_text, same
+from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.derived import is_certificate, without_derived
 from olmc.diff.extensions import (
     DiffExtension,
@@ -54,6 +54,7 @@ from olmc.model.objects import (
     KubernetesObject,
     ObjectKey,
     annotations_of,
+    identical,
     mapping,
     metadata_of,
     name_of,

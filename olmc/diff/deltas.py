@@ -9,6 +9,7 @@ from typing import Any
 from olmc.diff.change import ABSENT
 from olmc.gojson.quantity import amount
 from olmc.lean import NamedTuple, regex
+from olmc.model.objects import identical
 
 
 class ListItem(NamedTuple):
@@ -74,11 +75,6 @@ def deltas(old: Any, new: Any, path: Path = ()) -> Iterator[Delta]:
             return
     if not _same_scalar(old, new, path):
         yield Delta(path, old, new)
-
-
-def identical(old: Any, new: Any) -> bool:
-    """Whether two values are the same to the letter, but for the order of keys."""
-    return bool(old == new) and not _differ_in_type(old, new)
 
 
 def same(old: Any, new: Any) -> bool:
@@ -213,17 +209,6 @@ def _frozen(value: Any) -> str:
 
 def _names(items: Sequence[Any]) -> list[Any]:
     return [item.get("name") if isinstance(item, dict) else item for item in items]
-
-
-def _differ_in_type(old: Any, new: Any) -> bool:
-    """Whether what Python takes to be equal is not: to Python, 1 is true."""
-    if old is new:
-        return False
-    if isinstance(old, dict) and isinstance(new, dict):
-        return any(_differ_in_type(value, new[key]) for key, value in old.items())
-    if isinstance(old, list) and isinstance(new, list):
-        return any(map(_differ_in_type, old, new))
-    return isinstance(old, bool) is not isinstance(new, bool)
 
 
 def _same_scalar(old: Any, new: Any, path: Path) -> bool:

@@ -118,7 +118,7 @@ def _changed(key: ObjectKey, old: KubernetesObject, new: KubernetesObject, move:
     why = f"{key} has other values: {difference}"
     place = move.place()
     if key.kind == "Deployment":
-        hint = "Say what is lost in the bundle itself, or check that the operator does without."
+        hint = "Check that the operator can do with the new values; what it needs of the old has to be in the bundle."
         configured = bool(move.subscription.spec.get("config"))
         kind, rule = ("configuration", "R-V1-CFG-5") if configured else ("workloads", "R-V1-GEN-8")
         return MoveReason(kind, rule, why, hint, place)

@@ -205,13 +205,17 @@ def _modes(member: CsvState, gates: FeatureGates) -> Iterator[MoveReason]:
     """Why OLM v1 can't watch what an operator watches (R-V1-CFG-1, R-V1-OPT-1)."""
     assert member.group is not None
     targets, place = member.group.targets, at(member.group.source, "spec")
+    modes = {mode.type for mode in member.csv.install_modes if mode.supported}
+    ways = [_OWN_WAYS] if "AllNamespaces" in modes else []
     if len(targets) > 1:
         why = f"it watches {len(targets)} namespaces, and a ClusterExtension watches all or one"
-        yield MoveReason("install modes", "R-V1-OPT-1", why, f"{_OWN_WAYS}.", place)
+        hint = ways[0] if ways else "Let its OperatorGroup target one namespace, or keep the operator on OLM v0"
+        yield MoveReason("install modes", "R-V1-OPT-1", why, f"{hint}.", place)
     elif targets != ("",) and not gates.single_own_namespace_install_support:
         why = f"it watches the namespace {targets[0] if targets else '(none)'}, which takes a closed feature gate"
-        hint = f"{_OWN_WAYS}, or open SingleOwnNamespaceInstallSupport (--olm-version v1-experimental)."
-        yield MoveReason("install modes", "R-V1-CFG-1", why, hint, place)
+        ways.append("open SingleOwnNamespaceInstallSupport (--olm-version v1-experimental)")
+        hint = ", or ".join(ways)
+        yield MoveReason("install modes", "R-V1-CFG-1", why, f"{hint[0].upper()}{hint[1:]}.", place)
 
 
 def _config(

@@ -271,3 +271,19 @@ class Subject(NamedTuple):
 
     def __str__(self) -> str:
         return "/".join(part for part in self if part)
+
+
+def identical(old: Any, new: Any) -> bool:
+    """Whether two values are the same to the letter, but for the order of keys."""
+    return bool(old == new) and not _differ_in_type(old, new)
+
+
+def _differ_in_type(old: Any, new: Any) -> bool:
+    """Whether what Python takes to be equal is not: to Python, 1 is true."""
+    if old is new:
+        return False
+    if isinstance(old, dict) and isinstance(new, dict):
+        return any(_differ_in_type(value, new[key]) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return any(map(_differ_in_type, old, new))
+    return isinstance(old, bool) is not isinstance(new, bool)

@@ -7,7 +7,7 @@ server would refuse as `FieldError`s in its own words. The standard CRDs lack so
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,26 @@ def refusal(obj: Mapping[str, Any], errors: Sequence[FieldError]) -> str:
 def ignored_fields(obj: Mapping[str, Any]) -> list[str]:
     """The fields of the spec that the standard CRD drops (R-V1-CE-1)."""
     return [field for field in _data()["experimental"].get(obj["kind"], ()) if field in spec_of(obj)]
+
+
+def unknown_fields(obj: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """The keys that lead to each field of the spec that no CRD has, so that the API server drops it, and the fields
+    that there are in its place."""
+    schema = _data()["schemas"][obj["kind"]]["properties"]["spec"]
+    yield from _unknown(obj.get("spec"), schema, ("spec",))
+
+
+def _unknown(value: Any, schema: Mapping[str, Any], keys: tuple[str | int, ...]) -> Iterator[Any]:
+    properties = schema.get("properties", {})
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown(item, schema.get("items", {}), (*keys, index))
+    elif isinstance(value, Mapping) and properties:
+        for key, below in value.items():
+            if key in properties:
+                yield from _unknown(below, properties[key], (*keys, key))
+            else:
+                yield (*keys, key), list(properties)
 
 
 def without_status(obj: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.lean import NamedTuple, regex
-from olmc.model.objects import mapping, mappings, name_of, spec_of, text, texts
+from olmc.model.objects import identical, mapping, mappings, name_of, spec_of, text, texts
 from olmc.strconv import quoted
 
 Schema = Mapping[str, Any]
@@ -153,13 +153,13 @@ def schema_issues(versions: str, old: Schema, new: Schema) -> list[SchemaIssue]:
 def _issues(versions: str, path: str, old: Schema, new: Schema) -> Iterator[SchemaIssue]:
     left = {key: value for key, value in old.items() if key not in _NOT_COMPARED}
     right = {key: value for key, value in new.items() if key not in _NOT_COMPARED}
-    if left == right:
+    if identical(left, right):
         return
     for keyword, compare in _CHECKS.items():
         problem = compare(left.pop(keyword, None), right.pop(keyword, None))
         if problem:
             yield SchemaIssue(versions, path, keyword, problem)
-    if left != right:
+    if not identical(left, right):
         yield SchemaIssue(versions, path, "unhandled", UNHANDLED, (left, right))
 
 
@@ -276,6 +276,6 @@ def _priority(version: str) -> tuple[int, int, int, tuple[int, ...]]:
     """The order of Kubernetes' versions, the most stable and newest last; other names come before all of them."""
     match = _VERSION.fullmatch(version)
     if match is None:
-        # Among these the first by name has the highest priority.
-        return (-1, 0, 0, tuple(-byte for byte in version.encode()))
+        # Among these the first by name has the highest priority, so one before those that begin with it.
+        return (-1, 0, 0, (*(-byte for byte in version.encode()), 1))
     return (_MATURITY[match[2]], int(match[1]), int(match[3] or 0), ())

@@ -54,15 +54,12 @@ def configured_deployment(deployment: KubernetesObject, config: DeploymentConfig
 
 def _configured_pod(pod: _Pod, fields: Mapping[str, Any]) -> _Pod:
     """The pod spec with what is added to it; initContainers stay as they are."""
-    for entry in mappings(fields.get("env")):
-        pod = _each_container(pod, _putting("env", entry))
+    pod = _each_container(pod, _putting("env", fields))
     sources = mappings(fields.get("envFrom"))
     if sources:
         pod = _each_container(pod, lambda c: {**c, "envFrom": _united(c.get("envFrom"), sources)})
-    for volume in mappings(fields.get("volumes")):
-        pod = {**pod, "volumes": _put_last(pod.get("volumes"), volume)}
-    for mount in mappings(fields.get("volumeMounts")):
-        pod = _each_container(pod, _putting("volumeMounts", mount))
+    pod = _putting("volumes", fields)(pod)
+    pod = _each_container(pod, _putting("volumeMounts", fields))
     tolerations = mappings(fields.get("tolerations"))
     if tolerations:
         pod = {**pod, "tolerations": _united(pod.get("tolerations"), tolerations)}
@@ -71,8 +68,10 @@ def _configured_pod(pod: _Pod, fields: Mapping[str, Any]) -> _Pod:
     return pod
 
 
-def _putting(key: str, entry: _Entry) -> Callable[[_Entry], _Entry]:
-    return lambda container: {**container, key: _put_last(container.get(key), entry)}
+def _putting(key: str, fields: Mapping[str, Any]) -> Callable[[_Entry], _Pod]:
+    """What puts the configuration's entries of a kind into a container or pod; without any it stays as it is."""
+    new = mappings(fields.get(key))
+    return lambda holder: {**holder, key: _named_over(mappings(holder.get(key)), new)} if new else dict(holder)
 
 
 def _each_container(pod: _Pod, change: Callable[[_Entry], _Entry]) -> _Pod:
@@ -80,11 +79,20 @@ def _each_container(pod: _Pod, change: Callable[[_Entry], _Entry]) -> _Pod:
     return {**pod, "containers": containers} if containers else pod
 
 
-def _put_last(entries: Any, new: _Entry) -> list[_Entry]:
-    """A list with an entry in the place of the last one of its name, else behind all others."""
-    listed: list[_Entry] = mappings(entries)
-    same = [index for index, entry in enumerate(listed) if entry.get("name") == new.get("name")]
-    return [*listed[: same[-1]], new, *listed[same[-1] + 1 :]] if same else [*listed, new]
+def _named_over(there: list[_Entry], new: Sequence[_Entry]) -> list[_Entry]:
+    """Entries, each new one in the place of the last one of its name, else behind all others.
+
+    A name counts if the bundle has it: a volume that the configuration mounts twice is mounted twice.
+    """
+    places = {entry.get("name"): index for index, entry in enumerate(there)}
+    merged = list(there)
+    for entry in new:
+        place = places.get(entry.get("name"))
+        if place is None:
+            merged.append(entry)
+        else:
+            merged[place] = entry
+    return merged
 
 
 def _united(entries: Any, new: Sequence[_Entry]) -> list[_Entry]:
@@ -109,7 +117,8 @@ def _merged_affinity(current: _Entry, override: _Entry) -> _Entry:
         if part in override:
             merged.pop(part, None)
             merged |= {} if _is_empty(override[part]) else {part: override[part]}
-    return merged
+    # Parts without terms that the bundle has stay, unless nothing else is left.
+    return {} if all(_is_empty(part) for part in merged.values()) else merged
 
 
 def _is_empty(affinity: _Entry) -> bool:

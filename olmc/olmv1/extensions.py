@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.diagnostics.rules import extensions as rules
+from olmc.diagnostics.rules.workspace import DROPPED_FIELD
 from olmc.kube.api_validation.field import FieldError
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Report, closest, did_you_mean, misspelt
 from olmc.model.indexed import by_kind
 from olmc.model.objects import KubernetesObject, ObjectKey, Rendered, name_of, object_key
 from olmc.model.options import Options
@@ -27,11 +28,12 @@ from olmc.olmv1.api_types import (
     cluster_catalog,
     cluster_extension,
     ignored_fields,
+    unknown_fields,
 )
 from olmc.olmv1.conditions import Condition, conditions_after
 from olmc.olmv1.feature_gates import FeatureGates, gates_of
 from olmc.olmv1.held import held_objects
-from olmc.olmv1.installing import ExtensionSetting, adopted_objects, installed, kept_objects
+from olmc.olmv1.installing import ExtensionSetting, adopted_objects, installed, kept_objects, report_account
 from olmc.olmv1.locking import locked_extensions, report_deviations, restricted
 from olmc.olmv1.object_set import EXTENSION_KIND
 from olmc.olmv1.permissions import ScopedRule
@@ -167,6 +169,7 @@ def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedC
     declared: dict[str, ClusterCatalog] = {}
     for manifest in workspace.extension_catalogs:
         if not _refused(manifest, report):
+            _report_unknown_fields(manifest, report)
             catalog = cluster_catalog(manifest.object)
             declared[catalog.name] = catalog
     for name in workspace.extension_catalog_names - declared.keys():
@@ -205,6 +208,20 @@ def _refused(manifest: Manifest, report: Report, old: KubernetesObject | None = 
     return errors
 
 
+def _report_unknown_fields(manifest: Manifest, report: Report) -> None:
+    """Report the fields that the API server drops, such as a misspelt one, which constrains nothing (R-V1-CE-1)."""
+    obj = manifest.object
+    for keys, known in unknown_fields(obj):
+        where = ".".join(f"[{key}]" if isinstance(key, int) else key for key in keys).replace(".[", "[")
+        meant = closest(str(keys[-1]), known)
+        hint = did_you_mean(meant) or f"The fields there are {', '.join(sorted(known))}."
+        finding = DROPPED_FIELD.finding(
+            locate(manifest.source, keys, of_key=True), kind=obj["kind"], name=name_of(obj), where=where,
+            owner="OLM v1", why="does not know: the API server drops it", effect="", hint=hint,
+        )  # fmt: skip
+        report.add(finding.caused_by(misspelt(str(keys[-1]), meant)))
+
+
 def _keys(field: str) -> list[str | int]:
     """The keys that lead to a field, as messages name it: `spec.channels[0]`."""
     parts = field.replace("[", ".").replace("]", "").split(".")
@@ -226,6 +243,7 @@ def _result(
         return ExtensionResult(
             extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored
         )
+    _report_unknown_fields(manifest, report)
     for field in () if experimental else ignored_fields(manifest.object):
         place = locate(manifest.source, ("spec", field), of_key=True)
         report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
@@ -238,14 +256,23 @@ def _result(
         report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
         return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace")
     if resolution.error:
+        report_account(result, setting, report)
         _, conditions = conditions_after(extension.source, extension.installed, resolution)
         place = locate(manifest.source, ("spec", "source", "catalog"))
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
-        hint = f"{hint[0].upper()}{hint[1:]}."
+        hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
         objects = kept_objects(result, setting)
         return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=objects)
     return installed(result, resolution, setting, taken, report)
+
+
+def _meant_package(name: str, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
+    """The question for the package that was meant, "" where a catalog that was asked has the package."""
+    asked = [served.packages for served in setting.catalogs if served.catalog.name in resolution.asked]
+    if any(name in packages for packages in asked):
+        return ""
+    return did_you_mean(closest(name, (known for packages in asked for known in packages)))
 
 
 def _resolution(extension: ClusterExtension, setting: ExtensionSetting) -> ExtensionResolution:

@@ -132,7 +132,7 @@ def _converted(crd: KubernetesObject, webhook: Mapping[str, Any], at: Installati
             "API Server call webhook to do the conversion"
         )
     deployment = text(webhook.get("deploymentName"))
-    address = _webhook_address({**webhook, "webhookPath": webhook.get("webhookPath") or "/"}, at)
+    address = _webhook_address({**webhook, "webhookPath": webhook.get("webhookPath", "/")}, at)
     called = {"clientConfig": address, "conversionReviewVersions": webhook.get("admissionReviewVersions")}
     spec = {**crd["spec"], "conversion": {"strategy": "Webhook", "webhook": called}}
     return with_injected_ca({**crd, "spec": spec}, deployment, at.namespace, at.certificates)
@@ -241,7 +241,8 @@ def _ports(webhooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         port = port if port > 0 else 443
         target = webhook.get("targetPort")
         pairs.add((port, port if target is None else target))
-    ordered = sorted(pairs, key=lambda pair: (pair[0], _port_number(pair[1]), str(pair[1])))
+    # The port 80 and one that is called "80" are two, which only their types tell apart.
+    ordered = sorted(pairs, key=lambda pair: (pair[0], _port_number(pair[1]), str(pair[1]), isinstance(pair[1], str)))
     return [{"name": str(port), "port": port, "targetPort": target} for port, target in ordered]
 
 

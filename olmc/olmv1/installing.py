@@ -28,7 +28,10 @@ from olmc.model.options import Options
 from olmc.model.workspace import Bundle, Workspace
 from olmc.olmv1.api_types import ClusterExtension, InstalledBundle
 from olmc.olmv1.conditions import (
+    Condition,
+    condition,
     deprecation_conditions,
+    installed_condition,
     invalid_configuration,
     of_bundle,
     retrying,
@@ -39,7 +42,7 @@ from olmc.olmv1.crd_upgrade import upgrade_errors
 from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.held import applied_over, is_same_revision, latest_revision
 from olmc.olmv1.locking import content_of_bundle
-from olmc.olmv1.object_set import PREFIX, Owner, RevisionBundle, object_set
+from olmc.olmv1.object_set import PREFIX, Owner, RevisionBundle, object_set, phases_of
 from olmc.olmv1.permissions import installer, missing_rules, preflight_error, required_rules
 from olmc.olmv1.registry_bundle import (
     ANNOTATIONS,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from olmc.olmv1.extensions import ExtensionResult
 
 _MOST = 3
+_MEND = "Choose another version, or mend what the message names."
 
 
 class ExtensionSetting(NamedTuple):
@@ -93,21 +97,27 @@ def installed(
         return result._replace(problem=f"bundle {bundle.name} is not in the workspace")
     # A deprecation is no reason not to install; it stands in the conditions beside success.
     deprecations = deprecation_conditions(extension.source, chosen, resolution.deprecations)
-    for condition in deprecations[1:]:
-        if condition.status == "True":
-            report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=condition.message))
-    _report_account(result, setting, report)
+    for deprecation in deprecations[1:]:
+        if deprecation.status == "True":
+            report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=deprecation.message))
+    report_account(result, setting, report)
     try:
         registry = _registry_bundle(content)
         config = extension.config
         rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
     except BundleError as error:
         result = result._replace(objects=kept_objects(result, setting))
-        return _failed(result, chosen, error.message, report, terminal=error.terminal)
+        # Of what stands deep in a configuration the controller says no more than `validation failed` (R-V1-CFG-4a).
+        causes = "".join(f"{cause}. " for cause in error.causes)
+        hint = f"{causes}Correct spec.config." if error.terminal else error.hint or _MEND
+        return _failed(result, chosen, error.message, hint, report, terminal=error.terminal)
     result = _with_rights(result, rendered, setting)
-    problem = _preflight(result, rendered, setting, taken)
+    problem, hint = _preflight(result, rendered, setting, taken)
     if problem:
-        return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, report)
+        return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, hint, report)
+    problem, hint = _revision_collisions(result, rendered, setting, taken)
+    if problem:
+        return _blocked(result, problem, hint, report)
     if result.missing and not setting.gates.preflight_permissions:
         shown = join_limited([rule.line for rule in result.missing], _MOST)
         account = str(installer(extension)).partition("/")[2]
@@ -125,16 +135,29 @@ def installed(
 
 
 def _failed(
-    result: ExtensionResult, chosen: InstalledBundle, text: str, report: Report, *, terminal: bool = False
+    result: ExtensionResult, chosen: InstalledBundle, text: str, hint: str, report: Report, *, terminal: bool = False
 ) -> ExtensionResult:
     """The result with an error of a bundle that was chosen; what is installed stays."""
-    extension, installed = result.extension, result.installed
+    installed = result.installed
     problem = of_bundle(text, chosen)
     conditions = invalid_configuration(text, chosen, installed) if terminal else retrying(problem, installed)
     deprecations = result.resolution.deprecations if result.resolution is not None else ()
-    conditions += deprecation_conditions(extension.source, installed, deprecations)
-    place = locate(result.manifest.source, ("spec", "config") if terminal else ("spec",))
-    hint = "Correct spec.config." if terminal else "Choose another version, or mend what the message names."
+    conditions += deprecation_conditions(result.extension.source, installed, deprecations)
+    return _not_installed(result, problem, conditions, hint, report, "config" if terminal else "")
+
+
+def _blocked(result: ExtensionResult, problem: str, hint: str, report: Report) -> ExtensionResult:
+    """The result with what its first ClusterObjectSet says that does not get on; nothing is installed yet."""
+    conditions = [condition("Progressing", "True", "Retrying", problem), installed_condition(None, reason="Absent")]
+    deprecations = result.resolution.deprecations if result.resolution is not None else ()
+    conditions += deprecation_conditions(result.extension.source, None, deprecations)
+    return _not_installed(result, problem, conditions, hint, report)
+
+
+def _not_installed(
+    result: ExtensionResult, problem: str, conditions: list[Condition], hint: str, report: Report, key: str = ""
+) -> ExtensionResult:
+    place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     return result._replace(problem=problem, conditions=tuple(conditions))
 
@@ -173,7 +196,8 @@ def bundle_files(bundle: Bundle) -> dict[str, str]:
     return files
 
 
-def _report_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> None:
+def report_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> None:
+    """Report an account that the workspace does not have: the controller looks for it before all else (R-V1-SA-1)."""
     extension = result.extension
     if not account_exists(setting.cluster.objects, extension.namespace, extension.service_account):
         place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
@@ -204,28 +228,69 @@ def _preflight(
     rendered: Sequence[KubernetesObject],
     setting: ExtensionSetting,
     taken: Mapping[ObjectKey, str],
-) -> str:
-    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have."""
+) -> tuple[str, str]:
+    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have; and what to
+    do about it."""
     extension, there = result.extension, setting.cluster.objects
     if setting.gates.preflight_permissions and result.missing:
-        return preflight_error(result.missing)
+        return preflight_error(result.missing), _MEND
     # CRDs of the whole cluster count, whoever made them: the check protects the objects that are stored.
     installed = [found.object for key, found in there.items() if key.kind == CRD_KIND]
     problem = upgrade_errors(installed, rendered) if extension.checks_crds else ""
-    # An upgrade finds the objects of its own release, and the COS runtime judges collisions object by object.
+    # An upgrade finds the objects of its own release, and the COS runtime judges collisions phase by phase.
     if problem or extension.installed is not None or setting.gates.boxcutter_runtime:
-        return problem
+        return problem, _MEND
     for obj in rendered:
         key = object_key(obj)
-        present = there.get(key)
-        if present is not None and _is_adopted(present.object, extension):
-            continue
-        owner = labels_of(present.object).get(f"{PREFIX}owner-name") if present is not None else taken.get(key)
-        if owner not in (None, extension.name) or (present is not None and owner is None):
+        owner = _foreign_owner(obj, extension, setting, taken)
+        if owner is not None:
             # Helm takes over nothing that it did not create (R-V1-HELM-4).
             where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
-            return f"{key.kind} '{key.name}' already exists {where}"
-    return ""
+            return f"{key.kind} '{key.name}' already exists {where}", _owner_hint(owner)
+    return "", ""
+
+
+def _revision_collisions(
+    result: ExtensionResult,
+    rendered: Sequence[KubernetesObject],
+    setting: ExtensionSetting,
+    taken: Mapping[ObjectKey, str],
+) -> tuple[str, str]:
+    """What the first ClusterObjectSet says in its first phase with objects of others, "" for none (R-V1-COS-7); and
+    what to do about it. Behind the first line are words of olmc's own."""
+    extension = result.extension
+    if extension.installed is not None or not setting.gates.boxcutter_runtime:
+        return "", ""
+    for number, phase in enumerate(phases_of(rendered)):
+        owners = [(object_key(obj), _foreign_owner(obj, extension, setting, taken)) for obj in phase.objects]
+        foreign = [(key, owner) for key, owner in owners if owner is not None]
+        if foreign:
+            lines = "\n".join(f"{key} already exists" for key, _ in foreign)
+            return f"revision object collisions in phase {number}\n{lines}", _owner_hint(foreign[0][1])
+    return "", ""
+
+
+def _foreign_owner(
+    obj: KubernetesObject, extension: ClusterExtension, setting: ExtensionSetting, taken: Mapping[ObjectKey, str]
+) -> str | None:
+    """The ClusterExtension that has an object already, "" for nobody that is known, None where it may be created."""
+    key = object_key(obj)
+    present = setting.cluster.objects.get(key)
+    if present is None:
+        owner = taken.get(key)
+        return None if owner == extension.name else owner
+    if _is_adopted(present.object, extension):
+        return None
+    owner = labels_of(present.object).get(f"{PREFIX}owner-name", "")
+    return None if owner == extension.name else owner
+
+
+def _owner_hint(owner: str) -> str:
+    return (
+        f"It belongs to ClusterExtension {owner}, and an object has one owner: remove one of the two."
+        if owner
+        else _MEND
+    )
 
 
 def adopted_objects(

@@ -203,9 +203,11 @@ _GROUPS_ALIKE = 0.85
 # MutatingAdmissionPolicyBinding and ValidatingAdmissionPolicyBinding are 0.87 alike, and an API server may have both.
 _KINDS_ALIKE = 0.88
 _ALIKE = 0.75
-# What OLM's API server does not have, but output may: of the proposed APIs, what bundles bring, and certificates.
+# What OLM's API server does not have, but output may: of the proposed APIs and of OLM v1, what bundles bring, and
+# certificates.
 _FURTHER = (
     GroupKind(OLM_GROUP, "Install"),
+    *(GroupKind("olm.operatorframework.io", f"Cluster{kind}") for kind in ("Catalog", "Extension", "ObjectSet")),
     *(GroupKind("cert-manager.io", kind) for kind in ("Certificate", "Issuer")),
     *(GroupKind("monitoring.coreos.com", kind) for kind in ("PrometheusRule", "ServiceMonitor")),
     GroupKind("autoscaling.k8s.io", "VerticalPodAutoscaler"),

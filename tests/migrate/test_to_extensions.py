@@ -230,6 +230,37 @@ def test_several_namespaces_stay(fleet: Path) -> None:
     assert "2 namespaces" in reason.text
 
 
+def test_the_first_object_set_can_be_taken_out(fleet: Path) -> None:
+    """R-V1-COS-7: the command of the steps, which applies it by hand, prints it once the files are changed."""
+    steps = migrate(fleet, "--olm-version", "v1-experimental", "--steps").stdout
+    assert "olmc render --include ClusterObjectSet -o json | jq '.items[] | " in steps
+    migrate(fleet, "--olm-version", "v1-experimental")
+    result = CliRunner().invoke(main, ["render", str(fleet), "--include", "ClusterObjectSet", "-o", "json"])
+    sets = {item["metadata"]["name"] for item in json.loads(result.stdout)["items"]}
+    assert sets == {"gauge-1", "kettle-1", "lantern-1", "sieve-1"}
+
+
+def test_only_ways_that_the_operator_has_are_advised(fleet: Path) -> None:
+    """R-V1-CFG-1, R-V1-OPT-1: who can't watch all namespaces is not told to."""
+
+    def hint() -> str:
+        (reason,) = verdicts(migrate_to_extensions(fleet))["gauge"].reasons
+        return reason.hint
+
+    csv = fleet / "bundles/gauge-1.4.0/manifests/gauge.clusterserviceversion.yaml"
+    gate = "pen SingleOwnNamespaceInstallSupport (--olm-version v1-experimental)."
+    assert hint() == f"O{gate}"
+    change(csv, "SingleNamespace", "MultiNamespace")
+    change(fleet / "meters.yaml", "[meters]", "[meters, tea]")
+    assert hint() == "Let its OperatorGroup target one namespace, or keep the operator on OLM v0."
+    added = "installModes:\n  - {type: AllNamespaces, supported: true}"
+    change(csv, "installModes:", added)
+    assert hint().startswith("Let its OperatorGroup target all namespaces first")
+    change(fleet / "meters.yaml", "[meters, tea]", "[meters]")
+    assert hint().startswith("Let its OperatorGroup target all namespaces first")
+    assert hint().endswith(f", or o{gate}")
+
+
 def test_what_does_not_run_stays(fleet: Path) -> None:
     """R-V1-MIG-3: there is nothing to compare with; what the bundle says against it is told all the same."""
     change(fleet / "waterworks.yaml", "channel: stable", "channel: beta")

@@ -473,6 +473,20 @@ def configured(container: dict[str, Any], pod: dict[str, Any], config: dict[str,
             {"volumeMounts": [{"name": "v", "mountPath": "/b"}, {"name": "w", "mountPath": "/w"}]},
             {"volumeMounts": [{"name": "v", "mountPath": "/b"}, {"name": "w", "mountPath": "/w"}]},
         ),
+        (
+            # What is replaced is what the bundle has: names that the configuration repeats are all there.
+            {"env": [{"name": "A"}], "volumeMounts": [{"name": "v", "mountPath": "/v"}]},
+            {
+                "env": [{"name": "B", "value": "1"}, {"name": "B", "value": "2"}, {"name": "A", "value": "3"}],
+                "volumeMounts": [{"name": "w", "mountPath": path} for path in ("/a", "/b")],
+            },
+            {
+                "env": [{"name": "A", "value": "3"}, {"name": "B", "value": "1"}, {"name": "B", "value": "2"}],
+                "volumeMounts": [
+                    {"name": name, "mountPath": path} for name, path in (("v", "/v"), ("w", "/a"), ("w", "/b"))
+                ],
+            },
+        ),
         ({"resources": {"limits": {"cpu": "1"}}}, {"resources": {}}, {"resources": {}}),
         ({}, {"resources": {"limits": {"memory": "1024Mi"}}}, {"resources": {"limits": {"memory": "1Gi"}}}),
     ],
@@ -502,7 +516,13 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
             {"tolerations": [{"key": "t"}, {"key": "u"}]},
             {"tolerations": [{"key": "t"}, {"key": "u"}]},
         ),
+        (
+            {},
+            {"volumes": [{"name": "w", "emptyDir": {}}, {"name": "w", "hostPath": {"path": "/w"}}]},
+            {"volumes": [{"name": "w", "emptyDir": {}}, {"name": "w", "hostPath": {"path": "/w"}}]},
+        ),
         ({"affinity": {"nodeAffinity": {REQUIRED: NODES}}}, {"affinity": {}}, {}),
+        ({"affinity": {"podAffinity": {}}}, {"affinity": {"nodeAffinity": {}}}, {}),
         (
             {"affinity": {"nodeAffinity": {REQUIRED: NODES}}},
             {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},

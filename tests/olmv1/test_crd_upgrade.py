@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from v1_vectors import cases
 
 from olmc.model.diagnostics import Report
@@ -109,6 +111,16 @@ TEXT = {"type": "string"}
         ({**TEXT, "pattern": "^a$"}, TEXT, ['v1: ^.f: pattern: pattern removed : "^a$" -> ""']),
         (TEXT, {**TEXT, "nullable": True}, ["v1: ^.f: nullable: nullable added : false -> true"]),
         ({**TEXT, "nullable": False}, TEXT, []),
+        ({"default": 1}, {"default": True}, [r'v1: ^.f: default: default value changed : "1" -> "true"']),
+        ({"enum": [0]}, {"enum": [False]}, ["v1: ^.f: enum: allowed enum values removed : [0]"]),
+        (
+            {"additionalProperties": {"default": {"a": [1]}}},
+            {"additionalProperties": {"default": {"a": [True]}}},
+            [
+                r'v1: ^.f.additionalProperties: default: default value changed : "{\"a\":[1]}" -> "{\"a\":[true]}"',
+                "v1: ^.f: unhandled: unhandled changes found",
+            ],
+        ),
         (TEXT, {**TEXT, "format": "date-time"}, ["v1: ^.f: unhandled: unhandled changes found"]),
         (
             {"type": "object", "additionalProperties": {**TEXT, "maxLength": 5}},
@@ -155,6 +167,15 @@ def test_served_versions_are_compared_with_each_other() -> None:
     assert crd_errors(old, _crd(*new["spec"]["versions"], conversion=webhook)) == []
 
 
+def test_versions_of_other_names_are_ordered_too() -> None:
+    """R-V1-CRD-5: the first by name has the highest priority, also of one that another one begins with."""
+    number = {"type": "integer"}
+    new = _crd(_of(TEXT, "next"), _of(number, "next2"))
+    assert crd_errors(_crd(_of(TEXT, "next")), new) == [
+        'next2 -> next: ^.f: type: type changed : "integer" -> "string"'
+    ]
+
+
 def test_paths() -> None:
     """R-V1-CRD-3: a property that is called as a keyword takes its place."""
     schema = {
@@ -164,3 +185,59 @@ def test_paths() -> None:
     flat = flatten(schema)
     assert sorted(flat) == ["^", "^.a.b", "^.a.b.not", "^.anyOf[0]", "^.items", "^.patternProperties[^x]"]
     assert flat["^.items"] == {"type": "integer"}
+
+
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # the check that sees it: a field before and after
+    "type": (TEXT, {"type": "integer"}),
+    "default": ({**TEXT, "default": "a"}, {**TEXT, "default": "b"}),
+    "enum": ({**TEXT, "enum": ["a", "b"]}, {**TEXT, "enum": ["a"]}),
+    "minimum": ({"type": "number", "minimum": 1}, {"type": "number", "minimum": 2}),
+    "maximum": ({"type": "number", "maximum": 2}, {"type": "number", "maximum": 1}),
+    "minLength": (TEXT, {**TEXT, "minLength": 1}),
+    "maxItems": ({"type": "array", "maxItems": 2}, {"type": "array", "maxItems": 1}),
+    "required": ({"type": "object"}, {"type": "object", "required": ["a"]}),
+    "pattern": (TEXT, {**TEXT, "pattern": "^a$"}),
+    "nullable": (TEXT, {**TEXT, "nullable": True}),
+    "oneOf": (TEXT, {**TEXT, "oneOf": [{"minLength": 1}]}),
+    "unhandled": (TEXT, {**TEXT, "format": "date"}),
+}
+
+
+def _with_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": fields}
+    return _crd({"name": "v1", "schema": {"openAPIV3Schema": schema}})
+
+
+@given(st.sets(st.sampled_from(sorted(CHANGES))))
+def test_changes_of_several_fields_add_up(changed: set[str]) -> None:
+    """R-V1-CRD-4: each field is judged by itself, whatever happens to the others."""
+    old = _with_fields({f"f{name}": CHANGES[name][0] for name in CHANGES})
+    new = _with_fields({f"f{name}": CHANGES[name][name in changed] for name in CHANGES})
+    lines = crd_errors(old, new)
+    assert [line.split(": ")[1:3] for line in lines] == [[f"^.f{name}", name] for name in sorted(changed)]
+
+
+@given(st.sets(st.sampled_from(sorted(CHANGES)), min_size=1).filter(lambda names: "type" not in names))
+def test_changes_of_one_field_add_up(changed: set[str]) -> None:
+    """R-V1-CRD-4: each check looks at its own keyword, in one field as well."""
+    before, after = ({"type": "string"} for _ in range(2))
+    for name in sorted(changed):
+        before |= {key: value for key, value in CHANGES[name][0].items() if key != "type"}
+        after |= {key: value for key, value in CHANGES[name][1].items() if key != "type"}
+    lines = crd_errors(_with_fields({"f": before}), _with_fields({"f": after}))
+    assert {line.split(": ")[2] for line in lines} == changed
+    assert len(lines) == len(changed)
+
+
+@given(st.sampled_from(sorted(CHANGES)), st.sampled_from(["items", "additionalProperties", "properties"]))
+def test_a_crd_is_always_safe_for_itself(name: str, keyword: str) -> None:
+    """R-V1-CRD-1, R-V1-CRD-4: and new fields, descriptions and what only becomes wider harm nobody."""
+    before, after = CHANGES[name]
+    held = {"g": after} if keyword == "properties" else after
+    same = _with_fields({"f": {"type": "object", keyword: held, "description": "a"}})
+    assert crd_errors(same, same) == []
+    fields = {"f": {"type": "object", keyword: held, "description": "b"}, "new": before}
+    assert crd_errors(same, _with_fields(fields)) == []
+    if name in ("enum", "minimum", "maximum", "minLength", "maxItems", "required"):
+        assert crd_errors(_with_fields({"f": after}), _with_fields({"f": before})) == []

@@ -115,6 +115,13 @@ def test_crds_that_a_webhook_converts() -> None:
     assert any("port is not valid" in problem for problem in server_errors(crd))
 
 
+def test_an_empty_path_of_a_conversion_is_a_path() -> None:
+    """R-V1-GEN-6: only one that is absent defaults."""
+    hook = {**CONVERSION, "conversionCRDs": ["gears.example.com"], "webhookPath": ""}
+    crd = objects_of(bundle(CRD, **OWNED, webhookdefinitions=[hook]))["CustomResourceDefinition/gears.example.com"]
+    assert crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["path"] == ""
+
+
 def test_crds_that_can_not_be_converted() -> None:
     """R-V1-GEN-6."""
     hook = {**CONVERSION, "conversionCRDs": ["gears.example.com"]}
@@ -183,13 +190,15 @@ def test_services() -> None:
     """R-V1-GEN-11: the set of ports, by number, then by target."""
     hooks = [
         {**HOOK, "containerPort": port, **({"targetPort": target} if target is not None else {})}
-        for port, target in ((8443, None), (443, 9443), (443, "b"), (443, "a"), (443, "10"), (443, 9443), (-1, None))
-    ]
+        for port, target in (
+            (8443, None), (443, 9443), (443, "b"), (443, "a"), (443, "10"), (443, 9443), (-1, None), (443, "9443"),
+        )
+    ]  # fmt: skip
     objects = objects_of(bundle(webhookdefinitions=[{**hook, "generateName": f"v{i}"} for i, hook in enumerate(hooks)]))
     spec = objects["Service/op-service"]["spec"]
     assert [(port["name"], port["port"], port["targetPort"]) for port in spec["ports"]] == [
         ("443", 443, "a"), ("443", 443, "b"), ("443", 443, "10"), ("443", 443, 443), ("443", 443, 9443),
-        ("8443", 8443, 8443),
+        ("443", 443, "9443"), ("8443", 8443, 8443),
     ]  # fmt: skip
     assert spec["selector"] == {"app": "op"}
 

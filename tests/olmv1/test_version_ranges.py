@@ -136,3 +136,49 @@ def test_a_pre_release_needs_one_in_its_part(one: Version, other: Version, opera
     assert parsed.contains(one) == parse_version_range(f"{parsed.text}, >=0").contains(one)
     both: Any = parse_version_range(f"{parsed.text} || <0")
     assert both.contains(one) == parsed.contains(one)
+
+
+PARTS = st.lists(st.sampled_from(["0", "1", "2", "x", "*"]), min_size=1, max_size=3)
+
+
+def _bounds(operator: str, parts: list[str]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The first version of a range and the first behind it, by counting only: None where there is no end."""
+    given = [int(part) for part in parts[: next((i for i, part in enumerate(parts) if part in "x*"), 3)]]
+    first = tuple(([*given, 0, 0])[:3])
+    if not given:
+        return (0, 0, 0), None
+    kept = min(len(given), 2 if operator == "~" else 3)
+    if operator == "^":
+        kept = next((i + 1 for i, number in enumerate(given) if number), len(given))
+    end = (*given[: kept - 1], given[kept - 1] + 1)
+    return first, ((*end, 0, 0))[:3]
+
+
+@given(st.sampled_from(["", "=", "~", "~>", "^", ">=", "<"]), PARTS, VERSIONS)
+def test_ranges_are_intervals(operator: str, parts: list[str], version: Version) -> None:
+    """R-V1-SV-3, R-V1-SV-4: what an operator lets through lies between two versions."""
+    version = version.replace(prerelease=None)
+    text = operator + ".".join(parts)
+    first, end = _bounds({"~>": "~"}.get(operator, operator), parts)
+    numbers = (version.major, version.minor, version.patch)
+    expected = first <= numbers and (end is None or numbers < end)
+    if operator == ">=":
+        expected = first <= numbers
+    if operator == "<":
+        expected = numbers < first
+    if operator == "^" and parts[0] in "x*":
+        expected = numbers == (0, 0, 0)
+    if operator == "~" or operator == "~>":
+        expected = expected or (first == (0, 0, 0) and len(parts) == 3 and not set(parts) & {"x", "*"})
+    assert parse_version_range(text).contains(version) == expected, (text, str(version))
+
+
+@given(st.lists(st.tuples(st.sampled_from([">=", "<", "~", "^", "!="]), VERSIONS), min_size=1, max_size=3), VERSIONS)
+def test_a_comma_is_and_and_two_bars_are_or(conditions: list[tuple[str, Version]], version: Version) -> None:
+    """R-V1-SV-2, R-V1-SV-3: of conditions without pre-releases, which count for their whole part."""
+    texts = [f"{operator}{other.replace(prerelease=None)}" for operator, other in conditions]
+    each = [parse_version_range(text).contains(version) for text in texts]
+    for comma in (",", ", ", " "):
+        assert parse_version_range(comma.join(texts)).contains(version) == all(each)
+    for bars in ("||", " || "):
+        assert parse_version_range(bars.join(texts)).contains(version) == any(each)

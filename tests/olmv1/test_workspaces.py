@@ -161,6 +161,55 @@ def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
     assert exit_code == 1
     taken = "CustomResourceDefinition 'kettles.example.com' already exists in namespace '' and cannot be managed by"
     assert taken in printed
+    assert "It belongs to ClusterExtension kettle, and an object has one owner" in run("check", str(root))[1]
+
+
+def test_a_revision_takes_nothing_from_another_extension(tmp_path: Path) -> None:
+    """R-V1-COS-7, R-V1-LIM-2: with the COS runtime as well, and by its conditions."""
+    second = read_fixture(EXTENSION).replace("name: kettle\n", "name: pot\n", 1)
+    root = workspace(tmp_path, "extension", second=second)
+    exit_code, printed = run("check", str(root), "--olm-version", "v1-experimental")
+    assert exit_code == 1
+    assert "ClusterExtension pot: revision object collisions in phase 0" in printed
+    assert "It belongs to ClusterExtension kettle, and an object has one owner" in printed
+    rendered = run("render", str(root), "--olm-version", "v1-experimental", "-o", "name")[1].splitlines()
+    assert "ClusterObjectSet/kettle-1" in rendered
+    assert "ClusterObjectSet/pot-1" not in rendered
+    assert len(rendered) == len(set(rendered))
+
+
+def test_fields_that_no_crd_has(tmp_path: Path) -> None:
+    """R-V1-CE-1, R-V1-CC-1: the API server drops them, so that a misspelt one constrains nothing."""
+    catalog = read_fixture("extension/cluster.yaml").replace("spec:\n  source:", "spec:\n  priorty: 3\n  source:")
+    given = read_fixture(EXTENSION).replace("version: 1.x", "vers: 1.x\n      selector: {matchLabels: {}, more: 1}")
+    root = workspace(tmp_path, "extension", extension=given, cluster=catalog)
+    printed = run("check", str(root))[1]
+    dropped = "that OLM v1 does not know: the API server drops it [OLMC150]"
+    assert f"ClusterCatalog tools has a field spec.priorty {dropped}" in printed
+    assert "Did you mean priority?" in printed
+    assert f"ClusterExtension kettle has a field spec.source.catalog.vers {dropped}" in printed
+    assert "Did you mean version?" in printed
+    assert f"spec.source.catalog.selector.more {dropped}" in printed
+    assert "The fields there are matchExpressions, matchLabels." in printed
+    assert re.search(r"extension\.yaml:\d+:7: warning: ClusterExtension kettle has a field", printed)
+
+
+def test_a_package_that_is_misspelt(tmp_path: Path) -> None:
+    """R-V1-RES-14, R-V1-SA-1: what was meant is asked, and the account that is missing is told all the same."""
+    given = read_fixture(EXTENSION).replace("packageName: kettle", "packageName: kettel")
+    root = workspace(tmp_path, "extension", extension=given.replace("kettle-installer", "nobody"))
+    printed = run("check", str(root))[1]
+    assert "Catalog tools (priority 0): it does not have the package. Did you mean kettle?" in printed
+    assert 'service account "nobody" not found in namespace "brewing" [OLMC734]' in printed
+
+
+def test_what_a_configuration_lacks_deep_inside(tmp_path: Path) -> None:
+    """R-V1-CFG-4a: the controller says no more than `validation failed`, and olmc where and why."""
+    config = "  config: {configType: Inline, inline: {deploymentConfig: {env: [{value: x}]}}}\n  source:\n"
+    root = workspace(tmp_path, "extension", extension=read_fixture(EXTENSION).replace("  source:\n", config))
+    printed = run("check", str(root), "--olm-version", "v1-experimental")[1]
+    assert "invalid configuration: validation failed [OLMC733]" in printed
+    assert 'deploymentConfig.env.0: required field "name" is missing. Correct spec.config.' in printed
 
 
 def test_an_invalid_configuration_is_final(tmp_path: Path) -> None:
