@@ -61,6 +61,21 @@ def openshift_versions_changed(old: str, new: str) -> Judgement:
     return CHANGE, ("com.redhat.openshift.versions: ", shown(old or "all"), " → ", shown(new or "all"))
 
 
+@change_kind("FeaturesChanged", ChangeGroup.VERSIONS, CHANGED)
+def features_changed(gained: tuple[str, ...], lost: tuple[str, ...]) -> Judgement:
+    """Other features of OpenShift that a CSV claims to support (fips-compliant, disconnected)."""
+    no_longer: Message = ("no longer ", *listed(lost, _MOST)) if lost else ()
+    now: Message = ("; " if lost else "", "now ", *listed(gained, _MOST)) if gained else ()
+    return CHANGE if lost else NOTE, ("features of OpenShift that it claims: ", *no_longer, *now)
+
+
+@change_kind("ValidSubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)
+def valid_subscription_changed(old: str, new: str) -> Judgement:
+    """Other subscriptions of the vendor, of which one is needed to use an operator; "" for none."""
+    named: Message = (shown(old or "none"), " → ", shown(new or "none"))
+    return CHANGE, ("subscriptions of the vendor that entitle to it: ", *named)
+
+
 @change_kind("MaxOpenshiftChanged", ChangeGroup.VERSIONS, CHANGED)
 def max_openshift_changed(old: str, new: str, is_lower: bool) -> Judgement:
     """Another olm.maxOpenShiftVersion, beyond which no cluster with the operator is upgraded; "" for none."""

@@ -32,7 +32,7 @@ from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_withou
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, without_installing, without_moved
-from olmc.diff.operators import CSV, DiffOperator, not_installed, operators, owned_apis
+from olmc.diff.operators import CSV, DiffOperator, kept_by_predecessors, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
 from olmc.diff.server_defaults import without_defaults
@@ -248,9 +248,11 @@ def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
 ) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
-    """The objects, and the Deployments of operators that a side does not install: they would read as gone."""
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone. So would
+    what a CSV keeps whose successor does not work."""
     was, now = not_installed(before, old), not_installed(after, new)
-    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now))]
+    kept = kept_by_predecessors(before, after, old, new)
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
 
 
 def _folded_differences(old: Mapping[ObjectKey, _Folded], new: Mapping[ObjectKey, _Folded]) -> Iterator[str]:
@@ -325,6 +327,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         for delta in deltas(was, now, ("metadata",)):
             yield crd_field_changed(known, path_text(delta.path), delta.old, delta.new)
         return
+    if _is_olm(known, CSV):  # what is compared of a CSV depends on its phase
+        old = {**old, "status": new.get("status")}
     fixed = immutable_fields(old, new)
     yield from fixed.changes
     if known.kind in WORKLOADS:

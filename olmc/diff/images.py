@@ -1,12 +1,13 @@
-"""Changes of images: those of containers and of their RELATED_IMAGE_ variables, and the related images of a CSV."""
+"""Changes of images: those of containers and of the variables that name some, and the related images of a CSV."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import DiffChange
-from olmc.diff.matching import IMAGE_VARIABLE, Pair
+from olmc.diff.matching import Pair, image_of
 from olmc.diff.operators import CSV
 from olmc.model.objects import KubernetesObject, mappings, pod_of, spec_of, text
 
@@ -15,6 +16,8 @@ def image_changes(pair: Pair) -> Iterator[DiffChange]:
     """How the images of an object and its predecessor differ."""
     old, new = images_of(pair.old), images_of(pair.new)
     moved: dict[tuple[str, str], list[str]] = {}
+    if pair.identity.kind == CSV:
+        old = _with_new_names(old, new)
     for place in dict.fromkeys((*old, *new)):
         before, after = old.get(place), new.get(place)
         if before is None:
@@ -25,6 +28,23 @@ def image_changes(pair: Pair) -> Iterator[DiffChange]:
             moved.setdefault((before, after), []).append(place)
     for (before, after), places in moved.items():
         yield kinds.image_changed(pair.identity, tuple(places), before, after)
+
+
+def _with_new_names(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """Related images by the names that they have later: tools make names of digests, and every version has another.
+
+    One that is the only one of its repository whose name goes has the name of the only one that comes.
+    """
+    gone, come = _once(old, new), _once(new, old)
+    names = {gone[repository]: come[repository] for repository in gone.keys() & come.keys()}
+    return {names.get(place, place): image for place, image in old.items()}
+
+
+def _once(images: dict[str, str], others: dict[str, str]) -> dict[str, str]:
+    """By repository the place of its only image among those whose place the others do not have."""
+    left = {place: kinds.image_name(image) for place, image in images.items() if place not in others}
+    total = Counter(left.values())
+    return {repository: place for place, repository in left.items() if total[repository] == 1}
 
 
 def without_repetitions(changes: Iterable[DiffChange]) -> list[DiffChange]:
@@ -54,7 +74,6 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
             if text(container.get("image")):
                 images[f"{word} {text(container.get('name'))}"] = text(container["image"])
             for variable in mappings(container.get("env")):
-                name = text(variable.get("name"))
-                if name.startswith(IMAGE_VARIABLE) and text(variable.get("value")):
-                    images[f"variable {name}"] = text(variable["value"])
+                if image := image_of(variable):
+                    images[f"variable {text(variable.get('name'))}"] = image
     return images

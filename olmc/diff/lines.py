@@ -180,7 +180,8 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
     if first.kind in _BY_PLACE:
         places = list(dict.fromkeys(change.values["path"] for change in alike))
         ends = {_last(place) for place in places}
-        start: Message = (count, shown(ends.pop() or "the whole object")) if len(ends) == _ALONE else (count.rstrip(),)
+        several: Message = (f"{len(places)} fields, each",)
+        start = (count, shown(ends.pop() or "the whole object")) if len(ends) == _ALONE else several
         # Where it is hardly matters for what breaks nobody.
         shortened = _PLACES if most is not None and first.severity < RISK else most
         return (*start, *first.message[_AFTER_PLACE:], "; at ", *listed(places, shortened))

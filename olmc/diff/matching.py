@@ -36,8 +36,8 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import EXTENSIONS_V1
 
-IMAGE_VARIABLE = "RELATED_IMAGE_"
-"""How the variables begin by which an operator learns which images to use."""
+_IMAGE_VARIABLE = "RELATED_IMAGE_"
+_IMAGE = regex(r"[\w.-]+(?::[0-9]+)?(?:/[\w.-]+)+(?::[\w.-]+)?(?:@[a-z0-9]+:[0-9a-f]+)?")
 
 SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
 """The fields of a Subscription that changes of versions are about."""
@@ -49,8 +49,8 @@ _METADATA = frozenset(
     selfLink ownerReferences""".split()
 )
 _LABELS = frozenset(
-    """olm.owner olm.deployment-spec-hash olm.permissions.hash olm.webhook-description-hash olm.copiedFrom
-    app.kubernetes.io/version helm.sh/chart""".split()
+    """olm.owner olm.owner.kind olm.owner.namespace olm.deployment-spec-hash olm.permissions.hash
+    olm.webhook-description-hash olm.copiedFrom app.kubernetes.io/version helm.sh/chart""".split()
 )
 _ANNOTATIONS = frozenset(
     """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
@@ -62,7 +62,7 @@ _ANNOTATIONS = frozenset(
 _PREFIXES = (
     "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
     "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
-    "meta.helm.sh/",
+    "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-",
 )  # fmt: skip
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
@@ -346,8 +346,19 @@ def _container(container: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_reported_elsewhere(variable: Mapping[str, Any]) -> bool:
     """Whether a variable has the name of the CSV, or an image, which is a change of images."""
-    name = text(variable.get("name"))
-    return name == _CONDITION_VARIABLE or (name.startswith(IMAGE_VARIABLE) and text(variable.get("value")) != "")
+    return text(variable.get("name")) == _CONDITION_VARIABLE or bool(image_of(variable))
+
+
+def image_of(variable: Mapping[str, Any]) -> str:
+    """The image that a variable of a container tells an operator to use, "" if it is about something else.
+
+    Those that begin with RELATED_IMAGE_ are, and others by their name if the value has a tag or a digest.
+    """
+    name, value = text(variable.get("name")), text(variable.get("value"))
+    if name.startswith(_IMAGE_VARIABLE):
+        return value
+    has_version = ":" in value.rpartition("/")[2]
+    return value if "image" in name.lower() and has_version and _IMAGE.fullmatch(value) else ""
 
 
 def _is_nothing(key: str, value: Any) -> bool:

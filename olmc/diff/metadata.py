@@ -10,7 +10,7 @@ from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator, operators, properties_of
 from olmc.gojson import unmarshal
 from olmc.lean import regex
-from olmc.model.objects import KubernetesObject, ObjectKey, mappings, object_key, text
+from olmc.model.objects import KubernetesObject, ObjectKey, mappings, object_key, text, texts
 from olmc.model.workspace import Bundle
 from olmc.resolver.upgrade_path import edge_kind, skips_over
 from olmc.semver import tolerant_or_none
@@ -18,6 +18,9 @@ from olmc.semver import tolerant_or_none
 _OPENSHIFT = "com.redhat.openshift.versions"
 _MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
 _OLM_PROPERTIES = "olm.properties"
+_FEATURE = "features.operators.openshift.io/"
+_FEATURES = "operators.openshift.io/infrastructure-features"
+_SUBSCRIPTION = "operators.openshift.io/valid-subscription"
 _LOWEST = regex(r">=?\s*v?([0-9][0-9A-Za-z.+-]*)")
 
 
@@ -56,13 +59,19 @@ def _csv(bundle: Bundle, objects: Iterable[KubernetesObject]) -> ObjectKey:
 
 def needed_changes(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
     """Versions that the new CSV no longer upgrades, and the OpenShift that it holds back."""
-    if old.name != new.name:
+    if old.name != new.name and not is_downgrade(old, new):
         yield from _narrowed(known, old, new)
     was, now = (_max_openshift(operator) for operator in (old, new))
     if was != now:
         before, after = tolerant_or_none(was), tolerant_or_none(now)
         is_lower = bool(now) and (before is None or after is None or after.compare(before) < 0)
         yield kinds.max_openshift_changed(known, was, now, is_lower)
+    features, others = _features(new), _features(old)
+    if features != others:
+        yield kinds.features_changed(known, tuple(sorted(features - others)), tuple(sorted(others - features)))
+    was, now = (text(operator.annotations.get(_SUBSCRIPTION)) for operator in (old, new))
+    if was != now:
+        yield kinds.valid_subscription_changed(known, was, now)
 
 
 def _narrowed(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
@@ -75,8 +84,24 @@ def _narrowed(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterato
         yield kinds.skips_narrowed(known, lost)
 
 
+def is_downgrade(old: DiffOperator, new: DiffOperator) -> bool:
+    """Whether the new CSV has a lower version than the old one."""
+    before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
+    return before is not None and after is not None and after.compare(before) < 0
+
+
 def _version(name: str) -> str:
     return name.partition(".")[2]
+
+
+def _features(operator: DiffOperator) -> frozenset[str]:
+    """What of OpenShift an operator claims to support, by annotations of either form; the older form is one list."""
+    claimed = {
+        key.removeprefix(_FEATURE) for key, value in operator.annotations.items()
+        if key.startswith(_FEATURE) and value == "true"
+    }  # fmt: skip
+    listed = (name.lower() for name in texts(_decoded(operator.annotations.get(_FEATURES))))
+    return frozenset(claimed.union("fips-compliant" if name == "fips" else name for name in listed))
 
 
 def _max_openshift(operator: DiffOperator) -> str:
@@ -87,7 +112,12 @@ def _max_openshift(operator: DiffOperator) -> str:
 
 
 def _annotated(operator: DiffOperator) -> list[Mapping[str, Any]]:
+    return mappings(_decoded(operator.annotations.get(_OLM_PROPERTIES)))
+
+
+def _decoded(annotation: Any) -> Any:
+    """What the text of an annotation says as JSON, None if it is none."""
     try:
-        return mappings(unmarshal(text(operator.annotations.get(_OLM_PROPERTIES)) or "[]"))
+        return unmarshal(text(annotation) or "null")
     except ValueError:
-        return []
+        return None

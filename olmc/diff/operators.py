@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from olmc.gojson import unmarshal
@@ -11,10 +11,12 @@ from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
     KubernetesObject,
     annotations_of,
+    labels_of,
     mapping,
     mappings,
     metadata_of,
     object_key,
+    owner_references,
     spec_of,
     status_of,
     text,
@@ -119,13 +121,52 @@ def not_installed(
         for spec in mappings(strategy.get("deployments")):
             # As OLM would write it, or its own marks would be what differs from one that is installed.
             owner = {"olm.owner": operator.name, "olm.owner.kind": CSV, "olm.owner.namespace": operator.namespace}
-            labels = {**owner, "olm.managed": "true"}
+            labels = {**mapping(spec.get("label")), **owner, "olm.managed": "true"}
             asked = {"revisionHistoryLimit": 1, **mapping(spec.get("spec"))}
             metadata = {"name": text(spec.get("name")), "namespace": operator.namespace, "labels": labels}
             deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": asked}
             if object_key(deployment) not in there:
                 missing[name.namespace, name.name, text(spec.get("name"))] = deployment
     return missing
+
+
+def kept_by_predecessors(
+    before: Mapping[NamespacedName, DiffOperator], after: Mapping[NamespacedName, DiffOperator],
+    old: Iterable[KubernetesObject], new: Iterable[KubernetesObject],
+) -> list[KubernetesObject]:  # fmt: skip
+    """What the old side has of operators whose new CSV does not work, and the new side lacks: it stays, because OLM
+    removes a CSV with what belongs to it once the next one has succeeded.
+
+    But for Deployments, of which `not_installed` has those of the new CSV.
+    """
+    was = heads(before)
+    stuck = {
+        (name.namespace, was[name].name) for name, operator in heads(after).items()
+        if name in was and was[name].name != operator.name
+        and was[name].phase == "Succeeded" and operator.phase not in ("", "Succeeded")
+    }  # fmt: skip
+    if not stuck:
+        return []
+    there = {object_key(obj) for obj in new}
+    return [
+        obj for obj in old
+        if obj.get("kind") not in ("Deployment", "OperatorCondition") and object_key(obj) not in there
+        and (_owner(obj) in stuck or _reads_authentication(obj, {namespace for namespace, _ in stuck}))
+    ]  # fmt: skip
+
+
+def _reads_authentication(obj: KubernetesObject, namespaces: Container[str]) -> bool:
+    """Whether a binding is one that OLM makes for a webhook of a CSV in one of the namespaces: it names no owner."""
+    is_olms = labels_of(obj).get("olm.managed") == "true" and object_key(obj).namespace == "kube-system"
+    return is_olms and any(text(subject.get("namespace")) in namespaces for subject in mappings(obj.get("subjects")))
+
+
+def _owner(obj: KubernetesObject) -> tuple[str, str]:
+    """The namespace and the name of the CSV that an object belongs to."""
+    labels = labels_of(obj)
+    csvs = (text(reference.get("name")) for reference in owner_references(obj) if reference.get("kind") == CSV)
+    namespace = text(labels.get("olm.owner.namespace")) or object_key(obj).namespace
+    return namespace, text(labels.get("olm.owner")) or next(csvs, "")
 
 
 def owned_apis(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> frozenset[str]:

@@ -50,10 +50,12 @@ class ScopedSubject(NamedTuple):
 
 
 class SideAccess(NamedTuple):
-    """The rules that holders have, and the roles that they have without the side saying what is in them."""
+    """The rules that holders have, the roles that they have without the side saying what is in them, and the roles that
+    are no holders because somebody has them."""
 
     rules: Mapping[ScopedSubject, tuple[PolicyRule, ...]]
     roles: Mapping[ScopedSubject, tuple[str, ...]]
+    used: Mapping[ObjectKey, KubernetesObject]
 
     def everywhere(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
         """What the holder of a scope that is a namespace may do in the whole cluster, and so there as well."""
@@ -62,7 +64,12 @@ class SideAccess(NamedTuple):
 
     def granted(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
         """The rules that count for a holder in its scope."""
-        return self.rules.get(holder, ()) + self.everywhere(holder)
+        of_role: tuple[PolicyRule, ...] = ()
+        if holder.scope == WHERE_BOUND and holder.subject in self.used:
+            # Where nobody has it on the other side, what is in it is what matters.
+            rules = decode_rules(self.used[holder.subject].get("rules"))
+            of_role = tuple(part for rule in rules for part in normalize(rule))
+        return self.rules.get(holder, ()) + of_role + self.everywhere(holder)
 
 
 def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator]) -> SideAccess:
@@ -82,11 +89,13 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, 
         if grant.subject.kind != "ClusterRole" or grant.subject.name not in group_roles:
             scope = WHERE_BOUND if grant.namespace is None else grant.namespace
             rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
-    for holder, rule in _of_unbound(rendered, granted, of_groups):
+    used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
+    for holder, rule in _of_unbound(rendered, used | of_groups):
         rules.setdefault(holder, {})[rule] = None
     return SideAccess(
-        {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted)
-    )
+        {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted),
+        {role.identity: role.object for role in rendered if role.identity in used},
+    )  # fmt: skip
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -173,14 +182,13 @@ def _known(subject: Subject) -> ObjectKey:
 
 
 def _of_unbound(
-    rendered: Iterable[Rendered], granted: Permissions, of_groups: Container[ObjectKey]
+    rendered: Iterable[Rendered], used: Container[ObjectKey | None]
 ) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
-    """The rules of roles that no binding names and no other role aggregates; those of OperatorGroups have none."""
-    used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
+    """The rules of the roles that are not used: no binding names them, and no other role aggregates them."""
     for role in rendered:
         known = role.identity
         # Somebody may bind it elsewhere, and then what is in it matters.
-        if known.kind in ("Role", "ClusterRole") and known not in used and known not in of_groups:
+        if known.kind in ("Role", "ClusterRole") and known not in used:
             for rule in decode_rules(role.object.get("rules")):
                 yield from ((ScopedSubject(known, WHERE_BOUND), part) for part in normalize(rule))
 
@@ -231,6 +239,7 @@ def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) ->
     return SideAccess(
         {named(holder): rules for holder, rules in side.rules.items()},
         {named(holder): roles for holder, roles in side.roles.items()},
+        side.used,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.diff import version_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, DiffChange
 from olmc.diff.matching import SUBSCRIBED, Pair
-from olmc.diff.metadata import loses_channel, needed_changes
+from olmc.diff.metadata import is_downgrade, loses_channel, needed_changes
 from olmc.diff.operators import DiffOperator, heads, properties_of
 from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side
@@ -74,10 +74,11 @@ def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators
 
 def _upgrade(known: ObjectKey, old: DiffOperator, new: DiffOperator, path: UpgradePath) -> DiffChange:
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
-    downgrade = before is not None and after is not None and after.compare(before) < 0
     prerelease = after is not None and bool(after.prerelease) and not (before is not None and before.prerelease)
     versions = old.version, new.version
-    return kinds.operator_upgraded(known, new.package, old.name, new.name, *versions, path, downgrade, prerelease)
+    return kinds.operator_upgraded(
+        known, new.package, old.name, new.name, *versions, path, is_downgrade(old, new), prerelease
+    )
 
 
 def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:

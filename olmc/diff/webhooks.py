@@ -19,6 +19,7 @@ _FAIL = "Fail"
 _SELECTORS = ("namespaceSelector", "objectSelector")
 _OF_GROUP = "olm.operatorgroup.uid/"
 _SAID = frozenset(("rules", "failurePolicy", *_SELECTORS))
+_DEFAULTS = {"matchPolicy": "Equivalent", "timeoutSeconds": 10, "reinvocationPolicy": "Never"}
 _MOST = 4
 
 Webhook = Mapping[str, Any]
@@ -52,10 +53,13 @@ def _changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool)
     widened = _is_wider(old, new)
     was, now = intercepts(known.kind, old), intercepts(known.kind, new)
     if widened or any(not same(old.get(field), new.get(field)) for field in ("rules", *_SELECTORS)):
-        yield kinds.webhook_changed(known, name, was, now, widened, own)
+        if was == now:  # then they differ in what is worth a word only here
+            was, now = (intercepts(known.kind, webhook, in_full=True) for webhook in (old, new))
+        if was != now:
+            yield kinds.webhook_changed(known, name, was, now, widened, own)
     if _policy(old) != _policy(new):
         yield kinds.failure_policy_changed(known, name, _policy(old), _policy(new))
-    left = [{key: value for key, value in webhook.items() if key not in _SAID} for webhook in (old, new)]
+    left = [{k: v for k, v in {**_DEFAULTS, **webhook}.items() if k not in _SAID} for webhook in (old, new)]
     for delta in deltas(left[0], left[1], ("webhooks",)):
         path = f"webhooks[{name}]{path_text(delta.path).removeprefix('webhooks')}"
         yield kinds.field_changed(known, path, delta.old, delta.new, CHANGE)
@@ -65,10 +69,15 @@ def _policy(webhook: Webhook) -> str:
     return text(webhook.get("failurePolicy")) or _FAIL
 
 
-def intercepts(kind: str, webhook: Webhook) -> str:
-    """What a webhook does to which requests: `mutates CREATE of pods in all namespaces, Fail`."""
+def intercepts(kind: str, webhook: Webhook, *, in_full: bool = False) -> str:
+    """What a webhook does to which requests: `mutates CREATE of pods in all namespaces, Fail`.
+
+    `in_full`: with all resources, and their versions.
+    """
     verb = "mutates" if kind.startswith("Mutating") else "validates"
-    requests = " and ".join(dict.fromkeys(map(_requests, mappings(webhook.get("rules"))))) or "nothing"
+    requests = (
+        " and ".join(dict.fromkeys(_requests(rule, in_full) for rule in mappings(webhook.get("rules")))) or "nothing"
+    )
     scopes = {text(rule.get("scope")) for rule in mappings(webhook.get("rules"))}
     where = "" if scopes == {"Cluster"} else f" {_where(mapping(webhook.get('namespaceSelector')))}"
     labels = mapping(webhook.get("objectSelector"))
@@ -76,23 +85,26 @@ def intercepts(kind: str, webhook: Webhook) -> str:
     return f"{verb} {requests}{where}{objects}, {_policy(webhook)}"
 
 
-def _requests(rule: Mapping[str, Any]) -> str:
+def _requests(rule: Mapping[str, Any], in_full: bool) -> str:
     operations, groups = texts(rule.get("operations")), texts(rule.get("apiGroups"))
     resources = texts(rule.get("resources"))
     if ANY in operations:
         operations = ["every request"]
+    most = len(groups) * len(resources) if in_full else _MOST
+    named = ", ".join("every version" if each == ANY else each for each in texts(rule.get("apiVersions")))
+    versions = f" in {named}" if in_full else ""
     if ANY in groups and (ANY in resources or "*/*" in resources):
         named = "everything"
     elif ANY in groups:
-        named = f"{_some(resources)} of every API group"
+        named = f"{_some(resources, most)} of every API group"
     else:
-        named = _some([qualified(resource, group) for group, resource in product(groups, resources)])
-    return f"{', '.join(operations)} of {named}"
+        named = _some([qualified(resource, group) for group, resource in product(groups, resources)], most)
+    return f"{', '.join(operations)} of {named}{versions}"
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+def _some(names: list[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _where(selector: Mapping[str, Any]) -> str:
