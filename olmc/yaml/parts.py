@@ -66,7 +66,7 @@ def parts_of_families(
     namespace_part: Callable[[str], bytes],
 ) -> Iterator[list[bytes]]:
     """The parts of each object, of what `pieces_of` gives of it. Of objects that are one but for their namespace, which
-    is what copies of a CSV are, only the first is asked for that, and `namespace_part` for what the others differ in."""
+    is what copies of a CSV are, only the first is asked for that, `namespace_part` for what others differ in."""
     families: dict[Sequence[Any], tuple[list[bytes], list[bytes]]] = {}
     parts_of_namespaces: dict[str, bytes] = {}
     for value in values:
