@@ -68,7 +68,9 @@ def test_the_same_text(values: list[Any], count: int, cut: int) -> None:
 def test_objects_that_differ_in_more_than_their_namespace() -> None:
     """Also where it is no text, stands elsewhere, or the metadata stand there a second time."""
     spec = {"namespace": "inner", "metadata": {"namespace": "deep"}}
-    metadata = [{"name": "a", "namespace": name} for name in ("x", "y", "null", "é: ü", 3, None, ["z"])]
+    metadata: list[dict[str, Any]] = [
+        {"name": "a", "namespace": name} for name in ("x", "y", "null", "é: ü", 3, None, ["z"])
+    ]
     metadata += [{"namespace": "x", "name": "a"}, {"name": "b", "namespace": "x", "metadata": {"namespace": "w"}}]
     objects = [
         rendered({"apiVersion": "v1", "kind": "Cup", "metadata": each, **more, "spec": spec})
