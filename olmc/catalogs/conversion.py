@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from olmc.catalogs import properties as props
 from olmc.catalogs.blobs import ABSENT, Blobs, BundleBlob, ChannelBlob, DeprecationsBlob, PackageBlob
@@ -18,6 +18,7 @@ from olmc.diagnostics.rule import Rule
 from olmc.diagnostics.rules import catalogs as rules
 from olmc.gojson import DecodeError
 from olmc.kube.names import is_dns1123_label
+from olmc.lean import NamedTuple
 from olmc.model.catalog import CatalogBundle, Channel, Deprecation, Package, Property
 from olmc.model.diagnostics import Place, Source
 from olmc.semver import parse_release, parse_strict
@@ -35,8 +36,12 @@ class _Draft:
     entries: set[str] = field(default_factory=set)
 
 
-_ReadProperties: TypeAlias = dict[tuple[str, int], tuple[dict[str, Any] | DecodeError, Property]]
-"""What was made of the value of a property, by its type and identity: many stand in several bundles."""
+class _ReadProperties(NamedTuple):
+    """What was made of the value of a property, by its type and identity, as many stand in several bundles; and, as
+    versions of an operator differ in little, the items of lists in content that were found to be sound."""
+
+    made: dict[tuple[str, int], tuple[dict[str, Any] | DecodeError, Property]]
+    sound: props.SoundItems
 
 
 def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
@@ -45,7 +50,7 @@ def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:
     errors = list(_add_packages(blobs, drafts))
     for channel in blobs.channels:
         errors += _add_channel(channel, drafts)
-    known: _ReadProperties = {}
+    known = _ReadProperties({}, set())
     images: dict[str, str] = {}
     for bundle in blobs.bundles:
         errors += _add_bundle(bundle, drafts, known, images)
@@ -142,14 +147,17 @@ def _property(kind: str, value: object) -> Property:
 def _read_property(kind: str, value: object, known: _ReadProperties) -> tuple[dict[str, Any] | DecodeError, Property]:
     """The fields of a property, or why it has none, and what is kept of it."""
     key = kind, id(value)
-    if key not in known:
-        fields: dict[str, Any] | DecodeError
+    if key not in known.made:
+        fields: dict[str, Any] | DecodeError = {}
         try:
-            fields = props.decode_value(kind, value)
+            if kind == props.CSV_METADATA:  # whose fields nobody asks for here
+                props.check_metadata(value, known.sound)
+            else:
+                fields = props.decode_value(kind, value)
         except DecodeError as error:
             fields = error
-        known[key] = fields, _property(kind, value)
-    return known[key]
+        known.made[key] = fields, _property(kind, value)
+    return known.made[key]
 
 
 def _property_errors(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from olmc.gojson import decode, encode_plain
+from olmc.gojson import DecodeError, decode, encode_plain
 from olmc.kube.restmapper import Crd
 from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Property
@@ -166,6 +166,39 @@ LIST = "[]property.Property"
 def decode_value(kind: str, value: Any) -> dict[str, Any]:
     """The fields in the value of a property of type `kind`, none if that is not known here. Raises DecodeError."""
     return decode(_GO_TYPES[kind], value) if kind in _GO_TYPES else {}
+
+
+SoundItems: TypeAlias = set[tuple[tuple[str, ...], int]]
+"""Items of lists that could be decoded, by the keys that lead to their list and by their identity."""
+
+
+def check_metadata(value: Any, sound: SoundItems) -> None:
+    """Raise DecodeError where `decode_value` does for an `olm.csv.metadata`.
+
+    What is sound in it becomes known, and what is known is not decoded again: leaving sound items of a list out changes
+    nothing for all the others. Values have to live as long as what is known of them.
+    """
+    new: SoundItems = set()
+    try:
+        decode(_GO_TYPES[CSV_METADATA], _not_known(value, (), sound, new))
+    except DecodeError:
+        decode(_GO_TYPES[CSV_METADATA], value)  # which places the error
+        raise
+    sound |= new
+
+
+def _not_known(value: Any, keys: tuple[str, ...], sound: SoundItems, new: SoundItems) -> Any:
+    """A value without the items that are known to be sound; the others go to `new`."""
+    if value.__class__ is list:
+        left = [item for item in value if item.__class__ is not dict or (keys, id(item)) not in sound]
+        new.update((keys, id(item)) for item in left if item.__class__ is dict)
+        return left
+    if value.__class__ is dict and len(keys) < _DEPTH_OF_LISTS:
+        return {key: _not_known(item, (*keys, key), sound, new) for key, item in value.items()}
+    return value
+
+
+_DEPTH_OF_LISTS = 2  # crdDescriptions.owned
 
 
 def parse_problem(index: int, kind: str, cause: object) -> str:

@@ -81,6 +81,9 @@ PATIENCE = 0.7
 """Seconds before anything is shown: most work is done by then."""
 
 _EVERY = 0.2
+_AT_ONCE = 256 * 1024
+"""Bytes that are worth a call of the system."""
+
 _ERASE = "\r\x1b[K"
 
 
@@ -146,10 +149,26 @@ def tell_unknown(approve: Sequence[str], approvals: Iterable[str]) -> None:
 
 
 def write_parts(parts: Iterable[bytes]) -> int:
-    """Write a text in UTF-8 to stdout, of which nothing is held a second time; how many bytes it has."""
+    """Write a text in UTF-8 to stdout, of which little is held a second time; how many bytes it has."""
     sys.stdout.flush()
+    total, waiting, size = 0, list[bytes](), 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= _AT_ONCE:
+            total += _write_whole(b"".join(waiting))
+            waiting, size = [], 0
+    return total + _write_whole(b"".join(waiting))
+
+
+def _write_whole(text: bytes) -> int:
+    """Write some bytes to stdout, also where it is not buffered (PYTHONUNBUFFERED) and takes a part of them, as a disk
+    does that is going to be full."""
     # And not writelines, which click's test runner does not see.
-    return sum(sys.stdout.buffer.write(part) for part in parts)
+    left = memoryview(text)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
+    return len(text)
 
 
 @contextmanager

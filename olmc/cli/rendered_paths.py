@@ -51,7 +51,7 @@ class RenderedPath(NamedTuple):
     approvals: tuple[str, ...]
     total: int
     objects: tuple[Rendered, ...]
-    parts: tuple[bytes, ...]
+    parts: Sequence[bytes]
 
 
 Texts = Callable[[], Iterator[Iterable[bytes]]]
@@ -89,7 +89,7 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
         GivenInput(made.options, is_bundle=made.workspace is None), made.failed, made.findings,
         any(isinstance(diagnostic.cause, LockFault) for diagnostic in made.diagnostics), made.missing, kinds,
         approvals_in(made.settled.cluster) if order.approvals and made.settled is not None else (), len(objects),
-        () if order.output else objects, tuple(FORMATS[order.output].parts_of(objects)) if order.output else (),
+        () if order.output else objects, FORMATS[order.output].parts_of(objects) if order.output else (),
     )  # fmt: skip
 
 

@@ -180,10 +180,14 @@ def _digest(text: str) -> str:
 
 def changes(folder: Path, files: Files) -> Changes:
     """What writing `files` to `folder` would change; files that olmc did not write are left alone."""
-    stale = _written_before(folder) - files.keys()
-    there = {name for name in files if (folder / name).is_file()}
-    changed = (name for name in there if (folder / name).read_bytes() != b"".join(files[name]))
-    return Changes(tuple(sorted(files.keys() - there)), tuple(sorted(changed)), tuple(sorted(stale)))
+    added, changed = [], []
+    for name, parts in files.items():
+        path = folder / name
+        if not path.is_file():
+            added.append(name)
+        elif path.read_bytes() != b"".join(parts):
+            changed.append(name)
+    return Changes(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(_stale(folder, files))))
 
 
 def phase_in(folder: Path) -> Phase | None:
@@ -199,8 +203,9 @@ def _text(path: Path) -> str:
     return path.read_bytes().decode("utf-8", errors="replace")
 
 
-def _written_before(folder: Path) -> set[str]:
-    """The files in `folder` that an earlier run wrote: those named by its kustomization.yaml that carry the mark."""
+def _stale(folder: Path, files: Collection[str]) -> set[str]:
+    """The files in `folder` that an earlier run wrote and that are none of `files`: those named by its
+    kustomization.yaml that carry the mark."""
     kustomization = folder / KUSTOMIZATION
     if not kustomization.is_file() or not _is_marked(kustomization):
         return set()
@@ -209,7 +214,7 @@ def _written_before(folder: Path) -> set[str]:
     listed = value.get("resources") if isinstance(value, dict) else None
     names = {name for name in listed or () if isinstance(name, str) and "/" not in name and name not in ("", "..")}
     # Only what is named there and carries the mark may be deleted: a file put beside it is somebody's own.
-    return {name for name in names if _is_marked(folder / name)} | {KUSTOMIZATION}
+    return {name for name in (names | {KUSTOMIZATION}).difference(files) if _is_marked(folder / name)}
 
 
 def _is_marked(path: Path) -> bool:

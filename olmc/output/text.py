@@ -9,7 +9,19 @@ from olmc.lean import NamedTuple
 from olmc.model.objects import Rendered
 from olmc.output.unicode import clean, json_text, legible
 from olmc.yaml import dump
-from olmc.yaml.parts import BORDER, METADATA, dump_parts, joined_parts, merged_parts, shared_values
+from olmc.yaml.parts import (
+    BORDER,
+    METADATA,
+    NAMESPACE,
+    OWN,
+    SHARED,
+    VARYING,
+    Piece,
+    dump_parts,
+    joined_parts,
+    parts_of_families,
+    shared_values,
+)
 
 
 def as_yaml(objects: Sequence[Rendered]) -> str:
@@ -66,18 +78,19 @@ def _json_parts(objects: Sequence[Rendered]) -> list[bytes]:
                 known[place] = part
         return part
 
-    def mapping_parts(mapping: Mapping[str, Any], pad: str) -> Iterator[tuple[bytes, bool]]:
+    def pieces_of(mapping: Mapping[str, Any], pad: str = "    ") -> Iterator[tuple[bytes, Piece]]:
         border = f"{{\n{pad}  "
         for key, value in mapping.items():
-            yield f"{border}{json_text(key)}: ".encode(), False
+            yield f"{border}{json_text(key)}: ".encode(), OWN
             if key == METADATA and value.__class__ is dict and value:
-                yield from mapping_parts(value, f"{pad}  ")
+                yield from pieces_of(value, f"{pad}  ")
             else:
-                yield value_part(value, f"{pad}  "), id(value) in shared
+                kind = SHARED if id(value) in shared else OWN
+                yield value_part(value, f"{pad}  "), VARYING if key == NAMESPACE and pad == _BELOW_METADATA else kind
             border = f",\n{pad}  "
-        yield f"\n{pad}}}".encode(), False
+        yield f"\n{pad}}}".encode(), OWN
 
-    return joined_parts((merged_parts(mapping_parts(item, "    ")) for item in items), _JSON_BORDER)
+    return joined_parts(parts_of_families(items, pieces_of, lambda name: json_text(name).encode()), _JSON_BORDER)
 
 
 def as_names(objects: Sequence[Rendered]) -> str:
@@ -89,6 +102,7 @@ def _name_parts(objects: Sequence[Rendered]) -> list[bytes]:
     return [legible(as_names(objects)).encode()]
 
 
+_BELOW_METADATA = " " * 6  # what the entries of an object's metadata are indented to, less a level
 _JSON_BORDER = b",\n    "
 _JSON_HEAD = b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
 FORMATS: Mapping[str, TextFormat] = {

@@ -64,9 +64,10 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
         if not targets:
             continue
         copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile)
+        first = rendered(copy, "copied_csvs", "R-COPY-4", member.csv.source)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
-            yield rendered({**copy, "metadata": metadata}, "copied_csvs", "R-COPY-4", member.csv.source)
+            yield Rendered({**copy, "metadata": metadata}, first.provenance)
     for _, kept in sorted(kept_copies(context).items()):
         yield rendered(kept.object, "copied_csvs", "observed-52", kept.source)
 

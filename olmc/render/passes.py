@@ -60,6 +60,7 @@ def render(
     # Component labels and the owners of what belongs to copies concern objects of every kind, so they wait until all of
     # them are there.
     complete: Sequence[Rendered] = owned_by_configmaps(context, label_components(context, list(objects.values())))
+    objects.clear()  # a fleet has many keys
     if rewrite is not None:
         complete = rewrite(context, complete)
     if options.purpose == "review":

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from olmc.lean import NamedTuple
+from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Location, Source
 from olmc.yaml.document import BYTE_ORDER_MARK
 from olmc.yaml.folding import UnusualError
@@ -31,7 +31,8 @@ def find_by_lines(source: Source, keys: Sequence[str | int], *, of_key: bool = F
     text = source.text.removeprefix(BYTE_ORDER_MARK)
     if looks_like_json(source.path, text):
         return None
-    spot = _start(text, source.document)
+    text, number, above = _document_in(text, source.document)
+    spot = _start(text, number)
     key_spot = spot
     for key in keys:
         if spot is None:
@@ -41,11 +42,38 @@ def find_by_lines(source: Source, keys: Sequence[str | int], *, of_key: bool = F
             return None
         key_spot, spot = step
     meant = key_spot if of_key else spot
-    return Location(source.path, meant.line + 1, meant.column + 1) if meant is not None else None
+    return Location(source.path, above + meant.line + 1, meant.column + 1) if meant is not None else None
+
+
+_LONG = 65536  # characters of a stream of which only the document that is meant is worth reading
+
+
+def _document_in(text: str, number: int) -> tuple[str, int, int]:
+    """The text that a document of a stream is read in, its number there, and the lines above that text."""
+    if len(text) < _LONG:
+        return text, number, 0
+    borders = _borders(text)
+    if number + 1 >= len(borders):
+        return text, number, 0
+    start, end = borders[number], borders[number + 1]
+    return text[start:end], 0, text.count("\n", 0, start)
+
+
+@lru_cache(maxsize=2)
+def _borders(text: str) -> tuple[int, ...]:
+    """Where the documents of a stream begin, and where the last one ends: none if more than bare dashes part them."""
+    if not (text.startswith("---\n") or text[0].isalpha()) or any(sign in text for sign in _OTHER_MARKS):
+        return ()
+    marks = [match.start() + 1 for match in _MARK.finditer(text)]
+    return (0, *marks, len(text)) if len(marks) == text.count("\n---") else ()
+
+
+_MARK = regex(r"\n---(?=\n)")
+_OTHER_MARKS = ("\n...", "\n%", "\r", "\x85", "\u2028", "\u2029")
 
 
 # Whoever asks for one place of a text soon asks for another.
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _readable_lines(text: str) -> tuple[str, ...]:
     """The lines of a text, none if it takes more than lines to read it."""
     try:

@@ -6,15 +6,23 @@ are the very same values. Their text is one part of the output then, which stand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from olmc.yaml.emitter import entry_text, entry_writer, in_order
 
 METADATA = "metadata"
+NAMESPACE = "namespace"
 BORDER = b"---\n"
 """What stands between the documents of a stream."""
 _BELOW = object()
+_MAX_FAMILIES = 4096  # what is remembered of objects that may have nobody like them
+
+Piece: TypeAlias = Literal[0, 1, 2]
+OWN: Piece = 0
+SHARED: Piece = 1
+VARYING: Piece = 2
+"""Kinds of pieces of an object: its own, one that others have as well, and its namespace."""
 
 
 def dump_parts(values: Sequence[Mapping[str, Any]]) -> list[bytes]:
@@ -31,7 +39,7 @@ def joined_parts(texts: Iterable[Sequence[bytes]], border: bytes) -> list[bytes]
     return parts
 
 
-def object_parts(values: Sequence[Mapping[str, Any]]) -> list[list[bytes]]:
+def object_parts(values: Sequence[Mapping[str, Any]]) -> Iterator[list[bytes]]:
     """The parts of the document that `dump_one` writes of each object."""
     shared, writer = shared_values(values), entry_writer()
     known: dict[tuple[int, str, str], bytes] = {}
@@ -44,25 +52,76 @@ def object_parts(values: Sequence[Mapping[str, Any]]) -> list[list[bytes]]:
             known[place] = entry_text(key, value, pad, writer).encode()
         return known[place]
 
-    def document(value: Mapping[str, Any]) -> Iterable[tuple[bytes, bool]]:
+    def pieces_of(value: Mapping[str, Any]) -> Iterator[tuple[bytes, Piece]]:
         for key, item, pad in _entries(value):
             part = entry(key, item, pad) if item is not _BELOW else f"{key}:\n".encode()
-            yield part, id(item) in shared
+            yield part, VARYING if pad and key == NAMESPACE else SHARED if id(item) in shared else OWN
 
-    return [merged_parts(document(value)) for value in values]
+    return parts_of_families(values, pieces_of, lambda namespace: entry(NAMESPACE, namespace, "  "))
 
 
-def merged_parts(parts: Iterable[tuple[bytes, bool]]) -> list[bytes]:
-    """Parts, of which those that are shared stay what they are, and what stands between them becomes one."""
+def parts_of_families(
+    values: Iterable[Mapping[str, Any]],
+    pieces_of: Callable[[Mapping[str, Any]], Iterable[tuple[bytes, Piece]]],
+    namespace_part: Callable[[str], bytes],
+) -> Iterator[list[bytes]]:
+    """The parts of each object, of what `pieces_of` gives of it. Of objects that are one but for their namespace, which
+    is what copies of a CSV are, only the first is asked for that, `namespace_part` for what others differ in."""
+    families: dict[Sequence[Any], tuple[list[bytes], list[bytes]]] = {}
+    parts_of_namespaces: dict[str, bytes] = {}
+    for value in values:
+        namespace = _namespace_in(value)
+        if namespace is None:
+            yield merged_parts(pieces_of(value))
+            continue
+        family = _family_of(value)
+        halves = families.get(family)
+        if halves is None:
+            if len(families) == _MAX_FAMILIES:
+                families.clear()
+            halves = families[family] = _halves(pieces_of(value))
+        if namespace not in parts_of_namespaces:
+            parts_of_namespaces[namespace] = namespace_part(namespace)
+        before, behind = halves
+        yield [*before, parts_of_namespaces[namespace], *behind]
+
+
+def _namespace_in(value: Mapping[str, Any]) -> str | None:
+    metadata = value.get(METADATA)
+    namespace = metadata.get(NAMESPACE) if metadata.__class__ is dict else None
+    return namespace if namespace.__class__ is str else None
+
+
+def _family_of(value: Mapping[str, Any]) -> Sequence[Any]:
+    """What only objects have in common that are one but for their namespace, as long as all of them are there."""
+    metadata = value[METADATA]
+    own = [id(item) for key, item in value.items() if key != METADATA]
+    below = [id(item) for key, item in metadata.items() if key != NAMESPACE]
+    return len(value), *value, *metadata, *own, *below
+
+
+def _halves(pieces: Iterable[tuple[bytes, Piece]]) -> tuple[list[bytes], list[bytes]]:
+    """The parts before and behind the piece that is another one in each object of a family."""
+    listed = list(pieces)
+    place = next(number for number, (_, kind) in enumerate(listed) if kind == VARYING)
+    return merged_parts(listed[:place]), merged_parts(listed[place + 1 :])
+
+
+def merged_parts(pieces: Iterable[tuple[bytes, Piece]]) -> list[bytes]:
+    """The parts that pieces make: those that are shared stay what they are, what stands between them becomes one."""
     merged: list[bytes] = []
     own: list[bytes] = []
-    for part, is_shared in parts:
-        if is_shared:
-            merged += (b"".join(own), part)
+    for piece, kind in pieces:
+        if kind == SHARED:
+            if own:
+                merged.append(b"".join(own))
+            merged.append(piece)
             own = []
         else:
-            own.append(part)
-    return [*merged, b"".join(own)]
+            own.append(piece)
+    if own:
+        merged.append(b"".join(own))
+    return merged
 
 
 def _entries(value: Mapping[str, Any]) -> Iterable[tuple[str, Any, str]]:
@@ -84,6 +143,8 @@ def shared_values(objects: Iterable[Mapping[str, Any]]) -> frozenset[int]:
         metadata = obj.get(METADATA)
         below = metadata.values() if metadata.__class__ is dict else ()
         for value in (*obj.values(), *below):
+            if value is metadata:  # of which the entries are told
+                continue
             if (value.__class__ is dict or value.__class__ is list) and value:
                 (shared if id(value) in seen else seen).add(id(value))
     return frozenset(shared)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from olmc.catalogs.properties import decode_value, field_texts
+from olmc.catalogs.properties import SoundItems, check_metadata, decode_value, field_texts
 from olmc.gojson import DecodeError, match_keys
 
 PACKAGE, CHANNEL, METADATA = "olm.package", "olm.channel", "olm.csv.metadata"
@@ -91,3 +91,26 @@ def test_fields_are_found_in_any_case() -> None:
     assert field_texts(PACKAGE, None, "packageName", "version") == ("", "")
     assert match_keys({"a": 1, "A": 2, "b": 3}, frozenset({"a"})) == {"a": 1, "b": 3}
     assert match_keys({"B": 1, "x": 2}, frozenset({"a", "b"})) == {"b": 1, "x": 2}
+
+
+def test_what_is_sound_in_one_bundle_is_not_read_again_in_the_next() -> None:
+    """What is wrong is found all the same, with the path and the words that it has by itself (R-CAT-125)."""
+    owned, mode, wrong = {"name": "cups", "version": "v1"}, {"type": "OwnNamespace", "supported": True}, {"name": 1}
+    known: SoundItems = set()
+    first = {"crdDescriptions": {"owned": [owned]}, "installModes": [mode]}
+    check_metadata(first, known)
+    assert known == {(("crdDescriptions", "owned"), id(owned)), (("installModes",), id(mode))}
+    second: dict[str, Any]
+    for second in (
+        {"crdDescriptions": {"owned": [owned, wrong]}, "installModes": [mode]},
+        {"crdDescriptions": {"owned": [owned]}, "installModes": [mode, mode, 5]},
+        {"crdDescriptions": {"owned": owned}},
+        {"crdDescriptions": {"required": [mode]}, "links": [wrong]},
+        {"links": [mode, owned, {"name": []}]},
+    ):
+        with pytest.raises(DecodeError) as alone:
+            decode_value(METADATA, second)
+        with pytest.raises(DecodeError) as together:
+            check_metadata(second, known)
+        assert (str(together.value), together.value.path) == (str(alone.value), alone.value.path)
+    assert len(known) == 2

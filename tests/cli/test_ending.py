@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -9,8 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from olmc.cli.console import write_parts
 
 OLMC = (sys.executable, "-m", "olmc")
 FULL = Path("/dev/full")
@@ -150,3 +154,17 @@ def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
     assert (done.returncode, rb"gr\xfcn: " in done.stderr) == (0, True)
     done = subprocess.run([*OLMC, *diff], capture_output=True, check=False)
     assert (done.returncode, rb'gr\\xfcn"' in done.stdout) == (1, True)
+
+
+def test_a_stdout_that_takes_a_part_gets_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one without a buffer (PYTHONUNBUFFERED) does, of a disk that is going to be full."""
+
+    class Unbuffered(io.BytesIO):
+        def write(self, text: Any) -> int:
+            return super().write(memoryview(text)[:1000])
+
+    written = Unbuffered()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written))
+    parts = [bytes([number]) * (number * 300) for number in range(100)]
+    assert write_parts(iter(parts)) == len(b"".join(parts)) > 1_000_000
+    assert written.getvalue() == b"".join(parts)

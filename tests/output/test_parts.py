@@ -65,6 +65,22 @@ def test_the_same_text(values: list[Any], count: int, cut: int) -> None:
         assert text_of("name", *paths) == as_names(objects)
 
 
+def test_objects_that_differ_in_more_than_their_namespace() -> None:
+    """Also where it is no text, stands elsewhere, or the metadata stand there a second time."""
+    spec = {"namespace": "inner", "metadata": {"namespace": "deep"}}
+    metadata: list[dict[str, Any]] = [
+        {"name": "a", "namespace": name} for name in ("x", "y", "null", "é: ü", 3, None, ["z"])
+    ]
+    metadata += [{"namespace": "x", "name": "a"}, {"name": "b", "namespace": "x", "metadata": {"namespace": "w"}}]
+    objects = [
+        rendered({"apiVersion": "v1", "kind": "Cup", "metadata": each, **more, "spec": spec})
+        for each in metadata
+        for more in ({}, {"namespace": "top"}, {"again": each}, {"kind": "Mug"})
+    ]
+    assert text_of("yaml", objects) == as_yaml(objects)
+    assert text_of("json", objects) == as_json(objects)
+
+
 def test_nothing() -> None:
     assert text_of("yaml", []) == ""
     assert text_of("json", []) == as_json([])

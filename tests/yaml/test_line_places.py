@@ -128,5 +128,23 @@ def test_of_whatever_is_written_the_places_are_the_same(values: list[Any]) -> No
     places(dump(values))
 
 
+@pytest.mark.parametrize(
+    ("head", "between"),
+    [
+        ("", ""), ("---\n", ""), ("# why\n", ""), ("# why\n---\n", ""), ("\n---\n", ""), ("---\n---\n", ""),
+        ("", "# no content\n---\n"), ("--- # why\n", ""), ("", "kind: 'a\n  ---'\n---\n"), ("", "a: b\n...\n---\n"),
+        ("", "--- # why\na: b\n---\n"), ("", "---\n---\n"),
+    ],
+)  # fmt: skip
+def test_of_a_long_stream_only_the_document_is_read(head: str, between: str) -> None:
+    """Its documents are those of the parser, whatever parts them."""
+    text = f"{head}{COMMON}---\n{between}first: {'x' * 70_000}\n---\n{COMMON}"
+    places(text)
+    asked = [(document.source, keys) for document in read("x.yaml", text, Report()) for keys in paths(document.value)]
+    assert len(asked) > 40
+    for source, keys in asked:
+        assert locate(source, keys) == find(source, keys)
+
+
 def test_a_source_without_such_a_document_has_no_place() -> None:
     assert find_by_lines(Source("x.yaml", "a: 1\n", 3), ("a",)) is None
