@@ -96,8 +96,8 @@ def _show(error: click.ClickException, file: IO[Any] | None = None) -> None:
     """Print what click has to say with the prefix that findings have."""
     text = StringIO()
     type(error).show(error, text)
-    said = f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:]
-    click.echo(said, file=file, err=True, nl=False)
+    shown = f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:]
+    click.echo(shown, file=file, err=True, nl=False)
 
 
 def variable(command: str, option: click.Option) -> str:

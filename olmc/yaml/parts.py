@@ -143,7 +143,7 @@ def shared_values(objects: Iterable[Mapping[str, Any]]) -> frozenset[int]:
         metadata = obj.get(METADATA)
         below = metadata.values() if metadata.__class__ is dict else ()
         for value in (*obj.values(), *below):
-            if value is metadata:  # of which the entries are told
+            if value is metadata:  # whose entries are written by themselves
                 continue
             if (value.__class__ is dict or value.__class__ is list) and value:
                 (shared if id(value) in seen else seen).add(id(value))

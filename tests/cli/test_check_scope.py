@@ -147,5 +147,5 @@ def test_since_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.
     assert (
         result.stderr.splitlines()[-1]
         .removesuffix(" (or any of the parent directories): .git.")
-        .endswith("rror: --since: not a git repository")
+        .endswith("error: --since: not a git repository")
     )
