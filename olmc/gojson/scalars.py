@@ -192,17 +192,25 @@ def _read_time(value: Any) -> str | None:
     return None if value is None else _parse_scalar(canonical_time, value, "v1.Time")
 
 
-_NUMBER = "(?:0|[1-9][0-9]{0,17})"
-_CANONICAL_VERSION = regex(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+_MOST_DIGITS = 18  # of a number of a version that no range of Go's is too small for
 
 
 def _read_version(value: Any) -> str:
     # Hardly any version is not in its canonical form already, and imports take their time.
-    if isinstance(value, str) and _CANONICAL_VERSION.fullmatch(value):
+    if isinstance(value, str) and _is_canonical_version(value):
         return value
     from olmc.semver import parse_tolerant
 
     return _parse_scalar(lambda text: str(parse_tolerant(text)), value, "version.OperatorVersion") or _NO_VERSION
+
+
+def _is_canonical_version(text: str) -> bool:
+    numbers = text.split(".")
+    return len(numbers) == 3 and text.isascii() and all(map(_is_canonical_number, numbers))
+
+
+def _is_canonical_number(text: str) -> bool:
+    return text.isdigit() and len(text) <= _MOST_DIGITS and (text[0] != "0" or text == "0")
 
 
 def _read_release(value: Any) -> str | None:
