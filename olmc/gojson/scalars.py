@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from olmc.gojson.quantity import FORMAT_WRONG, quantity
-from olmc.lean import NamedTuple, regex
+from olmc.lean import NamedTuple, module, regex
 from olmc.strconv import SPACES, integral, number_text, quoted
+
+_binascii = module("binascii")  # a library, which few bundles need
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 
@@ -259,12 +260,12 @@ def canonical_base64(text: str) -> str:
     joined = text.replace("\r", "").replace("\n", "")
     if not _BASE64.fullmatch(joined):
         raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(text)}")
-    return encode_base64(a2b_base64(joined))
+    return encode_base64(_binascii.a2b_base64(joined))
 
 
 def encode_base64(data: bytes) -> str:
     """Bytes in base 64."""
-    return b2a_base64(data, newline=False).decode("ascii")
+    return str(_binascii.b2a_base64(data, newline=False).decode("ascii"))
 
 
 def _first_bad_byte(text: str) -> int:

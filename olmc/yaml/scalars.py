@@ -6,12 +6,13 @@ an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 
 from __future__ import annotations
 
-import binascii
 import math
-import struct
 from typing import Any
 
-from olmc.lean import regex
+from olmc.lean import module, regex
+
+# For tagged values alone, which hardly any file has; each is a library that is to be loaded.
+binascii, struct = module("binascii"), module("struct")
 
 _WORDS: dict[str, Any] = {
     "": None,
