@@ -52,7 +52,8 @@ _CONSTRUCTORS: tuple[Any, ...] = (
 def _constructor(count: int) -> CodeType:
     """The code that makes a tuple of so many fields, whose names are still to be set."""
     if count < len(_CONSTRUCTORS):
-        return _CONSTRUCTORS[count].__code__
+        known: CodeType = _CONSTRUCTORS[count].__code__
+        return known
     names = ", ".join(f"field_{number}" for number in range(count))
     function: Any = eval(f"lambda _cls, {names}: _new(_cls, ({names}{',' if count else ''}))")
     code: CodeType = function.__code__

@@ -137,7 +137,8 @@ def _with_plain_data(obj: Mapping[str, Any]) -> Struct:
 
 
 def _encoded(value: str) -> str:
-    return binascii.b2a_base64(value.encode("utf-8", "replace"), newline=False).decode()
+    encoded: bytes = binascii.b2a_base64(value.encode("utf-8", "replace"), newline=False)
+    return encoded.decode()
 
 
 def _decoded_size(value: Any) -> int:
