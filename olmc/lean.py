@@ -33,9 +33,27 @@ __all__ = ["NamedTuple", "module", "regex", "sha1", "sha224", "sha256"]
 _new = tuple.__new__
 
 
+# Nine of ten named tuples have no more fields, and the code of these is compiled with this module.
+_CONSTRUCTORS: tuple[Any, ...] = (
+    lambda _cls: _new(_cls, ()),
+    lambda _cls, a: _new(_cls, (a,)),
+    lambda _cls, a, b: _new(_cls, (a, b)),
+    lambda _cls, a, b, c: _new(_cls, (a, b, c)),
+    lambda _cls, a, b, c, d: _new(_cls, (a, b, c, d)),
+    lambda _cls, a, b, c, d, e: _new(_cls, (a, b, c, d, e)),
+    lambda _cls, a, b, c, d, e, f: _new(_cls, (a, b, c, d, e, f)),
+    lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
+    lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
+    lambda _cls, a, b, c, d, e, f, g, h, i: _new(_cls, (a, b, c, d, e, f, g, h, i)),
+)
+
+
 @cache
 def _constructor(count: int) -> CodeType:
     """The code that makes a tuple of so many fields, whose names are still to be set."""
+    if count < len(_CONSTRUCTORS):
+        known: CodeType = _CONSTRUCTORS[count].__code__
+        return known
     names = ", ".join(f"field_{number}" for number in range(count))
     function: Any = eval(f"lambda _cls, {names}: _new(_cls, ({names}{',' if count else ''}))")
     code: CodeType = function.__code__

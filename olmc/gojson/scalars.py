@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from olmc.gojson.quantity import FORMAT_WRONG, quantity
-from olmc.lean import NamedTuple, regex
+from olmc.lean import NamedTuple, module, regex
 from olmc.strconv import SPACES, integral, number_text, quoted
+
+_binascii = module("binascii")  # a library, which few bundles need
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 
@@ -192,17 +193,25 @@ def _read_time(value: Any) -> str | None:
     return None if value is None else _parse_scalar(canonical_time, value, "v1.Time")
 
 
-_NUMBER = "(?:0|[1-9][0-9]{0,17})"
-_CANONICAL_VERSION = regex(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+_MOST_DIGITS = 18  # of a number of a version that no range of Go's is too small for
 
 
 def _read_version(value: Any) -> str:
     # Hardly any version is not in its canonical form already, and imports take their time.
-    if isinstance(value, str) and _CANONICAL_VERSION.fullmatch(value):
+    if isinstance(value, str) and _is_canonical_version(value):
         return value
     from olmc.semver import parse_tolerant
 
     return _parse_scalar(lambda text: str(parse_tolerant(text)), value, "version.OperatorVersion") or _NO_VERSION
+
+
+def _is_canonical_version(text: str) -> bool:
+    numbers = text.split(".")
+    return len(numbers) == 3 and text.isascii() and all(map(_is_canonical_number, numbers))
+
+
+def _is_canonical_number(text: str) -> bool:
+    return text.isdigit() and len(text) <= _MOST_DIGITS and (text[0] != "0" or text == "0")
 
 
 def _read_release(value: Any) -> str | None:
@@ -251,12 +260,12 @@ def canonical_base64(text: str) -> str:
     joined = text.replace("\r", "").replace("\n", "")
     if not _BASE64.fullmatch(joined):
         raise ValueError(f"illegal base64 data at input byte {_first_bad_byte(text)}")
-    return encode_base64(a2b_base64(joined))
+    return encode_base64(_binascii.a2b_base64(joined))
 
 
 def encode_base64(data: bytes) -> str:
     """Bytes in base 64."""
-    return b2a_base64(data, newline=False).decode("ascii")
+    return str(_binascii.b2a_base64(data, newline=False).decode("ascii"))
 
 
 def _first_bad_byte(text: str) -> int:

@@ -91,7 +91,7 @@ def _is_plain(pattern: str) -> bool:
             least, most = int(count["least"]), int(count["most"] or count["least"])
             times *= max(most, 1) if least <= most else _MOST + 1
     shape = _TOKEN.sub(lambda token: "*" if token["least"] else "a", pattern)
-    while (outer := _GROUP.sub("a", shape)) != shape:
+    while "(" in shape and (outer := _GROUP.sub("a", shape)) != shape:
         shape = outer
     return times <= _MOST and _WHOLE.fullmatch(shape) is not None
 

@@ -234,7 +234,7 @@ def _first_object(path: str, text: str, documents: Sequence[Document], report: R
     if not documents:
         return None
     first = documents[0]
-    if _NOTHING_FIRST.match(text):
+    if "\n---" in text and _NOTHING_FIRST.match(text):
         which, hint = ", which is empty", "Begin the file with the object, or with a single line of ---."
         place = locate(first.source, ())
         report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which=which, hint=hint))

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from olmc.lean import NamedTuple, regex
+from olmc.lean import NamedTuple
 
 if TYPE_CHECKING:
     from olmc.model.state import ClusterState
 
-_VERSION = regex(r"v?(\d+\.\d+)(\.\d+)?([-+][0-9A-Za-z.+-]*)?")
+_IN_SUFFIX = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+-"
 
 
 def full_kube_version(text: str) -> str:
     """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
-    match = _VERSION.fullmatch(text)
-    return f"v{match[1]}{match[2] or '.0'}{match[3] or ''}" if match else ""
+    version = text.removeprefix("v")
+    numbers = version.partition("-")[0].partition("+")[0]
+    suffix = version[len(numbers) :]
+    parts = numbers.split(".")
+    if len(parts) not in (2, 3) or not all(map(str.isdecimal, parts)) or suffix.strip(_IN_SUFFIX):
+        return ""
+    return f"v{numbers}{'.0' if len(parts) == 2 else ''}{suffix}"
 
 
 def minor_of(kube_version: str) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.lean import regex
+from olmc.lean import module, regex
 from olmc.model.objects import KubernetesObject, annotations_of, mapping, metadata_of
 
 REDACTED = "REDACTED"
@@ -136,6 +135,9 @@ def _is_copy(name: str, text: Any, values: frozenset[str]) -> bool:
 def _values(secret: KubernetesObject) -> frozenset[str]:
     """The values of a Secret, as they stand there and, of `data`, decoded."""
     return frozenset(value for value in _spellings(secret) if len(value) >= _SHORTEST and value != REDACTED)
+
+
+base64 = module("base64")  # for Secrets alone, which few workspaces have
 
 
 def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:

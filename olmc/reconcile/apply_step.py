@@ -4,7 +4,6 @@ R-CAT-726)."""
 from __future__ import annotations
 
 import json
-from binascii import b2a_base64
 
 from olmc.diagnostics.rules import reconcile as rules
 from olmc.gojson import DecodeError, decode
@@ -14,7 +13,7 @@ from olmc.kube.api_validation.objects import creation_errors, update_errors
 from olmc.kube.builtin_kinds import removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
-from olmc.lean import NamedTuple
+from olmc.lean import NamedTuple, module
 from olmc.load.json_schema import surely_valid, without_nulls
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
 from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
@@ -54,6 +53,8 @@ from olmc.olm.naming import (
 from olmc.reconcile.crds import StepError, updated_crd
 from olmc.reconcile.operator_groups import is_descoped
 from olmc.resources import schema
+
+_binascii = module("binascii")  # for Secrets alone, which few bundles have
 
 # How OLM's steps begin their errors; of some kinds it says the same for creating and updating (R-CAT-710 … R-CAT-716).
 CREATING = {
@@ -308,7 +309,7 @@ def _stored_secret(obj: KubernetesObject) -> KubernetesObject:
     """A Secret as the API server stores it: `stringData` is moved, encoded, into `data`."""
     data = dict(mapping(obj.get("data")))
     for key, value in mapping(obj.get("stringData")).items():
-        data[key] = b2a_base64(str(value).encode(), newline=False).decode()
+        data[key] = _binascii.b2a_base64(str(value).encode(), newline=False).decode()
     others = {key: value for key, value in obj.items() if key not in ("stringData", "data")}
     return {**others, **({"data": data} if data else {}), "type": obj.get("type") or "Opaque"}
 

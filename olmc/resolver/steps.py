@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olmc.gojson import DecodeError, decode, decode_failure, decode_hint
-from olmc.lean import NamedTuple, regex
+from olmc.kube.names import KEY_CHARACTERS
+from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, Step
 from olmc.model.diagnostics import DecodeFailure, Report, Source
 from olmc.model.objects import (
@@ -71,7 +72,9 @@ def inline_content(entry: CatalogBundle) -> Content | None:
     return Content(Manifest(csv, source), named, inline=not entry.image, served=served_properties(entry))
 
 
-_NOT_IN_KEYS = regex(r"[^-A-Za-z0-9_.]")
+def _as_key(name: str) -> str:
+    """The name of a file as the key that it gets in the ConfigMap of an unpacked bundle."""
+    return "".join(char if char in KEY_CHARACTERS else "-" for char in name)
 
 
 class Content(NamedTuple):
@@ -157,7 +160,7 @@ def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, p
     """
     name = csv["metadata"]["name"]
     steps = [Step(name, catalog, csv["apiVersion"], csv["kind"], name, csv, content.csv.source)]
-    for _, manifest in sorted(content.others, key=lambda pair: _NOT_IN_KEYS.sub("-", pair[0])):
+    for _, manifest in sorted(content.others, key=lambda pair: _as_key(pair[0])):
         steps.append(_file_step(name, catalog, manifest))
     steps += strategy_steps(Csv(csv), catalog, content.csv.source, profile)
     if content.inline:

@@ -19,18 +19,7 @@ _WORD_STARTS = frozenset("yYnNtTfFoO")
 _REFUSED = frozenset(
     "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff"
 )
-_SYNTAX = regex(
-    r"""
-      [ ,\[\]{}\#&*!|>'"%@`]    # begins with a space or an indicator
-    | [-?:](?:\ |\Z)            # begins as an item, a key or a value
-    | ---|\.\.\.                # begins as the mark between documents
-    | .*\ \Z                    # ends in a space
-    | .*:(?:\ |\Z)              # holds the end of a key
-    | .*\ \#                    # holds the beginning of a comment
-    | \Z                        # is empty
-    """,
-    re.VERBOSE,
-)
+_INDICATORS = frozenset(" ,[]{}#&*!|>'\"%@`")
 _DIFFERS_ELSEWHERE = regex(
     r"""
       =|<<                                                          # the tags !!value and !!merge of YAML 1.1
@@ -44,6 +33,7 @@ _DIFFERS_ELSEWHERE = regex(
     re.VERBOSE,
 )
 _DIFFERING_STARTS = frozenset("0123456789+-.=<")
+_IN_DIFFERING = "0123456789abcdefABCDEFoxinfINFNA_:.+-=<"  # but for dates and times, which hold whatever they like
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
@@ -71,9 +61,23 @@ def plain_is_safe(text: str) -> bool:
     """
     if _HARMLESS.fullmatch(text):
         return text[0] not in _WORD_STARTS or type(resolve(text)) is str
-    if not _is_one_line(text) or _SYNTAX.match(text) or type(resolve(text)) is not str:
+    if not _is_one_line(text) or _is_syntax(text) or type(resolve(text)) is not str:
         return False
-    return text[0] not in _DIFFERING_STARTS or not _DIFFERS_ELSEWHERE.fullmatch(text)
+    return text[0] not in _DIFFERING_STARTS or not _differs_elsewhere(text)
+
+
+def _is_syntax(text: str) -> bool:
+    """Whether something in a line means more than itself: an indicator, a mark, the end of a key, a comment."""
+    if not text or text[0] in _INDICATORS or text[-1] in " :" or ": " in text or " #" in text:
+        return True
+    return (text[0] in "-?:" and text[1:2] in ("", " ")) or text.startswith(("---", "..."))
+
+
+def _differs_elsewhere(text: str) -> bool:
+    # Most versions, amounts and flags can't be meant, and the pattern takes long to compile.
+    if text[4:5] != "-" and (text.strip(_IN_DIFFERING) or text.count(".") > 1):
+        return False
+    return _DIFFERS_ELSEWHERE.fullmatch(text) is not None
 
 
 def one_line(text: str) -> str:
@@ -82,7 +86,7 @@ def one_line(text: str) -> str:
     Double quotes are for what only an escape can express. A lone surrogate becomes U+FFFD, as in Go.
     """
     # What runners of pipelines execute wherever it stands in a line of a log.
-    if "##" in text and _OBEYED.search(text):
+    if "##" in text and _is_obeyed(text):
         return f'"{_OBEYED.sub(_HIDDEN, "".join(map(_escaped, replace_surrogates(text))))}"'
     if plain_is_safe(text):
         return text
@@ -107,6 +111,10 @@ _OBEYED = regex(r"##(?=(?:vso)?\[)")
 _HIDDEN = r"#\\x23"
 
 
+def _is_obeyed(text: str) -> bool:
+    return "##[" in text or "##vso[" in text
+
+
 def literal_header(text: str) -> str | None:
     """The header (`|`, `|-`, `|+`, with `2` for the indentation) of the literal block that holds a text.
 
@@ -115,7 +123,7 @@ def literal_header(text: str) -> str | None:
     # A runner executes a line of a log that begins so, and does not know who wrote it.
     if "::" in text and _COMMAND.search(text):
         return None
-    if "##" in text and _OBEYED.search(text):
+    if "##" in text and _is_obeyed(text):
         return None
     # Of a text of blanks only, readers disagree about which belong to the indentation.
     if "\n" not in text or not text.strip(" \t\n") or not _is_lines(text):

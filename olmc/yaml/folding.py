@@ -18,7 +18,6 @@ class UnusualError(Exception):
 
 
 _DOUBLE = regex(r'[^"\\]*(?:\\.[^"\\]*)*')
-_SINGLE = regex(r"[^']*(?:''[^']*)*")
 _ESCAPE = regex(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b", " ": " ",
@@ -141,14 +140,25 @@ def quoted(lines: Sequence[str], start: int, around: int, first: str) -> tuple[s
 
 def _until_quote(text: str, quote: str) -> tuple[str, str]:
     """What stands before the closing quote, and the rest from there on; of a line without one, what counts of it."""
-    match = (_DOUBLE if quote == '"' else _SINGLE).match(text)
-    end = match.end() if match is not None else 0
-    if end < len(text) and text[end] == quote:
+    end = closing_quote(text, quote, 0)
+    if end >= 0:
         return text[:end], text[end:]
     content = text.rstrip(" ")
     if content != text and content.endswith("\\"):
         raise UnusualError
     return content, ""
+
+
+def closing_quote(text: str, quote: str, start: int) -> int:
+    """Where the quote stands that ends a text in quotes whose content begins at a place; -1 if it is not there."""
+    if quote == '"' and "\\" in text:
+        match = _DOUBLE.match(text, start)
+        end = match.end() if match is not None else start
+        return end if text[end : end + 1] == quote else -1
+    end = text.find(quote, start)
+    while quote == "'" and end >= 0 and text[end + 1 : end + 2] == quote:
+        end = text.find(quote, end + 2)
+    return end
 
 
 def _is_escape(text: str) -> bool:

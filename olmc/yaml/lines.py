@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from olmc.lean import regex
 from olmc.yaml.document import MAX_DEPTH
-from olmc.yaml.folding import UnusualError, block, check_rest, plain, quoted, unescaped
+from olmc.yaml.folding import UnusualError, block, check_rest, closing_quote, plain, quoted, unescaped
 from olmc.yaml.scalars import resolve
 
 # The bytes that the parser takes without a second look; those of more than one byte have patterns of their own.
@@ -22,9 +22,12 @@ _TAKEN = bytes((0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0x100)))
 _REFUSED = frozenset([*map(chr, range(0x80, 0xA0)), *"\u2028\u2029\ufeff\ufffe\uffff"])
 
 _LONGEST_KEY = 1000  # the parser looks no farther than 1024 characters for the colon
-_DOUBLE = regex(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
-_SINGLE = regex(r"'([^']*(?:''[^']*)*)'(?!')")
-_HEADER = regex(r"[|>](?:[+-]?|[+-]?[1-9]|[1-9][+-])(?= *$| +#)")
+_HEADERS = frozenset(
+    style + sign + digit + chomping
+    for style in "|>"
+    for digit in ("", *"123456789")
+    for sign, chomping in (("", ""), ("+", ""), ("-", ""), ("", "+"), ("", "-"))
+)
 _FLOW = regex(r"""\ *(?:([][{},])|([A-Za-z0-9_./][\w./+-]*|"[^"\\]*"|'[^']*'(?!'))\ *(:(?=\ ))?(?![:#'"]))""")
 _MOST_BRACKETS = 50
 _INDICATORS = frozenset(",]{}#&*!>%@`?:-[|\"'")
@@ -120,10 +123,10 @@ def key_of(content: str, values: PlainValues) -> tuple[str, int] | None:
     if content[0] in "[{":
         return None
     if content[0] in "\"'":
-        match = (_DOUBLE if content[0] == '"' else _SINGLE).match(content)
-        if match is None or content[match.end() : match.end() + 1] != ":":
+        end = closing_quote(content, content[0], 1) + 1
+        if not end or content[end : end + 1] != ":":
             return None
-        end, key = match.end(), _quoted_text(match[0])
+        key = _quoted_text(content[:end])
     else:
         end = content.find(": ")
         if end < 0 and content[-1] == ":":
@@ -144,16 +147,16 @@ def _value(text: str, content: str, values: PlainValues, key: str | None) -> tup
     """What stands behind a key, if there is one; `content` is `text` without blanks at its end."""
     first = content[0]
     if first in "\"'":
-        match = (_DOUBLE if first == '"' else _SINGLE).match(content)
-        if match is None:
+        end = closing_quote(content, first, 1) + 1
+        if not end:
             return QUOTED, text, key, None
-        check_rest(content[match.end() :])
-        return SCALAR, _quoted_text(match[0]), key, None
+        check_rest(content[end:])
+        return SCALAR, _quoted_text(content[:end]), key, None
     if first in "|>":
-        header = _HEADER.match(content)
-        if header is None:
+        header, _, rest = content.partition(" ")
+        if header not in _HEADERS or rest.lstrip(" ")[:1] not in ("", "#"):
             raise UnusualError
-        return BLOCK, header[0], key, None
+        return BLOCK, header, key, None
     if first in "[{":
         return FLOW, content, key, None
     if first in _INDICATORS and (first not in "-?:" or content[1:2] in ("", " ")):

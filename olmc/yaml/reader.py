@@ -17,7 +17,6 @@ Documents = Mapping[tuple[str, str], list[Document]]
 """What files hold, by path and text."""
 Reader = Callable[[str, str, Report], list[Document]]
 
-_BRACE_FIRST = regex(r"\s*\{")
 _BRACKET_FIRST = regex(r"\s*[{\[]")
 
 
@@ -51,7 +50,7 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
     as_yaml = Report()
     documents = _read_yaml(path, text, as_yaml, pure)
     neither = any(isinstance(diagnostic.cause, DecodeFailure) for diagnostic in as_yaml.found)
-    if path.endswith(".json") and (_BRACE_FIRST.match(text) or (neither and _BRACKET_FIRST.match(text))):
+    if path.endswith(".json") and (_begins_with_brace(text) or (neither and _BRACKET_FIRST.match(text))):
         return read_json(path, text, report)
     for diagnostic in as_yaml.found:
         report.add(diagnostic)
@@ -77,7 +76,11 @@ def reader_of(known: Documents, documents: dict[tuple[str, str], list[Document]]
 
 def looks_like_json(path: str, text: str) -> bool:
     """Whether a text is to be tried as JSON first."""
-    return path.endswith(".json") or _BRACE_FIRST.match(text) is not None
+    return path.endswith(".json") or _begins_with_brace(text)
+
+
+def _begins_with_brace(text: str) -> bool:
+    return text.lstrip()[:1] == "{"
 
 
 def _read_yaml(path: str, text: str, report: Report, pure: bool) -> list[Document]:

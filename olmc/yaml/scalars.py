@@ -6,12 +6,13 @@ an integral one (`1e3` is 1000.0), where Go's JSON encoder would print 1000.
 
 from __future__ import annotations
 
-import binascii
 import math
-import struct
 from typing import Any
 
-from olmc.lean import regex
+from olmc.lean import module, regex
+
+# For tagged values alone, which hardly any file has; each is a library that is to be loaded.
+binascii, struct = module("binascii"), module("struct")
 
 _WORDS: dict[str, Any] = {
     "": None,
@@ -41,6 +42,8 @@ _TIMESTAMP = regex(
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?"
 )
 _LONGEST_DECIMAL = 20
+_SURE_DECIMAL = 18  # digits of which no range is exceeded
+_IN_NUMBERS = "0123456789abcdefABCDEFoOxX.+-"
 
 _SURROGATE = regex("[\ud800-\udfff]")
 
@@ -65,14 +68,19 @@ def resolve(text: str) -> Any:
     if first == ".":
         if text in _WORDS:
             return _WORDS[text]
-        if _DOTTED_FLOAT.fullmatch(text):
+        if text[1:2].isdigit() and _DOTTED_FLOAT.fullmatch(text):
             return _finite(text.replace("_", ""), text)
     return text
 
 
 def _number(text: str) -> int | float | str:
     plain = text.replace("_", "")
-    match = _INTEGER.fullmatch(plain)
+    # What stands in nearly all files needs no patterns, which take their time to compile.
+    if plain.isascii() and plain.isdigit() and len(plain) <= _SURE_DECIMAL and (plain[0] != "0" or plain == "0"):
+        return int(plain)
+    if plain.strip(_IN_NUMBERS) or plain.count(".") > 1:
+        return text
+    match = _INTEGER.fullmatch(plain) if "." not in plain else None
     # int() raises an error for thousands of decimal digits.
     if match and len(match["decimal"] or "") <= _LONGEST_DECIMAL:
         kind = match.lastgroup or "decimal"
@@ -83,7 +91,7 @@ def _number(text: str) -> int | float | str:
     if _FLOAT.fullmatch(plain):
         return _finite(plain, text)
     # go-yaml hands what follows 0b to a parser that takes a sign.
-    match = _SIGN_INSIDE.fullmatch(plain)
+    match = _SIGN_INSIDE.fullmatch(plain) if plain.startswith("0b") else None
     if match and _MIN_INT64 <= (value := int(match[1], 2)) <= _MAX_INT64:
         return value
     return text

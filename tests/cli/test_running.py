@@ -19,7 +19,8 @@ from olmc.cli.running import quick_call
 # Whatever is slow to import, and what a bundle and its rendering have nothing to do with.
 HEAVY = set(
     """click ruamel.yaml _ruamel_yaml dataclasses inspect ast hashlib _hashlib uuid platform datetime locale gettext
-    tempfile threading subprocess importlib.metadata jsonschema random pickle multiprocessing olmc.fleet""".split()
+    tempfile threading subprocess importlib.metadata jsonschema random pickle multiprocessing olmc.fleet
+    base64 binascii struct""".split()
 )
 COMPILER = {"olmc.api", "olmc.load", "olmc.reconcile", "olmc.render", "olmc.resolver", "olmc.kube", "olmc.gojson"}
 
@@ -64,6 +65,27 @@ def test_the_version_takes_hardly_anything() -> None:
 def test_a_bundle_takes_no_more_than_the_compiler(project: Path, options: str) -> None:
     bundle = project / "fixtures" / "own-namespace" / "bundles" / "beacon-1.0.0"
     assert HEAVY.isdisjoint(imported("render", str(bundle), *options.split()))
+
+
+COMPILED = """\
+import re._compiler, sys
+sys.argv = ["olmc", *sys.argv[1:]]
+compile = re._compiler.compile
+def counted(pattern, flags=0):
+    print(repr(pattern), file=sys.stderr)
+    return compile(pattern, flags)
+re._compiler.compile = counted
+from olmc.__main__ import run
+run()
+"""
+
+
+def test_a_bundle_takes_few_patterns(project: Path) -> None:
+    """Compiling one takes as long as importing a module. Seven are those of the standard library."""
+    bundle = project / "fixtures" / "own-namespace" / "bundles" / "beacon-1.0.0"
+    command = [sys.executable, "-c", COMPILED, "render", str(bundle)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count("\n") <= 13, done.stderr
 
 
 @pytest.mark.parametrize("command", ["status", "resolve", "plan --from DIR", "check", "why beacon"])

@@ -8,7 +8,6 @@ of addresses, which depend on the cluster.
 
 from __future__ import annotations
 
-import binascii
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +24,10 @@ from olmc.kube.api_validation.metadata import (
     size,
 )
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_qualified_name
+from olmc.lean import module
 from olmc.model.objects import text
+
+binascii = module("binascii")  # for Secrets alone, which few bundles have
 
 _LIMIT = 1024 * 1024
 _ACCOUNT = "kubernetes.io/service-account.name"
@@ -135,7 +137,8 @@ def _with_plain_data(obj: Mapping[str, Any]) -> Struct:
 
 
 def _encoded(value: str) -> str:
-    return binascii.b2a_base64(value.encode("utf-8", "replace"), newline=False).decode()
+    encoded: bytes = binascii.b2a_base64(value.encode("utf-8", "replace"), newline=False)
+    return encoded.decode()
 
 
 def _decoded_size(value: Any) -> int:

@@ -151,7 +151,8 @@ def header_problems(name: str) -> list[str]:
 
 def percent_problems(value: str) -> list[str]:
     """A percentage."""
-    return [] if re.fullmatch("[0-9]+%", value) else [_PERCENT_RULE]
+    digits = value.removesuffix("%")
+    return [] if digits != value and digits.isascii() and digits.isdigit() else [_PERCENT_RULE]
 
 
 def descending_path_problems(path: str) -> list[str]:

@@ -7,7 +7,6 @@ https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/admissionregistrat
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -15,8 +14,10 @@ from typing import Any
 from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct
 from olmc.kube.api_validation.metadata import port_number_problems, selector_errors
 from olmc.kube.names import is_dns1035_label, is_dns1123_subdomain
-from olmc.lean import regex
+from olmc.lean import module, regex
 from olmc.model.objects import text
+
+binascii = module("binascii")  # for certificates alone
 
 REVIEW_VERSIONS = ("v1", "v1beta1")
 

@@ -54,6 +54,7 @@ from olmc.model.objects import mapping, text
 _DEFAULT_DEADLINE = 600
 _DEFAULT_SHARE = "25%"
 _STANDARD_FINALIZERS = ("foregroundDeletion", "kubernetes", "orphan")
+_MOST_DIGITS = 18  # of a count that fits into any integer
 _ROLLING = {"maxUnavailable": "MaxUnavailable", "maxSurge": "MaxSurge"}
 
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -168,8 +169,11 @@ def _rolling_errors(rolling: Struct) -> Iterator[FieldError]:
 
 def _share(value: Any) -> int:
     """The number in a count or percentage, 0 where there is none."""
-    number = re.fullmatch("([+-]?[0-9]{1,18})%?", value) if isinstance(value, str) else None
-    return int(number.group(1)) if number is not None else integer(value) or 0
+    if not isinstance(value, str):
+        return integer(value) or 0
+    number = value.removesuffix("%")
+    digits = number[1:] if number[:1] in ("+", "-") else number
+    return int(number) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else 0
 
 
 def _template_errors(template: Struct) -> Iterator[FieldError]:
