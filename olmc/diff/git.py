@@ -257,7 +257,9 @@ def _entries_of(tree: str) -> Iterator[_TreeEntry]:
             count += len(lines)
             if count > REVISION.most:
                 process.kill()
-                raise GitError(f"there are more than {REVISION.most:,} files in it ({REVISION.variable} raises the limit)")
+                raise GitError(
+                    f"there are more than {REVISION.most:,} files in it ({REVISION.variable} raises the limit)"
+                )
             for line in lines:
                 about, _, raw = line.partition(b"\t")
                 mode, _, name, size = about.decode("ascii").split()

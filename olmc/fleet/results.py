@@ -74,7 +74,9 @@ def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
 
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
     """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
-    told = {key: value for key, value in result.items() if key != "passing" and (key != "text" or result["data"] is None)}
+    told = {
+        key: value for key, value in result.items() if key != "passing" and (key != "text" or result["data"] is None)
+    }
     # How many objects stay as they are is no part of what happens.
     text = _UNCHANGED_COUNT.sub("", json.dumps(told, ensure_ascii=False, sort_keys=True))
     for depth, word in enumerate(reversed(name.split("/"))):

@@ -110,9 +110,12 @@ def _walk(top: Path) -> Iterator[str]:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting += [f"{prefix}{entry.name}/"] if entry.name != _GIT else []
-                elif entry.name != _GIT and (not is_hidden or entry.name.endswith(SUFFIXES)):
-                    if entry.is_symlink() or entry.is_file(follow_symlinks=False):
-                        yield f"{prefix}{entry.name}"
+                elif (
+                    (entry.is_symlink() or entry.is_file(follow_symlinks=False))
+                    and entry.name != _GIT
+                    and (not is_hidden or entry.name.endswith(SUFFIXES))
+                ):
+                    yield f"{prefix}{entry.name}"
 
 
 def _file_at(path: Path, hexdigits: int) -> RevisionFile:

@@ -195,7 +195,9 @@ def test_a_list_of_shards_means_the_folders_themselves(fleet: Fleet) -> None:
     done = fleet.run("status", "--entries-from", "-", "-o", "json", stdin=listed)
     reached = {cluster for one in json.loads(done.out)["outcomes"] for cluster in one["clusters"]}
     assert reached >= set(names)
-    assert fleet.run("shard", "--entries-from", "-", "--of", "1", "--index", "0", stdin=listed, beside=False).out == listed
+    assert (
+        fleet.run("shard", "--entries-from", "-", "--of", "1", "--index", "0", stdin=listed, beside=False).out == listed
+    )
 
 
 @pytest.mark.parametrize("content", ["device", "nul", "bytes"])

@@ -190,12 +190,16 @@ def test_texts_of_other_jobs_are_texts() -> None:
     """What a terminal, a reader or a CI system would take for something else."""
     made = from_json(part(text="one\n::error::two\x1b]0;x\x07\n\u202ethree\r::warning::x\n  ::add-mask::x\n\ud800"))
     assert made is not None
+    (group,) = made.outcomes
+    made = made._replace(outcomes=(group._replace(headline="x\x1b[2J\n::error::\u202e"),))
     for text in (as_text(made), as_markdown(made), as_html(made), as_json(made)):
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]|^ *::", text, re.MULTILINE)
 
 
 def test_clusters_that_are_called_like_a_gravity_are_told_apart() -> None:
-    breaking, none = ({"headline": "x", "gravity": gravity, "text": "", "data": None} for gravity in ("breaking", "none"))
+    breaking, none = (
+        {"headline": "x", "gravity": gravity, "text": "", "data": None} for gravity in ("breaking", "none")
+    )
     made = report_of("plan", [("clusters/breaking", breaking), ("clusters/none", none)])
     assert [group.gravity for group in made.outcomes] == ["breaking", "none"]
 
