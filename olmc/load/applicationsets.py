@@ -46,7 +46,8 @@ def applications_of(
     applicationset: Mapping[str, Any], root: Path, files: Sequence[str], effort: Effort
 ) -> tuple[dict[str, Any], ...]:
     """The Applications of an ApplicationSet in the repository at `root`, whose files are `files`; () where any of its
-    generators, or anything in its template, is not to be told from the repository alone, or not with so much effort.
+    generators, or anything in its template, is not to be determined from the repository alone, or not with so much
+    effort.
 
     Of templates only fields are filled in (`{{path.basename}}`, `{{ .cluster.name }}`), no functions.
     """
