@@ -218,7 +218,8 @@ def as_html(report: FleetReport) -> str:
 
     style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
-        {"group": group, "headline": clean(group.headline), "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
+        {"group": group, "headline": clean(group.headline),
+         "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
          "lines": [(_depth(line), line) for line in _body(group, color=False)],
          "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes

@@ -159,8 +159,8 @@ def test_everything_has_a_name_to_be_read_out(browser: Page) -> None:
 
 def part(command: str = "plan", **changed: Any) -> str:
     """The report of a part, with something else in its first outcome."""
-    told = {"headline": "1 breaking", "gravity": "breaking", "text": "it breaks", "data": {"a": 1}}
-    group = OutcomeGroup(**told, clusters=("clusters/hull",), key=outcome_key(told, "clusters/hull"))
+    result: dict[str, Any] = {"headline": "1 breaking", "gravity": "breaking", "text": "it breaks", "data": {"a": 1}}
+    group = OutcomeGroup(**result, clusters=("clusters/hull",), key=outcome_key(result, "clusters/hull"))
     data = json.loads(as_json(FleetReport(command, 1, (group,))))
     data["outcomes"][0] |= changed
     return json.dumps(data)
@@ -175,7 +175,8 @@ def test_a_part_as_it_was_written_is_read() -> None:
     "text",
     [
         part(clusters=[]), part(clusters="hull"), part(clusters=[1]), part(clusters=["clusters/hull", "clusters/kiel"]),
-        part(gravity="none"), part(gravity=[]), part(headline="nothing happens"), part(plan={"a": 2}), part(key="0" * 64),
+        part(gravity="none"), part(gravity=[]), part(headline="nothing happens"), part(plan={"a": 2}),
+        part(key="0" * 64),
         part(text=1), part().replace('"total": 1', '"total": -1'), part().replace('{"a": 1}', '{"a": NaN}'),
         part().replace('{"a": 1}', "[" * 50_000 + "]" * 50_000), "[" * 100_000, "[]", "{}", "", "\ufeff{}",
     ],
