@@ -66,6 +66,13 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return _LINK.sub(moved, markdown)
 
 
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """The index of the search as a script, too: without it no script of a page runs that is opened from a disk."""
+    folder = Path(config.site_dir) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
+
+
 def _commands() -> Iterator[str]:
     yield "# Commands\n\nWhat `olmc COMMAND --help` says. Options are environment variables, too.\n"
     top = main.make_context("olmc", [], resilient_parsing=True, terminal_width=_WIDTH, max_content_width=_WIDTH)

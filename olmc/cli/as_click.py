@@ -74,7 +74,7 @@ def color_option() -> click.Option:
         expose_value=False,
         is_eager=True,
         callback=_choose,
-        help="Color for people to read: auto is yes on terminals, unless NO_COLOR is set.",
+        help="Use colors; auto does on terminals, unless NO_COLOR is set.",
     )
 
 
@@ -86,7 +86,7 @@ def cache_option() -> click.Option:
         expose_value=False,
         is_eager=True,
         callback=_without_cache,
-        help="Read all catalogs anew, and keep nothing for the next run (see olmc cache).",
+        help="Neither read nor write the cache of catalogs (see olmc cache).",
     )
 
 

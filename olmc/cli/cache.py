@@ -15,21 +15,21 @@ from olmc.cli.process import BAD_INPUT
 
 @click.command()
 @click.argument("action", type=click.Choice(["info", "clear"]))
-@as_option(output_option(["text", "json"], "Text for people, or JSON for machines."))
+@as_option(output_option(["text", "json"], "Text, or JSON."))
 @click.pass_context
 def cache(ctx: click.Context, /, action: str, output: str) -> None:
-    """See or remove what olmc keeps of large catalogs.
+    """Show or clear the cache of large catalogs.
 
-    It is kept so that the next run need not read them again. info: the folder, how much is in it, how much there may
-    be. clear: remove all of it, which loses nothing but time.
+    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
+    the next run parses catalogs again.
 
     \b
     Examples:
-      olmc cache info               where it is and how large
-      olmc cache clear              remove all of it
+      olmc cache info               its folder and size
+      olmc cache clear              remove everything
       OLMC_NO_CACHE=1 olmc check .  neither read nor write it
 
-    Exit codes: 0 done, 2 wrong usage, 3 the folder is not the user's own, or can't be emptied.
+    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
     """
     try:
         folder = default_folder()

@@ -175,47 +175,45 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
 @command(
     argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
     output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines."),
-    option(
-        "-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well: also what is left aside."
-    ),
-    option("--strict", is_flag=True, help="Warnings are findings, too."),
+    option("-v", "--all", "everything", is_flag=True, help="Also show findings of severity info."),
+    option("--strict", is_flag=True, help="Treat warnings as findings."),
     option(
         "--select",
         multiple=True,
         metavar="CODE",
         shell_complete=codes,
-        help="Only codes that begin so (may be repeated).",
+        help="Only codes with this prefix (may be repeated).",
     ),
     option(
         "--ignore",
         multiple=True,
         metavar="CODE",
         shell_complete=codes,
-        help="Not the codes that begin so (may be repeated).",
+        help="Exclude codes with this prefix (may be repeated).",
     ),
     option(
         "--optional",
         multiple=True,
         metavar="NAME",
         shell_complete=optional_validators,
-        help="Run an optional validator of bundles, a suite of them, or all (may be repeated).",
+        help="Also run an optional bundle validator, a suite, or all (may be repeated).",
     ),
     option(
         "--optional-value",
         "values",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A value for the optional validators: k8s-version, index-path, container-tools, platforms.",
+        help="A setting of the optional validators: k8s-version, index-path, container-tools, platforms.",
     ),
-    option("--since", default="", metavar="REV", help="Only what a revision of git does not have yet."),
-    option("--all-versions", is_flag=True, help="In a folder of bundles: all versions, not just the newest."),
+    option("--since", default="", metavar="REV", help="Only findings that this git revision does not have."),
+    option("--all-versions", is_flag=True, help="In a folder of bundles: check all versions, not only the newest."),
     option(
         "--author/--no-author",
         default=None,
-        help="Whether you write the bundles; if not, what only authors can mend is a remark.",
+        help="Whether you author the bundles; if not, what only authors can fix is info.",
     ),
     show_secrets_option,
-    option("--statistics", is_flag=True, help="How often there is what, in place of the findings."),
+    option("--statistics", is_flag=True, help="Print counts by code instead of the findings."),
     allow_empty_option,
     entry_option,
     jobs_option,
@@ -228,7 +226,7 @@ def check(
     since: str, all_versions: bool, author: bool | None, show_secrets: bool, statistics: bool, allow_empty: bool,
     entries: tuple[str, ...], jobs: int | None, olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Find what is wrong, before a cluster does.
+    """Find mistakes before a cluster does.
 
     \b
     Examples:
@@ -245,20 +243,20 @@ def check(
       olmc check my-bundle --optional all       with all optional validators
       olmc check --optional alpha-deprecated-apis --optional-value k8s-version=1.25
 
-    Compiles PATH (a workspace, a bundle, a file, or - for stdin; without PATH the current directory) and shows what
-    every stage has to say, what the validators of opm and operator-sdk find in every bundle, and what else looks wrong.
-    In text, paths of files are relative to the current directory; in json to PATH, or they begin with it if there are
-    several; in the other formats they are relative to the current directory, or to GITHUB_WORKSPACE. An error, which
-    stops the compilation, is shown whatever is selected.
+    Compiles PATH (a workspace, a bundle, a file, or - for stdin; the default is the current directory) and reports the
+    findings of every stage, of the validators of opm and operator-sdk for every bundle, and of olmc's own lints. File
+    paths are relative to the current directory; in JSON they are relative to PATH, or begin with it if there are
+    several; in the other formats to GITHUB_WORKSPACE if that is set. Errors, which stop the compilation, are always
+    shown.
 
-    A bundle by itself, or a folder with nothing but bundles of one package, is its author's. Of others' bundles what
-    the validators warn of is a remark. Of a folder of bundles the newest version of each package is looked at.
+    A bundle, or a folder of bundles of one package, is taken to be your own. In other bundles, warnings of the
+    validators become info. In a folder of bundles, only the newest version of each package is checked.
 
-    A comment `# olmc: ignore[CODE] reason`, on the line or above it, or an entry in olmc.yaml accepts a finding.
+    To accept a finding, write `# olmc: ignore[CODE] reason` on its line or above it, or list it in olmc.yaml.
 
-    Optional validators: operatorhubv2, standardcapabilities, standardcategories (suite operatorframework),
-    community, alpha-deprecated-apis, good-practices, multiarch, bundle-objects, operatorhub (deprecated).
-    `platforms` is a JSON file that maps images to lists of os/arch, for multiarch.
+    Optional validators: operatorhubv2, standardcapabilities, standardcategories (suite operatorframework), community,
+    alpha-deprecated-apis, good-practices, multiarch, bundle-objects, operatorhub (deprecated). `platforms` is a JSON
+    file that maps images to lists of os/arch, for multiarch.
 
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """

@@ -159,7 +159,7 @@ def writing(*paths: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename if error.filename in map(os.fspath, paths) else ", ".join(map(os.fspath, paths))
-        say(f"Error: {where} can't be written: {error.strerror or error}")
+        say(f"error: {where} can't be written: {error.strerror or error}")
         raise SystemExit(BAD_INPUT) from error
 
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         ["text", "markdown", "json", "html"],
         "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
     ),
-    option("--allow-empty", is_flag=True, help="A side that does not exist, or has no objects, counts as empty."),
+    option("--allow-empty", is_flag=True, help="Treat a side that does not exist as empty."),
     option(
         "--for",
         "for_",
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         type=Choice(("review", "apply")),
         default="review",
         show_default=True,
-        help="Compare what OLM leaves in the cluster, or what is applied without OLM.",
+        help="Compare what OLM leaves in the cluster (review), or what is applied without OLM (apply).",
     ),
     certs_option,
     option(
@@ -78,20 +78,20 @@ if TYPE_CHECKING:
         multiple=True,
         metavar="KIND",
         shell_complete=completing.kinds,
-        help="Compare only these kinds, and permissions (may be repeated); else what olmc.yaml of OLD says.",
+        help="Compare only this kind, and permissions (may be repeated). [default: as in olmc.yaml of OLD]",
     ),
     option(
         "--exclude",
         multiple=True,
         metavar="KIND",
         shell_complete=completing.kinds,
-        help="Do not compare these kinds but for permissions (may be repeated); else what olmc.yaml of OLD says.",
+        help="Exclude this kind, permissions aside (may be repeated). [default: as in olmc.yaml of OLD]",
     ),
     option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in."),
     option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch."),
     option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces."),
-    option("--fresh", is_flag=True, help="Compare what both sides leave in a cluster that holds nothing yet."),
-    option("--entry", default="", metavar="NAME", help="Of a repository: a folder of it, or what applies one."),
+    option("--fresh", is_flag=True, help="Install both sides in an empty cluster, instead of NEW on top of OLD."),
+    option("--entry", default="", metavar="NAME", help="In a repository: a folder, or the name of what applies one."),
     approve_option,
     *STATE,
     *CLUSTER,
@@ -103,10 +103,10 @@ if TYPE_CHECKING:
         type=Choice(("breaking", "risk", "any")),
         default="any",
         show_default=True,
-        help="Exit 1 if a change is this grave, or graver.",
+        help="Exit 1 only for changes of this severity or higher.",
     ),
     show_secrets_option,
-    option("-v", "--verbose", is_flag=True, help="Also show what there is to say about the sides themselves."),
+    option("-v", "--verbose", is_flag=True, help="Also show the findings of each side."),
 )
 def diff(
     ctx: click.Context,
@@ -132,17 +132,16 @@ def diff(
     verbose: bool,
     **proposed: Any,
 ) -> None:
-    """Say what an upgrade changes, and what it breaks.
+    """Show what an upgrade changes, and what it breaks.
 
-    OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote, a
-    folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. Without PATH it is the
-    path of the other side. git:A..B[:PATH] is both sides, and a revision alone is compared with the work tree. One of
-    them may be - for stdin. A folder with a kustomization is compiled as it is built, a Helm chart as it is
-    rendered.
+    OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote,
+    a folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. PATH defaults to
+    that of the other side. git:A..B[:PATH] is both sides; a single revision is compared with the work tree. One side
+    may be - for stdin. Kustomizations are built and Helm charts are rendered first.
 
-    Of two workspaces the new one is applied to the cluster that the old one leaves, as olmc plan does; --from names
-    that cluster instead of OLD. What waits for approval is shown as it would be then, behind what comes without it,
-    and last what is kept back because an operator is stuck.
+    With two workspaces, NEW is applied to the cluster that OLD leaves, as in olmc plan; --from names that cluster
+    instead of OLD. Changes that wait for approval come after those that don't, and last those that are kept back
+    because an operator is stuck.
 
     \b
     Examples:
@@ -151,12 +150,12 @@ def diff(
       olmc diff git:origin/main clusters/prod -o markdown
       olmc diff git:main --entry operators-prod      what this Application or Kustomization applies
       olmc diff beacon-1.0.0 beacon-1.1.0 -n tools   two versions of a bundle
-      olmc diff rendered.yaml .                      what was rendered, and what would be now
-      olmc diff --from cluster-state.yaml clusters/prod   what becomes of the cluster as it is
-      olmc diff git:v1 git:v2 -o html > review.html  a page to look around in
+      olmc diff rendered.yaml .                      a rendering against what would be rendered now
+      olmc diff --from cluster-state.yaml clusters/prod   the cluster as it is against the repository
+      olmc diff git:v1 git:v2 -o html > review.html  an HTML page
       olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
 
-    Exit codes: 0 both sides mean the same, 1 they differ (see --fail-on), 2 wrong usage, 3 a side that can't be read.
+    Exit codes: 0 no differences, 1 differences (see --fail-on), 2 wrong usage, 3 a side that can't be read.
     """
     old, new = _named(old, new, entry, olm_version, is_begun=bool(proposed["from_"]), fresh=fresh, purpose=for_)
     options = Options(
@@ -242,7 +241,7 @@ def _named(
     alone = sides_of(old) if new is None and len(olm_version) == 1 else None
     old, new = alone or (old, new)
     if (len(olm_version) == 2) == bool(new):
-        wrong_usage("OLD and NEW are compared, or one PATH with --olm-version A..B.")
+        wrong_usage("Give OLD and NEW, or one git revision (git:main), or one PATH with --olm-version A..B.")
     return old, new
 
 

@@ -9,22 +9,22 @@ from olmc.model.diagnostics import Severity
 
 
 @click.command()
-@click.option("-v", "--all", "everything", is_flag=True, help="Show remarks (severity info) as well.")
-@click.option("--stdio", is_flag=True, help="What it does in any case; many editors say so.")
+@click.option("-v", "--all", "everything", is_flag=True, help="Also show findings of severity info.")
+@click.option("--stdio", is_flag=True, help="Ignored: stdio is always used. Many editors pass it.")
 @click.pass_context
 def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: ARG001
-    """Tell an editor what is wrong and what names resolve to.
+    """Run the language server for your editor.
 
-    A server of the Language Server Protocol on stdin and stdout, which editors start: see the page Editor of the docs.
-    It compiles the workspace of every open document with what is not saved yet, as `olmc check` does with olmc.yaml,
-    and listens nowhere. Needs pip install 'olmc[lsp]'.
+    A server of the Language Server Protocol on stdin and stdout, started by the editor (see docs/editor.md): findings
+    of `olmc check` while you type, unsaved changes included, hover, completion, and go to definition. It opens no port.
+    Needs pip install 'olmc[lsp]'.
 
     \b
     Examples:
-      olmc lsp                          what an editor is configured to start
-      olmc lsp --all                    with remarks
+      olmc lsp                          what an editor starts
+      olmc lsp --all                    with findings of severity info
 
-    Exit codes: 0 the editor has ended it, 1 the editor is gone, 2 wrong usage, 3 a library is missing.
+    Exit codes: 0 ended by the editor, 1 lost the editor, 2 wrong usage, 3 a library is missing.
     """
     from olmc.cli.console import tell
     from olmc.diagnostics.rules.proposed import NO_SERVER

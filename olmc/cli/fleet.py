@@ -32,11 +32,10 @@ def fleet() -> None:
     Examples:
       olmc fleet plan 'clusters/*' --from git:main         what a branch does to all clusters
       olmc fleet plan . -o markdown --fail-on breaking     as Argo CD and Flux apply them, for CI
-      olmc fleet status --entries-from clusters.txt        how operators would be, everywhere
+      olmc fleet status --entries-from clusters.txt        every operator, everywhere
       olmc fleet plan 'clusters/*' --scheduler tcp://10.0.0.1:8786
 
-    Clusters that are alike are compiled once, and what was compiled before comes from the cache. Clusters with the same
-    outcome are shown together.
+    Identical clusters are compiled once, and results are cached. Clusters with the same outcome are shown together.
     """
 
 
@@ -45,11 +44,11 @@ def _fleet_options(function: F) -> F:
     options = (
         click.argument("entries", nargs=-1, metavar="[ENTRY]..."),
         click.option("--entries-from", type=GivenPath(path_type=Path, allow_dash=True), metavar="FILE",
-                     help="A file with an entry a line, - for stdin."),
+                     help="A file with one entry per line; - is stdin."),
         click.option("--repository", type=GivenPath(path_type=Path, file_okay=False, exists=True), metavar="DIR",
-                     help="The folder that entries are in. [default: the repository of the current directory]"),
+                     help="The folder of the entries. [default: the repository of the current directory]"),
         click.option("--beside", type=GivenPath(path_type=Path), metavar="DIR",
-                     help="What counts beside every cluster: a folder with the catalogs and bundles of all."),
+                     help="A folder with catalogs and bundles that all clusters share."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -58,11 +57,12 @@ def _fleet_options(function: F) -> F:
 
 def _work_options(function: F) -> F:
     options = (
-        click.option("--jobs", type=click.IntRange(1, 1024), metavar="N", help="Processes. [default: all processors]"),
+        click.option("--jobs", type=click.IntRange(1, 1024), metavar="N",
+                     help="Number of processes. [default: all processors]"),
         click.option("--entry-timeout", type=click.IntRange(1), default=_SECONDS, show_default=True, metavar="SECONDS",
-                     help="How long one cluster may take."),
+                     help="Time limit for one cluster."),
         click.option("--scheduler", default="", metavar="tcp://HOST:PORT",
-                     help="Work on a Dask cluster in place of processes here."),
+                     help="Run on a Dask cluster instead of local processes."),
         as_option(approve_option), kube_version_option, as_option(olm_version_option),
     )  # fmt: skip
     for option in reversed(options):
@@ -72,9 +72,9 @@ def _work_options(function: F) -> F:
 
 _FAIL_ON = click.option(
     "--fail-on", type=click.Choice(list(_RANKS)), default="any", show_default=True,
-    help="Exit 1 if an outcome is this grave, or graver.",
+    help="Exit 1 only for outcomes of this severity or higher.",
 )  # fmt: skip
-_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="All clusters by name.")
+_VERBOSE = click.option("-v", "--verbose", is_flag=True, help="List all clusters by name.")
 _OUTPUT = as_option(
     output_option(_FORMATS, "Text, a comment for a pull request, JSON (schemas/fleet.schema.json), or a page.")
 )
@@ -88,7 +88,7 @@ _OUTPUT = as_option(
     default="git:HEAD",
     show_default=True,
     metavar="FROM",
-    help="What the clusters have now: git:REF, or another folder.",
+    help="What the clusters have now: git:REF or another folder.",
 )
 @_OUTPUT
 @_FAIL_ON
@@ -97,12 +97,12 @@ _OUTPUT = as_option(
     "--prune/--no-prune",
     default=True,
     show_default=True,
-    help="Whether what FROM has, and the work tree does not have any more, is deleted.",
+    help="Delete objects that FROM has and the work tree no longer has.",
 )
 @_work_options
 @click.pass_context
 def plan(ctx: click.Context, /, from_: str, output: str, fail_on: str, verbose: bool, **given: Any) -> None:
-    """Say what a change will do to each cluster.
+    """Show what a change will do to each cluster.
 
     ENTRY is the folder of a cluster, a pattern such as 'clusters/*' or 'clusters/**/prod' (quoted, so that it names
     folders of both sides), or a repository with Applications, ApplicationSets or Kustomizations; without one it is the
@@ -129,7 +129,7 @@ def plan(ctx: click.Context, /, from_: str, output: str, fail_on: str, verbose: 
 @_work_options
 @click.pass_context
 def status(ctx: click.Context, /, output: str, verbose: bool, **given: Any) -> None:
-    """Say how every operator would be in each cluster.
+    """Show each operator's version and phase in each cluster.
 
     ENTRY is as for olmc fleet plan.
 
@@ -147,9 +147,9 @@ def status(ctx: click.Context, /, output: str, verbose: bool, **given: Any) -> N
 @_fleet_options
 @_OUTPUT
 @_VERBOSE
-@click.option("--select", multiple=True, metavar="CODE", help="Only codes that begin so (may be repeated).")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Not the codes that begin so (may be repeated).")
-@click.option("--strict", is_flag=True, help="Warnings are findings, too.")
+@click.option("--select", multiple=True, metavar="CODE", help="Only codes with this prefix (may be repeated).")
+@click.option("--ignore", multiple=True, metavar="CODE", help="Exclude codes with this prefix (may be repeated).")
+@click.option("--strict", is_flag=True, help="Treat warnings as findings.")
 @_work_options
 @click.pass_context
 def check(
@@ -182,7 +182,7 @@ def check(
     type=GivenPath(path_type=Path, file_okay=False),
     required=True,
     metavar="DIR",
-    help="Write one folder a cluster to DIR, by the path that it has in the repository.",
+    help="Write one folder per cluster to DIR, at its path in the repository.",
 )
 @click.option(
     "--for",
@@ -190,7 +190,7 @@ def check(
     type=click.Choice(["review", "apply"]),
     default="review",
     show_default=True,
-    help="Everything that OLM leaves in a cluster, or what can be applied without OLM.",
+    help="What OLM leaves in a cluster (review), or what to apply without OLM (apply).",
 )
 @_OUTPUT
 @_VERBOSE
@@ -221,9 +221,11 @@ def render(ctx: click.Context, /, output_dir: Path, for_: str, output: str, verb
 
 @fleet.command("shard")
 @_fleet_options
-@click.option("--of", "count", type=click.IntRange(1), required=True, metavar="N", help="Into how many parts.")
-@click.option("--index", type=click.IntRange(0), required=True, metavar="N", help="Which of them, from 0.")
-@click.option("--from", "from_", default="", metavar="FROM", help="Clusters of this side count as well, as for plan.")
+@click.option("--of", "count", type=click.IntRange(1), required=True, metavar="N", help="Number of parts.")
+@click.option("--index", type=click.IntRange(0), required=True, metavar="N", help="Which part, counted from 0.")
+@click.option(
+    "--from", "from_", default="", metavar="FROM", help="Also include clusters that only FROM has, as plan does."
+)
 def shard_(count: int, index: int, from_: str, **given: Any) -> None:
     """Print a part of the clusters, for one job of several.
 

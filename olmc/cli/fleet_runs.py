@@ -162,7 +162,7 @@ def _runner(given: Mapping[str, Any], store: Cache | None) -> Runner:
                 yield end
         except SchedulerError as error:
             kept = "what is done is kept, so run the command again" if store is not None else "nothing of it is kept"
-            say(f"Error: {error}; {done:,} of {len(tasks):,} tasks were done, and {kept}.")
+            say(f"error: {error}; {done:,} of {len(tasks):,} tasks were done, and {kept}.")
             raise SystemExit(BAD_INPUT) from error
 
     return run_elsewhere if given["scheduler"] else run

@@ -23,7 +23,7 @@ _EXTENSION = "ClusterExtension/"
     "-o",
     "--output",
     type=click.Choice(["mermaid", "dot", "json", "svg"]),
-    help="The format; mermaid by default, with --from a text or json.",
+    help="The format. [default: mermaid; with --from: text]",
 )
 @click.option(
     "--channel",
@@ -34,20 +34,16 @@ _EXTENSION = "ClusterExtension/"
     help="Only this channel (may be repeated).",
 )
 @click.option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
-@click.option("--skip-ranges", is_flag=True, help="Draw all edges by skipRange, not just those that OLM takes first.")
+@click.option("--skip-ranges", is_flag=True, help="Draw all skipRange edges, not only those that OLM prefers.")
 @click.option(
     "--from",
     "start",
     metavar="VERSION",
     envvar="OLMC_GRAPH_FROM",
-    help="Where an upgrade starts: a version, or the name of a CSV.",
+    help="The start of the upgrade: a version or the name of a CSV.",
 )
 @click.option(
-    "--to",
-    "goal",
-    metavar="VERSION",
-    envvar="OLMC_GRAPH_TO",
-    help="Where it should lead; without it, to where OLM rests.",
+    "--to", "goal", metavar="VERSION", envvar="OLMC_GRAPH_TO", help="The end of the upgrade. [default: where OLM stops]"
 )
 @click.pass_context
 def graph(
@@ -61,10 +57,10 @@ def graph(
     start: str | None,
     goal: str | None,
 ) -> None:
-    """Draw the upgrades of a package, or print one's way.
+    """Draw a package's upgrade graph, or print an upgrade path.
 
-    PATH is a workspace, or the folder of one catalog; without it it is the current directory. Marked are the heads of
-    channels, and versions that are skipped, deprecated, missing, or stranded (their upgrades never lead to the head).
+    PATH is a workspace or the folder of one catalog; the default is the current directory. The graph marks channel
+    heads, and versions that are skipped, deprecated, missing, or stranded (no upgrade path leads to the head).
 
     \b
     Examples:
@@ -73,10 +69,10 @@ def graph(
       olmc graph kettle -o json catalogs/acme        for machines (schemas/graph.schema.json)
       olmc graph kettle --from 1.0.0 --to 1.4.2      the hops from one version to another
       olmc graph kettle --from 1.0.0 --channel fast  where an upgrade ends
-      olmc graph ClusterExtension/kettle             where OLM v1 takes it, resolution by resolution
+      olmc graph ClusterExtension/kettle             how OLM v1 upgrades it, resolution by resolution
 
-    Exit codes: 0 done, 1 findings (the version is not reached, or OLM can't serve the catalog), 2 wrong usage,
-    3 input that can't be read.
+    Exit codes: 0 done, 1 findings (the version can't be reached, or OLM can't serve the catalog), 2 wrong usage, 3
+    input that can't be read.
     """
     if goal is not None and start is None:
         raise click.UsageError("--to needs --from.")

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     "--output",
     type=GivenPath(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the state to FILE in place of stdout.",
+    help="Write the state to FILE instead of stdout.",
 )
-@click.option("--print-command", is_flag=True, help="Print the commands that read a cluster's state, and end.")
-@click.option("--oc", is_flag=True, help="With --print-command: use oc in place of kubectl.")
-@click.option("--context", default="", metavar="NAME", help="With --print-command: the context of the kubeconfig.")
-@click.option("--verify", is_flag=True, help="Say whether the cluster is what olmc predicts from what it holds.")
-@click.option("--no-names", is_flag=True, help="With --verify: say it without any name or value of the cluster.")
+@click.option("--print-command", is_flag=True, help="Print the commands that read a cluster's state, and exit.")
+@click.option("--oc", is_flag=True, help="With --print-command: use oc instead of kubectl.")
+@click.option("--context", default="", metavar="NAME", help="With --print-command: the kubeconfig context.")
+@click.option("--verify", is_flag=True, help="Compare the cluster with what olmc predicts from its inputs.")
+@click.option("--no-names", is_flag=True, help="With --verify: omit all names and values of the cluster.")
 @as_option(olm_version_option)
 @click.pass_context
 def import_(
@@ -47,22 +47,22 @@ def import_(
     no_names: bool,
     olm_version: str,
 ) -> None:
-    """Make a state file of what kubectl or a must-gather says.
+    """Make a state file from kubectl output or a must-gather.
 
-    PATH is a file, a folder, or an archive; - is stdin. Several count together. The state file has what commands take
-    for --from: installed versions, plans, CRDs, namespaces, permissions, Deployments with their variables, and the APIs
-    that are served. It never has values of Secrets. olmc itself talks to no cluster.
+    PATH is a file, a folder, or an archive; - is stdin. Several are combined. The state file is for --from of other
+    commands. It has installed versions, plans, CRDs, namespaces, permissions, Deployments with their variables, and
+    served APIs, but never values of Secrets. olmc itself connects to no cluster.
 
     \b
     Examples:
       olmc import --print-command | sh                     read the cluster of the current context
-      olmc import --print-command --oc --context prod      the commands, to look at first
-      kubectl get csv,sub -A -o yaml | olmc import -       what is missing is reported
+      olmc import --print-command --oc --context prod      print the commands only
+      kubectl get csv,sub -A -o yaml | olmc import -       reports what is missing
       olmc import must-gather.tar.gz -o cluster-state.yaml
-      olmc import cluster-state.yaml --verify              whether olmc is right about this cluster
-      olmc status . --from cluster-state.yaml              what the repository does to that one
+      olmc import cluster-state.yaml --verify              compare olmc's prediction with this cluster
+      olmc status . --from cluster-state.yaml              the operators with this repository applied
 
-    Exit codes: 0 done, 1 with --verify: something is not as predicted, 2 wrong usage, 3 input that can't be read.
+    Exit codes: 0 done, 1 with --verify: the prediction differs, 2 wrong usage, 3 input that can't be read.
     """
     if print_command:
         if paths or output is not None:

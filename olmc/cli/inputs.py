@@ -89,7 +89,7 @@ def _stage(path: Path, folder: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     except OSError as error:
-        say(f"Error: {path} can't be read: {error.strerror}.")
+        say(f"error: {path} can't be read: {error.strerror}.")
         raise SystemExit(BAD_INPUT) from error
 
 

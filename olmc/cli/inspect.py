@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @command(
     argument("target", shell_complete=targets),
     argument("path", type=PathOf(), default=Path(), metavar="[PATH]"),
-    output_option(["text", "json"], "Text for people, or JSON for machines (schemas/why.schema.json)."),
+    output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json)."),
     *SCOPE,
     *COMPILE,
 )
@@ -51,19 +51,19 @@ def why(
     ctx: click.Context, /, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str,
     **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say where an object comes from, or what prevents it.
+    """Explain where an object comes from, or what prevents it.
 
-    TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names, in
-    any case. PATH is a workspace or a bundle; without it it is the current directory.
+    TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names,
+    in any case. PATH is a workspace or a bundle; the default is the current directory.
 
     \b
     Examples:
-      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, who asked for it
-      olmc why deploy/beacon-controller my-workspace    short names will do
+      olmc why Deployment/harbour/beacon-controller     file and line, pass, rule, cause
+      olmc why deploy/beacon-controller my-workspace    short names work, too
       olmc why beacon.v1.2.0                            why is this version (not) installed?
       olmc why beacon                                   everything about a package
 
-    Exit codes: 0 it is there and works, 1 it is absent or fails, 2 nobody knows it, 3 input that can't be compiled.
+    Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
     from olmc.explain.targets import ExplainContext
     from olmc.explain.why import PRESENT, as_data, as_text
@@ -98,8 +98,8 @@ def why(
     ),
     entry_option,
     approve_option,
-    option("--all-metrics", is_flag=True, help="For prometheus: also what OLM exports without documenting it."),
-    option("--legacy-metrics", is_flag=True, help="For prometheus: the labels that OLM's documents name."),
+    option("--all-metrics", is_flag=True, help="For prometheus: include OLM's undocumented metrics."),
+    option("--legacy-metrics", is_flag=True, help="For prometheus: use the labels of OLM's documentation."),
     allow_empty_option,
     *SCOPE,
     *STATE,
@@ -112,16 +112,16 @@ def status(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
     legacy_metrics: bool, allow_empty: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say how every operator would be, and what it lacks.
+    """Show each operator's version, phase and next upgrade.
 
-    One row an operator and namespace, with what comes next. PATH is a workspace or a bundle; several are shown below
-    each other, without PATH it is the current directory. Files, and - for stdin, are one workspace together. olmc why
-    NAME says more about a row.
+    One row per operator and namespace, with the next upgrade. PATH is a workspace or a bundle; the default is the
+    current directory; several are shown one after the other. Files, and - for stdin, form one workspace together. `olmc
+    why NAME` explains a row.
 
     \b
     Examples:
       olmc status                      this workspace
-      olmc status -o wide              with the names of CSVs and everything that is missing
+      olmc status -o wide              with CSV names and everything that is missing
       olmc status prod staging         two workspaces
       olmc status -o prometheus        the metrics that OLM would export
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="NS",
     shell_complete=namespaces,
-    help="The namespace to look into.",
+    help="The namespace.",
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces.")
 @as_option(
     output_option(
         ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     type=GivenPath(path_type=Path),
     default=Path(),
     metavar="DIR",
-    help="The workspace; the current directory by default.",
+    help="The workspace. [default: the current directory]",
 )
 @click.option("--icons", is_flag=True, help="Show the icons of packages.")
 @compile_options
@@ -62,13 +62,13 @@ def get(
     ctx: click.Context, /, resource: str, name: str, namespace: str, all_namespaces: bool, output: str, workspace: Path,
     icons: bool, approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Show the operators or packages of a namespace.
+    """List the operators or packages of a namespace.
 
-    That is which operators watch it, which packages it can install, and what OLM has there.
+    Which operators watch the namespace, which packages it can install, and the objects of OLM in it.
 
-    RESOURCE is `installed` (the operators that are installed and configured to watch the namespace),
-    `packagemanifests` (the packages of the catalogs), or a kind of OLM: `operators`, `installs`, `csv`, `sub`, `ip`,
-    `og`, `catsrc`. NAME shows one of them.
+    RESOURCE is `installed` (the operators that are installed and configured to watch the namespace), `packagemanifests`
+    (the packages of the catalogs), or a kind of OLM: `operators`, `installs`, `csv`, `sub`, `ip`, `og`, `catsrc`. NAME
+    shows one of them.
 
     \b
     Examples:
@@ -78,8 +78,8 @@ def get(
       olmc get packagemanifests -o wide -C fixtures/upgrade
       olmc get csv -A                                  ClusterServiceVersions, as kubectl prints them
 
-    Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage,
-    3 input that can't be compiled.
+    Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage, 3 input that can't
+    be compiled.
     """
     from olmc.model.diagnostics import POSSIBLE, Severity, closest, did_you_mean
     from olmc.proposed.installed.olm_resources import OLM_RESOURCES
@@ -135,7 +135,7 @@ def get(
     default=5443,
     show_default=True,
     metavar="PORT",
-    help="The port; 0 takes any that is free.",
+    help="The port; 0 picks a free one.",
 )
 @click.option(
     "--kubeconfig",
@@ -147,17 +147,17 @@ def get(
     "--tls-cert-file",
     type=GivenPath(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The certificate, as PEM; without it the server makes its own.",
+    help="The certificate (PEM). [default: a generated one]",
 )
 @click.option(
     "--tls-private-key-file",
     type=GivenPath(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The key of the certificate, as PEM.",
+    help="The private key of the certificate (PEM).",
 )
 @click.option("--http", is_flag=True, help="Plain HTTP instead of TLS; only on the local machine.")
 @as_option(approve_option)
-@click.option("--print-csv", is_flag=True, help="Print packageserver's CSV with both APIs, and end.")
+@click.option("--print-csv", is_flag=True, help="Print packageserver's CSV with both APIs, and exit.")
 @kube_version_option
 @as_option(olm_version_option)
 @proposed_options
@@ -177,11 +177,11 @@ def serve(
     olm_version: str,
     **proposed: Any,
 ) -> None:
-    """Serve a workspace to kubectl, with watches.
+    """Serve a workspace to kubectl as an API server.
 
-    An extension API server for packages.operators.coreos.com, with Installed and PackageManifests. It answers GET, LIST
-    and WATCH, refuses every write, and looks at the files of the workspace: what changes there is sent to those who
-    watch. Needs pip install 'olmc[serve]'.
+    An extension API server for packages.operators.coreos.com, with Installed and PackageManifests. It answers GET,
+    LIST and WATCH and refuses writes. It reloads the workspace when files change, and notifies watches. Needs pip
+    install 'olmc[serve]'.
 
     \b
     Examples:
@@ -231,32 +231,31 @@ def serve(
 
 @click.command()
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1", "olm-v1"]), help="What to migrate to.")
+@click.option("--to", required=True, type=click.Choice(["descoped", "v2alpha1", "olm-v1"]), help="The target.")
 @click.option("--dry-run", is_flag=True, help="Print the changes as a patch and write nothing.")
 @click.option(
-    "--steps", is_flag=True, help="With olm-v1: print what to do in a cluster, as a script, and write nothing."
+    "--steps", is_flag=True, help="With olm-v1: print the steps for a live cluster as a script, and write nothing."
 )
 @as_option(olm_version_option)
 @click.pass_context
 def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bool, olm_version: str) -> None:
-    """Change a workspace to the proposed APIs, or to OLM v1.
+    """Convert a workspace to OLM v1 or to the proposed APIs.
 
-    descoped: operators that can watch all namespaces get an OperatorGroup for all of them, and several instances of one
-    version become one; permissions that come or go are named. v2alpha1: Subscriptions become Operators, and olmc.yaml
-    says so; the changed workspace is compiled, and where an operator would not run on as it does, its Subscription is
-    left alone. olm-v1: Subscriptions become ClusterExtensions, with an account and the rights that it needs, and
-    CatalogSources ClusterCatalogs; what an operator loses by it is named, and what can't move stays. Comments are kept.
-    What needs a decision is left alone and named.
+    olm-v1: Subscriptions become ClusterExtensions, with a ServiceAccount and its permissions, and CatalogSources
+    become ClusterCatalogs; lists what each operator loses, and keeps those that can't move. descoped: operators that
+    can watch all namespaces get a global OperatorGroup, and several instances of one version become one; lists
+    permissions that come or go. v2alpha1: Subscriptions become Operators, unless the operator would change by it.
+    Comments are kept. What needs a decision is reported and left unchanged.
 
     \b
     Examples:
       olmc migrate --to descoped --dry-run              what would change, as a patch
       olmc migrate --to v2alpha1 --dry-run | git apply  the same as without --dry-run
       olmc migrate fleet --to v2alpha1                  change the files
-      olmc migrate --to olm-v1 --steps > move.sh        how what runs moves, before the files do
+      olmc migrate --to olm-v1 --steps > move.sh        how to move running operators first
       olmc migrate --to olm-v1 --olm-version v1-experimental --dry-run
 
-    Exit codes: 0 done, 1 something is lost or left to people, 2 wrong usage, 3 input that can't be compiled.
+    Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
     from olmc.model.diagnostics import Severity
     from olmc.proposed.migration import as_patch

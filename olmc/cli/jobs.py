@@ -14,7 +14,7 @@ _PAYS = 8
 
 jobs_option = option(
     "--jobs", type=Whole(1, 1024), metavar="N",
-    help=f"Processes that compile several PATHs. [default: all processors from {2 * _PAYS} PATHs on]",
+    help=f"Processes for several PATHs.  [default: all processors from {2 * _PAYS} PATHs on]",
 )  # fmt: skip
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ def do_each(
         for end in ends:
             one = inputs[end.number]
             if end.result is None:
-                say(f"Error: {one.root}: {end.problem}, so nothing is printed or written.")
+                say(f"error: {one.root}: {end.problem}, so nothing is printed or written.")
                 say("  It may need more memory than there is for all; run again with --jobs 1.")
                 raise SystemExit(BAD_INPUT)
             done += 1

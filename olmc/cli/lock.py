@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         ["table", "wide", "json"],
         "A table, one that no terminal cuts, or JSON for machines (schemas/resolution.schema.json).",
     ),
-    option("--update", is_flag=True, help="Choose anew and write the choice to olmc.lock."),
-    option("--locked", is_flag=True, help="Fail if olmc.lock no longer holds, and say what moved."),
+    option("--update", is_flag=True, help="Resolve again and write the result to olmc.lock."),
+    option("--locked", is_flag=True, help="Fail if olmc.lock is out of date, and show what changed."),
     option(
         "--pin",
         metavar="PACKAGE=VERSION",
@@ -49,20 +49,20 @@ def resolve(
     ctx: click.Context, /, paths: tuple[Path, ...], output: str, update: bool, locked: bool, pin: str | None,
     entries: tuple[str, ...], approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say what OLM would install in a workspace, and why.
+    """Show what OLM would install or upgrade, and why.
 
-    PATH is a directory; files, and - for stdin, count beside it. Without PATH it is the current directory.
+    PATH is a directory; the default is the current one. Files, and - for stdin, are added to it.
 
     \b
     Examples:
-      olmc resolve                     what is installed and upgraded, hop by hop
+      olmc resolve                     what would be installed and upgraded, hop by hop
       olmc resolve -o json             the same for machines
-      olmc resolve --update            write olmc.lock, which olmc render follows
-      olmc resolve --locked            does the lock still hold? (for CI)
+      olmc resolve --update            write olmc.lock, which later commands follow
+      olmc resolve --locked            fail if the lock is out of date (for CI)
       olmc resolve --pin kettle=1.2.0  stay at this version; comments in the file are kept
 
-    Exit codes: 0 done, 1 findings (something can't be resolved, or the lock no longer holds), 2 wrong usage,
-    3 input that can't be compiled, or a pin that is not possible.
+    Exit codes: 0 done, 1 findings (something can't be resolved, or the lock is out of date), 2 wrong usage, 3 input
+    that can't be compiled, or a pin that is not possible.
     """
     if sum((update, locked, pin is not None)) > 1:
         wrong_usage("--update, --locked and --pin exclude each other.")

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
 from inspect import cleandoc
+from io import StringIO
 from keyword import iskeyword
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import click
 
@@ -57,6 +58,14 @@ class Commands(click.Group):
             _fit_out(command, cmd_name)
         return cast(click.Command, command)
 
+    def make_context(self, *args: Any, **values: Any) -> click.Context:
+        """As click does, with the prefix that all errors have."""
+        try:
+            return super().make_context(*args, **values)
+        except click.ClickException as error:
+            vars(error)["show"] = partial(_show, error)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """As click does, but what is wrong with a variable is not blamed on the option that it stands for, and names
         out of files can't do anything to a terminal."""
@@ -66,6 +75,7 @@ class Commands(click.Group):
             if isinstance(error, click.BadParameter):
                 _blame_variable(error)
             vars(error)["message"] = "\n".join(map(clean, error.message.split("\n")))
+            vars(error)["show"] = partial(_show, error)
             raise
 
     def resolve_command(
@@ -80,6 +90,14 @@ class Commands(click.Group):
         # What a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])
         return super().resolve_command(ctx, args)
+
+
+def _show(error: click.ClickException, file: IO[Any] | None = None) -> None:
+    """Print what click has to say with the prefix that findings have."""
+    text = StringIO()
+    type(error).show(error, text)
+    said = f"\n{text.getvalue()}".replace("\nError: ", "\nerror: ", 1)[1:]
+    click.echo(said, file=file, err=True, nl=False)
 
 
 def variable(command: str, option: click.Option) -> str:
@@ -148,9 +166,9 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
-    "Bring in what is elsewhere": ("init", "vendor", "import", "migrate"),
-    "Serve others": ("lsp", "argocd", "fn", "serve", "verify"),
-    "About olmc": ("explain", "cache", "completion", "version"),
+    "Set up, fetch and convert": ("init", "vendor", "import", "migrate"),
+    "Integrate and verify": ("lsp", "argocd", "fn", "serve", "verify"),
+    "Other": ("explain", "cache", "completion", "version"),
 }
 
 # The module of `olmc.cli` that each command is a function of.
@@ -211,21 +229,23 @@ def _go_there(ctx: click.Context, param: click.Parameter, value: Path | None) ->
 
 _DIRECTORY = click.Option(
     ["-C", "directory"], metavar="DIR", type=GivenPath(exists=True, file_okay=False, path_type=Path), is_eager=True,
-    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if it was started in DIR.",
+    expose_value=False, allow_from_autoenv=False, callback=_go_there, help="Run as if olmc was started in DIR.",
 )  # fmt: skip
 
 
 @click.group(cls=Commands, modules=MODULES, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
-    """See what the Operator Lifecycle Manager would leave in your cluster, before it does.
+    """See what the Operator Lifecycle Manager (OLM) will do to your cluster, before it does.
 
     \b
     Examples:
-      olmc render .                      everything OLM would create from this workspace
-      olmc render my-bundle/ -n tools    one bundle, installed in namespace tools
-      olmc render . --for apply          what to apply on a cluster without OLM
-      olmc check .                       what is wrong with it
-      olmc plan --from git:main          what a branch does to the cluster that main has made
+      olmc status                        every operator: version, phase, next upgrade
+      olmc plan --from git:main          what merging this branch would do to the cluster
+      olmc check                         what is wrong in this workspace
+      olmc render -o name                the objects OLM would leave in the cluster
+      olmc render my-bundle -n tools     one bundle, installed in namespace tools
+
+    Commands take the path of a workspace; without one they use the current directory.
     """
 
 

@@ -71,7 +71,7 @@ def canonical_version(value: str) -> str:
 olm_version_option = option(
     "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
     shell_complete=olm_versions,
-    help="The OLM of the cluster: a release, an OpenShift release with all that it sets (ocp-4.18), or docs.",
+    help="The OLM version of the cluster: a release (0.25), an OpenShift release (ocp-4.18), OLM v1 (v1), or docs.",
 )  # fmt: skip
 
 
@@ -137,14 +137,14 @@ CLUSTER = (
     option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
                  help="The Kubernetes version of the cluster."),
     option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
-                 help="A kind that the cluster serves besides (may be repeated)."),
+                 help="An additional kind that the cluster serves (may be repeated)."),
     option("--apis-from", "api_resources", type=PathOf(exists=True, dir_okay=False),
                  callback=_apis_from, metavar="FILE",
-                 help="What the cluster serves: kubectl api-resources -o wide, or discovery as JSON."),
+                 help="The APIs that the cluster serves: output of kubectl api-resources -o wide, or discovery JSON."),
 )  # fmt: skip
 certs_option = option(
     "--certs", type=Choice(("none", "cert-manager", "service-ca")), default="none", show_default=True,
-    help="For apply: who issues serving certificates.",
+    help="For apply: what issues serving certificates.",
 )  # fmt: skip
 approve_option = option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
@@ -152,7 +152,7 @@ approve_option = option(
 
 
 allow_empty_option = option(
-    "--allow-empty", is_flag=True, help="A workspace with nothing in it is no finding.",
+    "--allow-empty", is_flag=True, help="Accept a workspace that has nothing in it.",
 )  # fmt: skip
 
 
@@ -209,32 +209,32 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
 
 PROPOSED_APIS = (
     option("--descoped", is_flag=True,
-                 help="Proposed: operators without install modes, or with AllNamespaces alone, are descoped."),
+                 help="Descoped operators: those without install modes, or with AllNamespaces only."),
     option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
-                 help="With --descoped: several operators may provide this API (may be repeated)."),
+                 help="With --descoped: an API that several operators may provide (may be repeated)."),
     option("--enable-v2alpha1", "v2alpha1", is_flag=True,
-                 help="Proposed: Operator and Install of operators.coreos.com/v2alpha1."),
-    option("--approve-installs", is_flag=True, help="With v2alpha1: every Install counts as approved."),
+                 help="Enable Operator and Install of operators.coreos.com/v2alpha1."),
+    option("--approve-installs", is_flag=True, help="With v2alpha1: treat every Install as approved."),
     option("--as", "user", default="", metavar="USER",
                  help="With v2alpha1: check that USER may create the Operators and approve the Installs."),
     option("--as-group", "user_groups", multiple=True, metavar="GROUP",
                  help="With --as: a group that USER is in (may be repeated)."),
-    option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: Subscriptions become Operators."),
+    option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: convert Subscriptions to Operators."),
     option("--component-label", type=Choice(("adopted", "seed")), default="adopted", show_default=True,
-                 help="With v2alpha1: the label of components as OLM adopted it, or as the proposal has it."),
+                 help="With v2alpha1: the component label as OLM implements it, or as in the proposal."),
     option("--olm-namespace", default="olm", show_default=True, metavar="NS",
-                 help="With v2alpha1: where OLM runs."),
+                 help="With v2alpha1: the namespace of OLM."),
 )  # fmt: skip
 
 
 STATE = (
     option("--from", "from_", multiple=True, metavar="FROM",
-                 help="Begin with the cluster that FROM leaves: a workspace, git:REF, a rendering, or a state file of "
-                      "olmc import; or with a state, and what a workspace or git:REF has applied to it."),
+                 help="Start from this cluster instead of an empty one: a workspace, git:REF, a rendering, or a state "
+                      "file of olmc import. Twice: a state, and the workspace or git:REF last applied to it."),
     option("--prune/--no-prune", default=True, show_default=True,
-                 help="With --from: whether what FROM has applied, and PATH does not have any more, is deleted."),
+                 help="With --from: delete objects that FROM applied and PATH no longer has."),
     option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
-                 help="With --from: what a person deletes by hand after that (may be repeated)."),
+                 help="With --from: an object deleted by hand afterwards (may be repeated)."),
 )  # fmt: skip
 
 
@@ -248,9 +248,9 @@ state_options = as_option(*STATE)
 resolve_timeout_option = option(
     "--resolve-timeout", type=Whole(1, 1_000_000), metavar="SECONDS",
     callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
-    help="How long the solver may search, counted in conflicts: the same on every machine. [default: 30]",
+    help="Limit of the dependency solver; counted in conflicts, so the same on every machine. [default: 30]",
 )  # fmt: skip
-timings_option = option("--timings", is_flag=True, help="Say on stderr how long each stage takes.")
+timings_option = option("--timings", is_flag=True, help="Print the time of each stage to stderr.")
 # What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, how
 # long to search, and how long all of it took.
 COMPILE = (approve_option, *STATE, *CLUSTER, olm_version_option, resolve_timeout_option, timings_option, *PROPOSED_APIS)
@@ -327,7 +327,7 @@ def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
 
 entry_option = option(
     "--entry", "entries", multiple=True, metavar="NAME",
-    help="Of a repository: a folder, or what an Application, Kustomization or HelmRelease applies (may be repeated).",
+    help="In a repository: a folder, or the name of an Application, Kustomization or HelmRelease (may be repeated).",
 )  # fmt: skip
 
 

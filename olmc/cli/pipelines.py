@@ -17,9 +17,9 @@ from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 
 @click.group()
 def init() -> None:
-    """Write the files that a pipeline or a workspace needs for olmc.
+    """Write the olmc files of a pipeline or a workspace.
 
-    Existing files are never overwritten, unless --force is given.
+    Existing files are only overwritten with --force.
 
     \b
     Examples:
@@ -35,8 +35,8 @@ def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., Non
     """The argument and the options that all scaffolds have."""
     options = (
         click.argument("folder", type=GivenPath(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
-        click.option("--force", is_flag=True, help="Overwrite files that are there already."),
-        click.option("--dry-run", is_flag=True, help="Only say what would be written."),
+        click.option("--force", is_flag=True, help="Overwrite existing files."),
+        click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing."),
         click.pass_context,
     )
 
@@ -55,7 +55,7 @@ def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., Non
     default="registry.example.com/olmc-argocd:latest",
     show_default=True,
     metavar="IMAGE",
-    help="What the image of the sidecar is called.",
+    help="The image of the sidecar.",
 )
 def argocd_plugin(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: str) -> None:
     """A config management plugin for Argo CD.
@@ -68,11 +68,11 @@ def argocd_plugin(ctx: click.Context, folder: Path, force: bool, dry_run: bool, 
 
 @init.command()
 @_scaffold(".")
-@click.option("--url", required=True, metavar="oci://…", help="The repository that the manifests are pushed to.")
+@click.option("--url", required=True, metavar="oci://…", help="The repository to push the manifests to.")
 @click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
-@click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of Flux' objects.")
+@click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of the Flux objects.")
 @click.option(
-    "--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="Where the job runs."
+    "--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="The CI system."
 )
 def flux(ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str) -> None:
     """A CI job that renders for Flux, and what Flux needs.
@@ -110,8 +110,8 @@ def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: s
 
 @init.command("workspace")
 @_scaffold(".")
-@click.option("--openshift", metavar="RELEASE", help="The cluster is OpenShift of this release, such as 4.18.")
-@click.option("--operatorhub", is_flag=True, help="The cluster has the catalog of OperatorHub.io, in namespace olm.")
+@click.option("--openshift", metavar="RELEASE", help="The OpenShift release of the cluster, such as 4.18.")
+@click.option("--operatorhub", is_flag=True, help="Add the catalog of OperatorHub.io, in namespace olm.")
 def workspace_config(
     ctx: click.Context, folder: Path, force: bool, dry_run: bool, openshift: str | None, operatorhub: bool
 ) -> None:
@@ -172,7 +172,7 @@ def _write_files(
     listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
     if in_the_way and not force:
         click.echo(listed, nl=False)
-        click.echo(f"Error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
+        click.echo(f"error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
         way_out = (
             f"Add this to it, or overwrite it with --force:\n{add}"
             if add
@@ -190,13 +190,13 @@ def _write_files(
 
 @click.group()
 def argocd() -> None:
-    """Work as a config management plugin of Argo CD.
+    """Run as a config management plugin of Argo CD.
 
-    Argo CD runs these commands in the directory of an Application's source, as the plugin.yaml that olmc init argocd
-    writes tells it to.
+    Argo CD runs these commands in the directory of an Application's source, as configured in the plugin.yaml of olmc
+    init argocd.
 
     \b
-    Try out what Argo CD would get:
+    To try what Argo CD would get:
       cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
       cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
     """
@@ -253,14 +253,14 @@ def _given_list() -> bytes:
 @click.command()
 @click.option(
     "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
-    help="Folder that spec.path may lie in. [default: .]",
+    help="The folder that spec.path must be in. [default: .]",
 )  # fmt: skip
 @click.pass_context
 def fn(ctx: click.Context, root: Path) -> None:
-    """Render as a KRM function: what kustomize and kpt run.
+    """Run as a KRM function of kustomize or kpt.
 
     Reads a ResourceList (config.kubernetes.io/v1) from stdin and writes one to stdout. Its functionConfig has the
-    options of olmc render; with spec.path the workspace there is rendered, without it the items are the workspace.
+    options of olmc render; spec.path names the workspace to render, without it the items are the workspace.
 
     \b
     apiVersion: olmc.dev/v1alpha1
@@ -280,8 +280,8 @@ def fn(ctx: click.Context, root: Path) -> None:
       kpt fn eval --exec "olmc fn" . -- path=workspace for=apply
 
     Exit codes: 0 done, 1 findings (an operator would fail, and keepGoing is not set), 3 input that can't be compiled.
-    The ResourceList is valid in any case and says what was found in its results. For apply it has the items as they
-    came after 1 and 3.
+    The ResourceList is always valid and has the findings in its results. With for: apply, its items are unchanged after
+    1 and 3.
     """
     from olmc.cache import NO_CACHE
     from olmc.model.diagnostics import Severity

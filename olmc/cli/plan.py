@@ -57,12 +57,12 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
         type=Choice(("breaking", "risk", "any")),
         default="any",
         show_default=True,
-        help="Exit 1 if a change is this grave, or graver.",
+        help="Exit 1 only for changes of this severity or higher.",
     ),
-    option("--allow-empty", is_flag=True, help="A PATH that the commit, or the work tree, does not have is empty."),
-    option("-v", "--verbose", is_flag=True, help="All of it, however long."),
-    option("--walk", is_flag=True, help="The state between hops, for Manual approval one approval at a time."),
-    option("--at", type=Whole(0), metavar="INDEX", help="Of these the one with this number, from 0."),
+    option("--allow-empty", is_flag=True, help="Treat a PATH that does not exist on one side as empty."),
+    option("-v", "--verbose", is_flag=True, help="Show all lines of long sections."),
+    option("--walk", is_flag=True, help="Show the state between hops, one approval at a time."),
+    option("--at", type=Whole(0), metavar="INDEX", help="With --walk: only the step with this number, from 0."),
     *MOVE,
 )
 def plan(
@@ -83,16 +83,16 @@ def plan(
     to_catalogs: tuple[str, ...],
     **proposed: Any,
 ) -> None:
-    """Say what a change will do to your cluster, step by step.
+    """Show what a change will do to your cluster, step by step.
 
-    PATH is a workspace, FROM the state that its cluster is in: by default git:HEAD, the last commit of PATH. In the
-    order in which it happens: what the GitOps tool applies, prunes and deletes; which InstallPlans OLM makes of it, and
-    what gets stuck; what becomes of operators, permissions and CRDs, what breaks first; and what a person has to do.
+    PATH is a workspace, FROM the current state of its cluster: by default git:HEAD, the last commit of PATH. The plan
+    has four steps: what the GitOps tool applies and prunes; which InstallPlans OLM creates, and what gets stuck; the
+    resulting changes of operators, permissions and CRDs, breaking ones first; and what is left to do by hand.
 
     \b
     Examples:
-      olmc plan                                 what is not committed, on top of what is
-      olmc plan clusters/prod --from git:main   what this branch does once it is merged
+      olmc plan                                 uncommitted changes, on top of the last commit
+      olmc plan clusters/prod --from git:main   what this branch does once merged
       olmc plan --from cluster-state.yaml       from the cluster as it is (see olmc import)
       olmc plan --from git:v1 -o markdown       a comment for a pull request
       olmc plan --to ocp-4.19                   what an upgrade of the cluster itself breaks
@@ -134,16 +134,14 @@ def plan(
     raise SystemExit(FINDINGS if grave or some else DONE)
 
 
-def plan_page(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> str:
-    """What happens to the cluster that --from names, as a page of HTML; `name` is what PATH is called."""
-    from olmc.plan.html import as_html
-
+def plan_of(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> Plan:
+    """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
     path = PlannedPath(one, name, given, begun.state.ignored)
     done, narrowing = compile_planned(path, options)
-    return as_html(planned_for(path, options, begun, done, narrowing, "html"))
+    return planned_for(path, options, begun, done, narrowing, "html")
 
 
 class PlannedPath(NamedTuple):

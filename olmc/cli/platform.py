@@ -38,10 +38,10 @@ class PlatformTarget(NamedTuple):
 
 MOVE = (
     option("--to", default="", metavar="ocp-X.Y",
-                 help="The cluster itself moves to this OpenShift release: what blocks it, and what breaks there."),
-    option("--to-kube", default="", metavar="VERSION", help="The cluster itself moves to this Kubernetes."),
+                 help="Upgrade the cluster itself to this OpenShift release: what blocks it, and what breaks."),
+    option("--to-kube", default="", metavar="VERSION", help="Upgrade the cluster itself to this Kubernetes version."),
     option("--to-catalog", "to_catalogs", multiple=True, metavar="NAME=PATH",
-                 help="With --to: what the CatalogSource NAME serves then, a folder or file (may be repeated)."),
+                 help="With --to: the content of CatalogSource NAME after the upgrade (may be repeated)."),
 )  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[Catalog
     tell(tuple(report), least=Severity.FAILURE)
     if report.failed or catalog.problem or not catalog.packages:
         if not report.found:
-            say(f"Error: {path} holds no catalog")
+            say(f"error: {path} holds no catalog")
         raise SystemExit(BAD_INPUT)
     return [
         (key, cluster.catalogs[key]._replace(catalog=catalog, entries=served_candidates(key, catalog), problem=""))

@@ -42,13 +42,13 @@ class _WithQuestion(click.Command):
     "--subject",
     default="",
     metavar="NAME",
-    help="Only this one: an operator, an account (NS/NAME), a user, a group, or admin, edit, view.",
+    help="Only this subject: an operator, a ServiceAccount (NS/NAME), a user, a group, or admin, edit, view.",
 )
-@click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission is this dangerous, or more.")
+@click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission has this risk or a higher one.")
 @click.option(
-    "--installers", is_flag=True, help="The smallest roles for the ServiceAccounts of ClusterExtensions, to be applied."
+    "--installers", is_flag=True, help="Print the minimal roles for the ServiceAccounts of ClusterExtensions."
 )
-@as_option(output_option(["text", "json"], "Text for people, or JSON for machines (schemas/rbac.schema.json)."))
+@as_option(output_option(["text", "json"], "Text, or JSON (schemas/rbac.schema.json)."))
 @scope_options
 @compile_options
 @click.pass_context
@@ -56,21 +56,21 @@ def rbac(
     ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, installers: bool, output: str,
     approve: tuple[str, ...], olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Say what operators may do, and what users gain.
+    """Show what operators may do, and what users gain.
 
-    Shows every ServiceAccount that an operator runs under, whoever else the workspace gives permissions to, and what
-    the roles admin, edit and view gain by the installed operators. PATH is a workspace or a bundle; without it it is
-    the current directory.
+    Shows the ServiceAccounts of operators, all other subjects that the workspace grants permissions to, and what the
+    roles admin, edit and view gain from the installed operators. PATH is a workspace or a bundle; the default is the
+    current directory.
 
     \b
     Examples:
-      olmc rbac                                  everybody's permissions, dangerous ones first
+      olmc rbac                                  all permissions, dangerous ones first
       olmc rbac --subject beacon.v1.0.0          one operator
       olmc rbac --subject edit                   what a user with the role edit gains
       olmc rbac my-bundle --fail-on critical     for CI
       olmc rbac --approve harbour/beacon.v1.2.0  what approving an upgrade would bring
-      olmc rbac --installers                     what installing ClusterExtensions takes, as YAML
-      olmc rbac who-can get secrets              the other way round; see olmc rbac who-can --help
+      olmc rbac --installers                     minimal roles to install ClusterExtensions, as YAML
+      olmc rbac who-can get secrets              who may do this; see olmc rbac who-can --help
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
@@ -137,7 +137,7 @@ def _print_installers(done: Compilation, output: str) -> int:
 @click.argument("resource")
 @click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
 @click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by permissions for the cluster.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by cluster-wide permissions.")
 @click.option("--name", default="", metavar="NAME", help="The object with this name.")
 @as_option(
     output_option(

@@ -31,19 +31,18 @@ _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
     argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions),
 )
 def explain(_: click.Context, /, code: str, version: str) -> None:
-    """Say what a code means: why it matters and what to do.
+    """Explain a code or a rule: why it matters and what to do.
 
-    Without a code, or with the beginning of one, list the codes that there are. A rule of OLM, as findings and olmc why
-    name them, is printed with what it was read from. With `profile` in the place of the code: list the formats of an
-    OLM version, the newest without VERSION.
+    Without a code, or with a prefix, lists the codes. Rules of OLM, which findings and olmc why refer to, are printed
+    with their source. `profile` lists the formats of an OLM version, by default of the newest.
 
     \b
     Examples:
       olmc explain OLMC301
-      olmc explain 301              the number alone will do
-      olmc explain 30               all codes that begin so
+      olmc explain 301              the number is enough
+      olmc explain 30               all codes with this prefix
       olmc explain R-DEP-1          a rule: what OLM does
-      olmc explain R-OG             all rules that begin so
+      olmc explain R-OG             all rules with this prefix
       olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
     if code == "profile":
@@ -118,7 +117,7 @@ def _wrapped(text: str) -> str:
     )
 )
 def version(_: click.Context, /, profile: str | None) -> None:
-    """Print the versions of olmc, OLM and what runs it.
+    """Print the versions of olmc, OLM and the runtime.
 
     \b
     Examples:
@@ -155,10 +154,10 @@ def _version_of_reader() -> str:
 
 @command(argument("shell", type=Choice(("bash", "zsh", "fish"))))
 def completion(ctx: click.Context, /, shell: str) -> None:
-    """Print what makes a shell complete what is typed.
+    """Print a shell completion script.
 
-    That is commands, options, codes of rules, kinds, names of validators, and of the workspace its packages, versions,
-    namespaces and objects.
+    Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
+    of the workspace.
 
     \b
     Examples:

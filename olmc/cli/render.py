@@ -63,14 +63,14 @@ _FIELDS = {
         type=Choice(("review", "apply")),
         default="review",
         show_default=True,
-        help="Everything that OLM leaves in the cluster, or what can be applied without OLM.",
+        help="What OLM leaves in the cluster (review), or what to apply without OLM (apply).",
     ),
-    output_option(list(FORMATS), "A YAML stream, one JSON List, or the names."),
+    output_option(list(FORMATS), "A YAML stream, a JSON List, or names."),
     option(
         "--output-dir",
         type=PathOf(file_okay=False),
         metavar="DIR",
-        help="Write one file an object and a kustomization.yaml to DIR; stale files are removed.",
+        help="Write one file per object and a kustomization.yaml to DIR; stale files are removed.",
     ),
     option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date."),
     option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date."),
@@ -78,32 +78,34 @@ _FIELDS = {
         "--provenance",
         type=PathOf(dir_okay=False),
         metavar="FILE",
-        help="Write what came of which inputs to FILE, for olmc verify.",
+        help="Write a provenance statement to FILE, for olmc verify.",
     ),
     option(
         "--flux",
         is_flag=True,
-        help="Let Flux leave alone what looks like its variables (${...}), and never prune Namespaces and CRDs.",
+        help="For Flux: escape what looks like its variables (${...}), and never prune Namespaces and CRDs.",
     ),
     option(
         "--include",
         multiple=True,
         metavar="KIND",
         shell_complete=kinds,
-        help="Only these kinds, by any name that kubectl takes (may be repeated).",
+        help="Only this kind, by any name that kubectl accepts (may be repeated).",
     ),
-    option("--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Not these kinds (may be repeated)."),
+    option(
+        "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Exclude this kind (may be repeated)."
+    ),
     option(
         "--copied-csvs/--no-copied-csvs",
         default=True,
         show_default=True,
-        help="Whether CSVs are copied to target namespaces; if not, a ConfigMap stands in for each copy.",
+        help="Copy CSVs to target namespaces; otherwise a ConfigMap stands in for each copy.",
     ),
     certs_option,
     option(
         "--phase",
         type=Choice(("1", "2")),
-        help="For apply: only what can be applied first, or only what needs an API that this brings.",
+        help="For apply: only what can be applied first (1), or only what needs an API of phase 1 (2).",
     ),
     option(
         "-n",
@@ -123,14 +125,10 @@ _FIELDS = {
     entry_option,
     *COMPILE,
     show_secrets_option,
-    option("--locked", is_flag=True, help="Fail unless olmc.lock holds, and vendor/ is proven to be what it says."),
-    option("-v", "--verbose", is_flag=True, help="Show what is merely good to know as well."),
-    option("--allow-empty", is_flag=True, help="No objects is no error."),
-    option(
-        "--keep-going",
-        is_flag=True,
-        help="For apply: write what there is though an operator would fail; else nothing is written.",
-    ),
+    option("--locked", is_flag=True, help="Fail unless olmc.lock is up to date and vendor/ matches its digests."),
+    option("-v", "--verbose", is_flag=True, help="Also show findings of severity info."),
+    option("--allow-empty", is_flag=True, help="Accept an output without objects."),
+    option("--keep-going", is_flag=True, help="For apply: write the output even if an operator would fail."),
     jobs_option,
 )
 def render(
@@ -166,21 +164,21 @@ def render(
 ) -> None:
     """Print the objects that OLM would leave in the cluster.
 
-    PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; several are
-    compiled side by side. Files, and - for stdin, are one workspace together. Without PATH it is the current directory.
+    PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; the default is
+    the current directory; several are compiled independently. Files, and - for stdin, form one workspace together.
 
     \b
     Examples:
       olmc render                                  this workspace, for review
       olmc render my-bundle -n tools --watch a,b   one bundle that watches two namespaces
       olmc render --for apply --certs cert-manager | kubectl apply --server-side -f -
-      olmc render --output-dir rendered            one file an object
-      olmc render --output-dir rendered --check    is it up to date? (for CI)
+      olmc render --output-dir rendered            one file per object
+      olmc render --output-dir rendered --check    fail if it is out of date (for CI)
 
-    For apply nothing is printed, written or removed if an operator would fail, unless --keep-going is given.
+    With --for apply nothing is printed, written or removed if an operator would fail, unless --keep-going is given.
 
-    Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage,
-    3 input that can't be compiled.
+    Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage, 3 input that can't be
+    compiled.
     """
     timings = timings_of(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
@@ -366,7 +364,7 @@ def _to_be_moved(folder: Path) -> Iterator[None]:
     except OSError as error:
         refused = f"{folder} can't be used: {error.strerror}. Choose another --output-dir."
         in_the_way = f"{error}. Move it away, or choose another --output-dir."
-        say(f"Error: {refused if error.strerror else in_the_way}")
+        say(f"error: {refused if error.strerror else in_the_way}")
         raise SystemExit(BAD_INPUT) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     type=GivenPath(path_type=Path, file_okay=False),
     required=True,
     metavar="DIR",
-    help="The folder to write the pages to; pages of an earlier report that are no more are removed.",
+    help="The folder to write to; stale pages of an earlier report are removed.",
 )
 @as_option(entry_option)
 @scope_options
@@ -49,25 +50,26 @@ def report(
     ctx: click.Context, /, paths: tuple[Path, ...], folder: Path, entries: tuple[str, ...], approve: tuple[str, ...],
     olm_version: str, **proposed: Any,
 ) -> None:  # fmt: skip
-    """Write pages about a workspace, to open or to publish.
+    """Write a static HTML report of a workspace.
 
-    An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and where they come
-    from), which operator watches which namespace, the catalogs, and all findings. Every page holds what it needs, and
-    its address stays the same from run to run. PATH is a workspace; without it it is the current directory.
+    An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and their origin), a
+    matrix of operators and namespaces, the catalogs, and all findings. Pages are self-contained, and their addresses
+    are stable. PATH is a workspace; the default is the current directory.
 
     \b
     Examples:
-      olmc report -o site                          the pages of this workspace; open site/index.html
-      olmc report clusters/prod -o site            those of another one
-      olmc report --from git:main -o site          of what the cluster will be after a change
+      olmc report -o site                          this workspace; open site/index.html
+      olmc report clusters/prod -o site            another one
+      olmc report --from git:main -o site          the cluster after a change, with its plan
 
-    Exit codes: 0 done, whatever is found, 2 wrong usage, 3 input that can't be compiled, or a folder that can't be
-    written.
+    Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
+    writable.
     """
     from olmc.check.check import CheckInput, check_directory
     from olmc.check.validators.findings import ValidatorSettings
-    from olmc.cli.plan import plan_page
+    from olmc.cli.plan import plan_of
     from olmc.explain.left_out import left_out_of
+    from olmc.plan.html import as_html as plan_html
     from olmc.report.folder import ForeignFileError, write_site
     from olmc.report.operators import operator_pages
     from olmc.report.overview import overview
@@ -88,10 +90,12 @@ def report(
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
         name = paths[0].as_posix() if paths else Path.cwd().name
-        plan = ""
+        plan = None
         if proposed.get("from_"):
             doing("planning")
-            plan = plan_page(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
+            plan = partial(
+                plan_html, plan_of(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
+            )
         doing("writing")
         of_v1, served = _extensions(done)
         operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
@@ -99,7 +103,7 @@ def report(
         try:
             write_site(folder, made)
         except ForeignFileError as error:
-            click.echo(f"Error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
+            click.echo(f"error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
             ctx.exit(BAD_INPUT)
     tell_left_out(root, done)
     several = "" if len(operators) == 1 else "s"

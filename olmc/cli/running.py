@@ -201,7 +201,7 @@ def exit_code() -> int:
         if error.name not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
             raise
         library = _LIBRARIES[error.name]
-        print(f"Error: this needs the library {library}, which is not installed", file=sys.stderr)
+        print(f"error: this needs the library {library}, which is not installed", file=sys.stderr)
         print(f"  pip install {library}; docs/install.md says where there are wheels of it.", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
@@ -237,7 +237,7 @@ def _refused(error: OSError) -> int:
     if not error.filename:
         give_up(sys.stdout)
     try:
-        print(f"Error: {what}", file=sys.stderr, flush=True)
+        print(f"error: {what}", file=sys.stderr, flush=True)
     except OSError:
         give_up(sys.stderr)
     return BAD_INPUT

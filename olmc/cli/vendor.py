@@ -27,54 +27,53 @@ if TYPE_CHECKING:
     "layouts",
     multiple=True,
     metavar="[IMAGE=]PATH",
-    help="Take images from this OCI layout, a folder or a tar archive (may be repeated).",
+    help="Read images from this OCI layout, a folder or a tar archive (may be repeated).",
 )
 @click.option(
     "--catalog",
     "catalogs",
     multiple=True,
     metavar="NAME=PATH",
-    help="Take the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
+    help="Read the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
 )
-@click.option("--offline", is_flag=True, help="No network: only layouts, and what is vendored already.")
-@click.option("--update", is_flag=True, help="Ask anew what tags stand for, and choose versions anew.")
-@click.option("--check", is_flag=True, help="Change and fetch nothing; exit 1 if something would have to be.")
-@click.option("--whole-catalogs", is_flag=True, help="Keep all packages of a catalog, not only what can be needed.")
+@click.option("--offline", is_flag=True, help="Use no network: only layouts and what is already vendored.")
+@click.option("--update", is_flag=True, help="Resolve tags and versions again.")
+@click.option("--check", is_flag=True, help="Fetch and change nothing; exit 1 if vendor/ is out of date.")
 @click.option(
-    "--platform",
-    default="",
-    metavar="OS/ARCH",
-    help="The image to take where there are several.  [default: linux/amd64]",
+    "--whole-catalogs", is_flag=True, help="Keep all packages of a catalog, not only those that may be needed."
+)
+@click.option(
+    "--platform", default="", metavar="OS/ARCH", help="The platform of multi-platform images.  [default: linux/amd64]"
 )
 @click.option(
     "--authfile",
     type=GivenPath(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Credentials, in place of podman's and docker's.",
+    help="Credentials file. [default: that of podman or docker]",
 )
 @click.option(
     "--registries-conf",
     type=GivenPath(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Mirrors, in place of the machine's registries.conf.",
+    help="Mirrors. [default: the registries.conf of the machine]",
 )
 @click.option(
     "--insecure",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="Allow HTTP, and unknown certificates, for this registry (may be repeated).",
+    help="Allow HTTP and untrusted certificates for this registry (may be repeated).",
 )
-@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="How much to fetch at once.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="Number of parallel downloads.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0.1),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="The longest that a registry may be silent.",
+    help="Timeout of a registry's response.",
 )
 @click.option(
-    "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to try again what may pass."
+    "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Retries after temporary errors."
 )
 @as_option(approve_option)
 @as_option(allow_empty_option)
@@ -96,22 +95,22 @@ def vendor(
     approve: tuple[str, ...],
     allow_empty: bool,
 ) -> None:
-    """Bring what a workspace names by image into vendor/.
+    """Fetch catalogs and bundles that are named by image.
 
-    That is catalogs and bundles. The digests go to olmc.lock. Commit both: every other command then works without
-    network. Registries need pip install 'olmc[vendor]'.
+    Content goes to vendor/, digests to olmc.lock. Commit both: every other command then works without a network.
+    Access to registries needs pip install 'olmc[vendor]'.
 
     \b
     Examples:
-      olmc vendor                              what is missing, from the registries
-      olmc vendor --update                     what has moved since
-      olmc vendor --check                      is everything there? (for CI)
-      olmc vendor --from images.tar --offline  from an OCI layout alone
+      olmc vendor                              fetch what is missing from the registries
+      olmc vendor --update                     also fetch what has changed since
+      olmc vendor --check                      fail if something is missing (for CI)
+      olmc vendor --from images.tar --offline  from an OCI layout only
       olmc vendor --offline --catalog redhat-operators=catalog.json
                                                a catalog that opm render has written
 
     Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
-    3 an image can't be had; then nothing changes.
+    3 an image can't be fetched; then nothing is changed.
     """
     if check and update:
         wrong_usage("--check and --update exclude each other.")

@@ -61,7 +61,7 @@ def stating(
 
     def state(texts: Mapping[str, Iterable[bytes]]) -> None:
         if changed := deviations(before, _or_end(lambda: inputs_below(roots, files, left_out))):
-            click.echo(f"Error: {changed[0].name} has changed while it was read; run the command again.", err=True)
+            click.echo(f"error: {changed[0].name} has changed while it was read; run the command again.", err=True)
             raise click.exceptions.Exit(BAD_INPUT)
         outputs = {name or _OUTPUT: digest_of(parts) for name, parts in texts.items()}
         of_place = tuple(f"{_VARIABLE}{option.strip('-').upper().replace('-', '_')}" for option in _OF_PLACE)
@@ -71,7 +71,7 @@ def stating(
         try:
             put(statement, text)
         except OSError as error:
-            click.echo(f"Error: {statement} can't be written: {error.strerror or error}.", err=True)
+            click.echo(f"error: {statement} can't be written: {error.strerror or error}.", err=True)
             raise click.exceptions.Exit(BAD_INPUT) from error
 
     return state
@@ -82,7 +82,7 @@ def _or_end(digests: Callable[[], dict[str, str]]) -> dict[str, str]:
     try:
         return digests()
     except OSError as error:
-        click.echo(f"Error: {error.filename} can't be read: {error.strerror}.", err=True)
+        click.echo(f"error: {error.filename} can't be read: {error.strerror}.", err=True)
         raise click.exceptions.Exit(BAD_INPUT) from error
 
 
@@ -114,24 +114,24 @@ def _lasting(arguments: Sequence[str]) -> Iterator[str]:
     "--provenance", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
     help=f"The statement; by default OUTPUT{SUFFIX}.",
 )  # fmt: skip
-@click.option("--output-only", is_flag=True, help="Do not look at the inputs, which need not be here then.")
-@click.option("--recompile", is_flag=True, help="Also render again, and compare what comes out.")
+@click.option("--output-only", is_flag=True, help="Verify the output only; the inputs need not be present.")
+@click.option("--recompile", is_flag=True, help="Also render again and compare the result.")
 @click.pass_context
 def verify(ctx: click.Context, /, output: Path, provenance: Path | None, output_only: bool, recompile: bool) -> None:
-    """Compare an output with the statement about it.
+    """Verify an output against its provenance statement.
 
     \b
     Examples:
       olmc render --output-dir rendered --provenance rendered.intoto.jsonl
-      olmc verify rendered                    are output and inputs as they were?
-      olmc verify rendered --recompile        and does the same come out again?
-      olmc verify rendered --output-only      where the workspace is not at hand
+      olmc verify rendered                    are output and inputs unchanged?
+      olmc verify rendered --recompile        and does rendering again give the same?
+      olmc verify rendered --output-only      without the workspace
 
-    OUTPUT is the folder that `olmc render --output-dir` wrote, or the file that its stdout went to. The inputs are
-    looked for where they were, seen from the current directory. A statement says what came of what; that nobody has
-    written another one is for a signature to prove (docs/provenance.md).
+    OUTPUT is the folder that `olmc render --output-dir` wrote, or the file that its stdout went to. Inputs are looked
+    up at the same paths, relative to the current directory. A statement is not signed: to prove who wrote it, sign it
+    (docs/provenance.md).
 
-    Exit codes: 0 all is as stated, 1 something is not, 2 wrong usage, 3 no statement that can be read.
+    Exit codes: 0 verified, 1 something differs, 2 wrong usage, 3 no readable statement.
     """
     if output_only and recompile:
         raise click.UsageError("--recompile needs the inputs; give it without --output-only.")

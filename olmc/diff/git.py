@@ -42,7 +42,10 @@ _ALIKE = 0.5
 
 
 class GitError(Exception):
-    """git can't be run or refuses; the message is its own."""
+    """git can't be run or refuses; the message is its own, behind it may stand its exit code."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Revision(NamedTuple):

@@ -90,6 +90,14 @@ class _Object(NamedTuple):
     lines: str
 
 
+class PageLink(NamedTuple):
+    """A page beside this one: its address, its heading, and how much is on it, None where nobody counts."""
+
+    address: str
+    heading: str
+    total: int | None = None
+
+
 class FrontSection(NamedTuple):
     """A section in front of the changes: lines, or a table with its head; a command stands below a line."""
 
@@ -100,8 +108,10 @@ class FrontSection(NamedTuple):
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "") -> str:
-    """The page, with further sections in `front` and what `headline` says above them."""
+def as_html(
+    difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "", pages: Sequence[PageLink] = ()
+) -> str:
+    """The page, with further sections in `front`, and above them `headline` and links to the `pages` beside it."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
@@ -113,6 +123,7 @@ def as_html(difference: Difference, front: Sequence[FrontSection] = (), *, headl
         new=clean(difference.new.name),
         summary=summary(difference),
         headline=headline,
+        pages=pages,
         front=front,
         command="plan" if front else "diff",
         folded=folded_text(difference),

@@ -28,7 +28,7 @@ _DEEPEST = 6
 _LEAST = 1_000
 """How many characters an outcome is shortened to at the least."""
 _ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
-_HEAD = ("", "CLUSTERS", "OUTCOME", "GRAVITY", "WHICH")
+_HEAD = ("", "CLUSTERS", "OUTCOME", "SEVERITY", "WHICH")
 FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": "rendered"}
 """Under which name JSON has what came of a cluster, by the command."""
 
@@ -98,7 +98,7 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
 
     Where not all fits, each gravity has its share, the graver the larger, and says how much of it is left out.
     """
-    head = f"### {headline(report)}\n\n| Clusters | Outcome | Gravity | Which |\n|---:|---|---|---|\n"
+    head = f"### {headline(report)}\n\n| Clusters | Outcome | Severity | Which |\n|---:|---|---|---|\n"
     numbered: dict[str, list[tuple[int, OutcomeGroup]]] = {}
     for number, group in enumerate(report.outcomes, 1):
         numbered.setdefault(group.gravity, []).append((number, group))
@@ -109,7 +109,7 @@ def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
     given = shares(needs, [*(2 * weight for weight in weights), *weights], limit - len(head))
     lines, outcomes = [], []
     for at, gravity in enumerate(numbered):
-        lines += _fitting(rows[at], given[at], f"| | … {{}} more of gravity {gravity} | {gravity} | |\n")
+        lines += _fitting(rows[at], given[at], f"| | … {{}} more of severity {gravity} | {gravity} | |\n")
         outcomes += _details(parts[at], given[at + len(rows)], gravity)
     return "".join((head, *lines, *outcomes))
 
@@ -121,7 +121,7 @@ def _details(part: Sequence[tuple[int, OutcomeGroup]], space: int, gravity: str)
         kept = min(len(texts), max(1, space // _LEAST))
         given = shares([len(text) for text in texts[:kept]], [1] * kept, space - _LEAST // 10)
         texts[:kept] = [_folded(*one, most) for one, most in zip(part, given, strict=False)]
-    return _fitting(texts, space, f"\n… {{}} more of gravity {gravity} without space for details\n")
+    return _fitting(texts, space, f"\n… {{}} more of severity {gravity} without space for details\n")
 
 
 def _row(group: OutcomeGroup) -> str:

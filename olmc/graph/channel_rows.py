@@ -16,13 +16,13 @@ from olmc.resolver.upgrade_path import EdgeKind
 
 Mark = Literal["head", "skipped", "deprecated", "prohibited", "stranded", "missing", "elsewhere"]
 MARKS: dict[Mark, str] = {
-    "head": "where the upgrades of the channel are to end",
-    "skipped": "another version skips it: OLM never upgrades to it",
-    "deprecated": "the catalog says so",
+    "head": "the last version of the channel, where upgrades end",
+    "skipped": "skipped by another version: OLM never upgrades to it",
+    "deprecated": "marked as such in the catalog",
     "prohibited": "it has the property olm.deprecated: OLM never installs it",
     "stranded": "its upgrades never lead to the head of the channel",
-    "missing": "the channel names it, but the catalog has no bundle of it",
-    "elsewhere": "the channel names it, but only another one has it",
+    "missing": "listed in the channel, but the catalog has no bundle",
+    "elsewhere": "listed in the channel, but its bundle is only in other channels",
 }
 """What is known of a version in a channel, and what it means."""
 

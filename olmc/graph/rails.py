@@ -108,7 +108,7 @@ def pieces_of(row: ChannelRow, columns: Mapping[str, RailColumn]) -> Iterator[Pi
 
 
 def _title(sources: Sequence[str], target: str, arrow: Arrow) -> str:
-    preferred = "" if arrow.first else "; not where OLM goes first"
+    preferred = "" if arrow.first else "; not preferred by OLM"
     return f"{join_limited(sources, _MOST)} → {target} ({arrow.kind}{preferred})"
 
 

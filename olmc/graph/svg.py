@@ -132,7 +132,7 @@ def _samples(drawn: Sequence[ChannelRow]) -> Iterator[_Sample]:
     yield from (_Sample(0, 0, kind, kind=kind) for kind in EDGE_KINDS if kind in kinds)
     faint = next((arrow.kind for arrow in arrows if not arrow.first), None)
     if faint is not None:
-        yield _Sample(0, 0, "faint: not where OLM goes first", kind=faint, faint=True)
+        yield _Sample(0, 0, "faint: not preferred by OLM", kind=faint, faint=True)
     marks = {mark for row in drawn for cell in row.cells for mark in cell.marks}
     yield from (_Sample(0, 0, f"{mark}: {meaning}", mark=mark) for mark, meaning in MARKS.items() if mark in marks)
 

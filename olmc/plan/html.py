@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from olmc.diff.html import FrontSection
+from olmc.diff.html import FrontSection, PageLink
 from olmc.diff.html import as_html as difference_html
 from olmc.output.unicode import clean
 from olmc.plan.drift_outputs import drift_lines
@@ -15,9 +15,9 @@ _NAMES = ("applied", "olm", "operators", "tasks", "drift")
 _HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
 
 
-def as_html(plan: Plan) -> str:
-    """The page."""
-    return difference_html(plan.difference, tuple(_front(plan)), headline=in_short(plan))
+def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
+    """The page, with links to the `pages` beside it."""
+    return difference_html(plan.difference, tuple(_front(plan)), headline=in_short(plan), pages=pages)
 
 
 def _front(plan: Plan) -> Iterator[FrontSection]:
@@ -28,7 +28,7 @@ def _front(plan: Plan) -> Iterator[FrontSection]:
     parts = ([(line.strip(), "") for line in applied], [(line.strip(), "") for line in olm], [], tasks, drift)
     rows = tuple(tuple(row) for row in operator_rows(plan))
     for name, heading, lines in zip(_NAMES, (*HEADINGS, DRIFT), parts, strict=True):
-        # What comes of it goes on with the changes below, so it stands behind what is left to do.
+        # The result goes on with the changes below, so it stands behind what is left to do.
         if lines:
             yield FrontSection(name, heading, tuple(lines))
         elif name == "operators" and rows:

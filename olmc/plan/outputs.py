@@ -28,7 +28,7 @@ FORMAT_VERSION = 1
 
 _SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
 _WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
-HEADINGS = ("What is applied", "What OLM does then", "What comes of it", "What is left to do")
+HEADINGS = ("What is applied", "What OLM does", "Result", "What is left to do")
 _NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
 _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
@@ -71,7 +71,7 @@ def headline(plan: Plan) -> str:
 
 
 def in_short(plan: Plan) -> str:
-    """How much happens: `1 pruned, 1 InstallPlan; what comes of it: 2 changes`."""
+    """How much happens: `1 pruned, 1 InstallPlan; result: 2 changes`."""
     if plan.is_empty:
         return "nothing happens"
     done = {_WORDS[change.action]: 0 for change in plan.applied}
@@ -83,7 +83,7 @@ def in_short(plan: Plan) -> str:
     parts += [f"{waiting} waiting for approval"] if waiting else []
     going = len(plan.extensions)
     parts += [f"{going} ClusterExtension{'s' * (going != 1)} with another bundle"] if going else []
-    return f"{', '.join(parts)}; what comes of it: {summary(plan.difference)}"
+    return f"{', '.join(parts)}; result: {summary(plan.difference)}"
 
 
 def _cut(lines: Sequence[str], most: int) -> list[str]:

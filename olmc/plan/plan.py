@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What happens: what the tool does, what OLM does then, what comes of it, and what a person has to do.
+    """What happens: what the tool does, what OLM does, the result, and what is left to do by hand.
 
     `late`: what OLM gets round to late. `extensions`: the ClusterExtensions that get another bundle. `drift`: where the
     cluster that it begins with is not what is expected of it.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from olmc.diff.html import policy_hash
+from olmc.diff.html import PageLink, policy_hash
 from olmc.explain.status import in_short
 from olmc.output.unicode import clean
 from olmc.report.operators import OperatorPage
@@ -22,13 +23,15 @@ OPERATORS = "operators"
 """The folder of the pages of operators."""
 
 
-def pages(overview: Overview, plan: str = "") -> dict[str, str]:
-    """The pages by their paths; `plan` is a page by itself, "" if nobody asks what a change would do."""
+def pages(overview: Overview, plan: Callable[[Sequence[PageLink]], str] | None = None) -> dict[str, str]:
+    """The pages by their paths; `plan` makes a page of its own with links to the others, if a change is planned."""
     environment = _environment()
+    navigation = list(_navigation(overview, plan is not None))
     values: dict[str, Any] = {
         "name": overview.name,
         "overview": overview,
-        "navigation": list(_navigation(overview, plan)),
+        "navigation": navigation,
+        "column": dict(_columns(overview)),
         "short": {page.slug: in_short(page.status) for page in overview.operators},
     }
 
@@ -40,7 +43,7 @@ def pages(overview: Overview, plan: str = "") -> dict[str, str]:
     for page in overview.operators:
         path = f"{OPERATORS}/{page.slug}.html"
         made[path] = written("operator", path, page=page, facts=list(_facts(page)), sections=list(_sections(page)))
-    return made | ({PLAN: plan} if plan else {})
+    return made | ({PLAN: plan(navigation)} if plan is not None else {})
 
 
 def _environment() -> Environment:
@@ -63,14 +66,22 @@ def _environment() -> Environment:
     return environment
 
 
-def _navigation(overview: Overview, plan: str) -> Iterator[tuple[str, str, int | None]]:
-    """The pages that every page leads to: address, heading, and how many of them there are."""
-    yield INDEX, "Operators", len(overview.operators)
-    yield NAMESPACES, "Namespaces", len(overview.namespaces)
-    yield CATALOGS, "Catalogs", len(overview.catalogs)
-    yield FINDINGS, "Findings", len(overview.findings)
-    if plan:
-        yield PLAN, "Plan", None
+def _navigation(overview: Overview, with_plan: bool) -> Iterator[PageLink]:
+    """The pages that every page leads to."""
+    yield PageLink(INDEX, "Operators", len(overview.operators))
+    yield PageLink(NAMESPACES, "Namespaces", len(overview.namespaces))
+    yield PageLink(CATALOGS, "Catalogs", len(overview.catalogs))
+    yield PageLink(FINDINGS, "Findings", len(overview.findings))
+    if with_plan:
+        yield PageLink(PLAN, "Plan")
+
+
+def _columns(overview: Overview) -> Iterator[tuple[str, str]]:
+    """What the matrix calls each operator: its package, with its namespace where there are several of it."""
+    counts = Counter(page.status.package for page in overview.operators)
+    for page in overview.operators:
+        row = page.status
+        yield page.slug, f"{row.package} ({row.namespace})" if counts[row.package] > 1 else row.package
 
 
 def _facts(page: OperatorPage) -> Iterator[tuple[str, str]]:

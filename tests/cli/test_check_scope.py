@@ -135,3 +135,17 @@ def test_statistics(tmp_path: Path) -> None:
         ("OLMC261", 2), ("OLMC270", 1), ("OLMC272", 1),
     ]  # fmt: skip
     assert olmc("check", root, "--statistics", "-o", "sarif").exit_code == 2
+
+
+def test_since_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In git's own words, with the prefix that all errors have."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    write_bundles(tmp_path, "kettle.v1.0.0")
+    result = olmc("check", ".", "--since", "main")
+    assert result.exit_code == 2
+    assert (
+        result.stderr.splitlines()[-1]
+        .removesuffix(" (or any of the parent directories): .git.")
+        .endswith("rror: --since: not a git repository")
+    )

@@ -117,8 +117,8 @@ def test_both_sides_of_a_comparison_are_of_one_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--olm-version", "0.25..0.46", PATH, PATH), "OLD and NEW are compared, or one PATH"),
-        ((PATH,), "OLD and NEW are compared, or one PATH"),
+        (("--olm-version", "0.25..0.46", PATH, PATH), "Give OLD and NEW, or one git revision"),
+        ((PATH,), "Give OLD and NEW, or one git revision"),
         (("--olm-version", "0.25..", PATH), "olmc knows no OLM version"),
         (("--olm-version", "0.25..0.99", PATH), "olmc knows no OLM version 0.99."),
     ],

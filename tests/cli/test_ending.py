@@ -14,8 +14,8 @@ import pytest
 
 OLMC = (sys.executable, "-m", "olmc")
 FULL = Path("/dev/full")
-NO_SPACE = "Error: the output can't be written: No space left on device\n"
-CLOSED = "Error: the output can't be written: stdout is closed\n"
+NO_SPACE = "error: the output can't be written: No space left on device\n"
+CLOSED = "error: the output can't be written: stdout is closed\n"
 
 # Stops itself by Ctrl-C at the import of a module of olmc, as somebody quick would.
 STOPPED_AT = """\

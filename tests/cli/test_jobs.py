@@ -155,7 +155,7 @@ def test_a_worker_that_is_killed_ends_the_command(capsys: pytest.CaptureFixture[
     assert end.value.code == BAD_INPUT
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("Error: b: its worker was ended by signal 9, so nothing is printed or written.\n")
+    assert told.err.startswith("error: b: its worker was ended by signal 9, so nothing is printed or written.\n")
     assert "--jobs 1" in told.err
 
 

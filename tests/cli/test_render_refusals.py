@@ -64,10 +64,10 @@ def test_what_the_system_says_of_a_folder(tmp_path: Path) -> None:
     """In words, without its numbers, and before anything is announced."""
     write(tmp_path, {"file": ""})
     result = olmc("render", "own-namespace", "--output-dir", tmp_path / "file" / "x")
-    told = f"Error: {tmp_path / 'file' / 'x'} can't be used: Not a directory. Choose another --output-dir.\n"
+    told = f"error: {tmp_path / 'file' / 'x'} can't be used: Not a directory. Choose another --output-dir.\n"
     assert (result.exit_code, result.stderr) == (3, told)
     result = olmc("init", "github", tmp_path / "file" / "x")
-    told = f"Error: {tmp_path / 'file' / 'x'} can't be written: Not a directory\n"
+    told = f"error: {tmp_path / 'file' / 'x'} can't be written: Not a directory\n"
     assert (result.exit_code, result.stdout, result.stderr) == (3, "", told)
 
 

@@ -238,7 +238,7 @@ def test_a_lock_that_cannot_be_written(tmp_path: Path) -> None:
     before = sorted(root.iterdir())
     result = olmc("resolve", root, "--update")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr == f"Error: {root / 'olmc.lock'} can't be written: Is a directory\n"
+    assert result.stderr == f"error: {root / 'olmc.lock'} can't be written: Is a directory\n"
     assert sorted(root.iterdir()) == before
 
 

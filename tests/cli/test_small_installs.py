@@ -94,7 +94,7 @@ def test_what_is_missing_is_named(
     monkeypatch.chdir(tmp_path)
     small = without(library, *arguments)
     assert (small.returncode, small.stdout) == (3, "")
-    assert f"Error: this needs the library {name}, which is not installed" in small.stderr
+    assert f"error: this needs the library {name}, which is not installed" in small.stderr
     assert "docs/install.md" in small.stderr
     assert without("none", *arguments).returncode in (0, 1)
 

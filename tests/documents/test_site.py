@@ -82,9 +82,8 @@ def browser(request: pytest.FixtureRequest, served: str, tmp_path_factory: pytes
 def test_light_and_dark(scheme: str, browser: Page) -> None:
     browser.reset()
     browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-    browser.wait(
-        f"matchMedia('(prefers-color-scheme: {scheme})').matches && document.body.hasAttribute('data-md-color-scheme')"
-    )
+    color = {"light": "default", "dark": "slate"}[scheme]
+    browser.wait(f"document.body.getAttribute('data-md-color-scheme') === '{color}'")
     assert browser.console == []
 
 
@@ -93,6 +92,12 @@ def test_a_narrow_page_does_not_scroll_sideways(browser: Page) -> None:
     browser.reset()
     browser.send("Emulation.setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=1, mobile=True)
     assert browser.ask("document.documentElement.scrollWidth") <= 360
+
+
+@in_chromium
+def test_a_page_opens_from_a_disk(site: Path, tmp_path: Path) -> None:
+    with opened_at((site / "index.html").as_uri(), tmp_path) as page:
+        assert page.console == []
 
 
 @in_chromium

@@ -56,7 +56,7 @@ def _compiled(
         files = json.loads(task)["after"]
         assert all((blobs / file[2]).exists() for file in files)
         data = {"objects": [{"name": f"object-{each}", "changed": number % 5 == 0} for each in range(50)]}
-        text = f"what comes of it: {number % 5}"
+        text = f"result: {number % 5}"
         yield TaskEnd(number, packed({"headline": text, "gravity": "change", "text": text, "data": data}))
 
 

@@ -36,7 +36,7 @@ def report(*counts: tuple[str, int, int]) -> FleetReport:
 def test_a_comment_that_is_short_has_everything() -> None:
     text = as_markdown(report(("breaking", 3, 5), ("change", 40, 5), ("none", 1, 0)))
     assert text.count("<details>") == 43
-    assert text.count("of gravity") == text.count("more lines") == 0
+    assert text.count("of severity") == text.count("more lines") == 0
 
 
 def test_each_gravity_has_its_share_of_a_comment() -> None:
@@ -53,8 +53,8 @@ def test_each_gravity_has_its_share_of_a_comment() -> None:
     assert f"… and {9000 - kept:,} more lines" in text
     changes = [number for number, gravity in rows if gravity == "change"]
     assert len(changes) > 100
-    assert f"| | … {2000 - len(changes):,} more of gravity change | change | |" in text
-    assert f"… {2000 - len(folded) + 21:,} more of gravity change without space for details" in text
+    assert f"| | … {2000 - len(changes):,} more of severity change | change | |" in text
+    assert f"… {2000 - len(folded) + 21:,} more of severity change without space for details" in text
 
 
 @given(

@@ -113,7 +113,7 @@ def test_a_neighbour_is_reached_straight_all_others_on_rails() -> None:
     numbers = [float(number) for number in NUMBER.findall(straight)]
     expected = [box["1.3.0"].x + box["1.3.0"].width, top + BOX_HEIGHT / 2, box["1.4.0"].x]
     assert numbers == pytest.approx(expected, abs=0.1)
-    assert by_title["1.0.0, 1.1.0 → 1.3.0 (skips; not where OLM goes first)"].count("M") == 2
+    assert by_title["1.0.0, 1.1.0 → 1.3.0 (skips; not preferred by OLM)"].count("M") == 2
     below = by_title["1.0.0, 1.1.0 → 1.4.0 (skipRange)"]
     assert below.count("M") == 2
     assert below.endswith(f"V{bottom:.1f}")

@@ -103,7 +103,7 @@ def test_a_folder_that_can_not_be_made(tmp_path: Path) -> None:
     (tmp_path / ".github").write_text("a file\n", encoding="utf-8")
     result = init("github")
     assert result.exit_code == 3
-    assert result.stderr.startswith("Error: ")
+    assert result.stderr.startswith("error: ")
 
 
 @pytest.mark.parametrize("name", SCAFFOLDS)

@@ -369,7 +369,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
         patch.setattr(Path, "chmod", refused)
         result = migrate(tmp_path, "--to", "descoped")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr == f"Error: {tmp_path / 'subs.yaml'} can't be written: Permission denied\n"
+    assert result.stderr == f"error: {tmp_path / 'subs.yaml'} can't be written: Permission denied\n"
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 

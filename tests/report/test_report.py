@@ -81,6 +81,14 @@ def test_with_a_state_to_begin_with_there_is_a_plan(project: Path, tmp_path: Pat
     assert "InstallPlan tower/install-lgm74: lantern.v1.1.0 → lantern.v1.2.0" in plan
     assert "v1 spec.brightness maximum: 100 → 80 breaking" in plan
     assert "tower lantern 1.0.0 1.2.0 Succeeded upgraded" in plan
+    assert 'href="index.html"' in (tmp_path / "plan.html").read_text(encoding="utf-8")
+
+
+def test_operators_of_one_package_are_told_apart(project: Path, tmp_path: Path) -> None:
+    """In the matrix, where a column has room for a name and no more."""
+    assert written(project / "fixtures" / "port", tmp_path).exit_code == 0
+    matrix = (tmp_path / "namespaces.html").read_text(encoding="utf-8")
+    assert re.findall(r"<span>((?:ferry|tide)[^<]*)</span></a>", matrix) == ["ferry (cargo)", "ferry (ferries)", "tide"]
 
 
 def test_a_failing_operator_says_why(project: Path, tmp_path: Path) -> None:
