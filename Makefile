@@ -33,7 +33,7 @@ demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks someth
 test: $(INSTALLED_DEV)  ## run the tests
 	@$(BIN)/pytest
 
-fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), with atheris if there is a wheel of it
+fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a part of a long run by atheris if there is a wheel of it
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
 	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 

@@ -12,7 +12,7 @@ from olmc.cli.as_click import GivenPath
 from olmc.cli.console import writing
 from olmc.cli.fleet_runs import finish, read_fleet, run_command
 from olmc.cli.options import approve_option, as_option, kube_version_option, olm_version_option, output_option
-from olmc.fleet.entries import shard
+from olmc.fleet.entries import as_pattern, shard
 from olmc.fleet.results import GRAVITIES, merged
 from olmc.output.unicode import clean
 
@@ -239,7 +239,7 @@ def shard_(count: int, index: int, from_: str, **given: Any) -> None:
     if index >= count:
         raise click.BadParameter(f"the parts of {count} have the numbers 0 to {count - 1}.", param_hint="--index")
     found = read_fleet(given, from_)
-    names = dict.fromkeys(entry.path or "." for entry in shard(found.entries, count, index))
+    names = dict.fromkeys(as_pattern(entry) for entry in shard(found.entries, count, index))
     click.echo("".join(f"{clean(name)}\n" for name in names), nl=False)
 
 

@@ -23,6 +23,7 @@ from olmc.fleet.results import FleetReport, report_of
 from olmc.fleet.run import FleetCount, FleetOrder, Runner, results_of, tasks_of
 from olmc.fleet.trees import FileTree, revision_tree, work_tree
 from olmc.lean import NamedTuple
+from olmc.load.files import MAX_FILE_BYTES, read_bounded
 from olmc.model.diagnostics import Report
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def read_fleet(given: dict[str, Any], from_: str = "") -> FleetInput:
     """The clusters that the command line names, and the trees that they are in."""
     patterns, source = given["entries"], given["entries_from"]
     if source is not None:
-        lines = sys.stdin if str(source) == STREAM else source.read_text(encoding="utf-8").splitlines()
+        lines = _lines_of(source)
         patterns = (*patterns, *(line.strip() for line in lines if line.strip() and not line.startswith("#")))
     elif not patterns:
         patterns = (".",)
@@ -78,6 +79,18 @@ def read_fleet(given: dict[str, Any], from_: str = "") -> FleetInput:
     for pattern in idle:
         raise click.UsageError(f"{pattern} names no folder of the repository.")
     return FleetInput(top, entries, beside, tuple(trees))
+
+
+def _lines_of(source: Path) -> list[str]:
+    """The lines of a file, or of stdin; names of folders need not be UTF-8."""
+    try:
+        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if str(source) == STREAM else read_bounded(source)
+    except OSError as error:
+        cause = error.strerror or str(error)
+        raise click.BadParameter(f"{source} can't be read: {cause}.", param_hint="--entries-from") from error
+    if len(data) > MAX_FILE_BYTES or b"\0" in data:
+        raise click.BadParameter(f"{source} is no list of folders, one a line.", param_hint="--entries-from")
+    return os.fsdecode(data).splitlines()
 
 
 def _top(patterns: Sequence[str]) -> Path:

@@ -21,6 +21,7 @@ from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.load.manifests import SUFFIXES
 from olmc.model.diagnostics import Location, Report, close_matches, did_you_mean
+from olmc.model.limits import DEPTH, REVISION
 from olmc.model.workspace import LeftOut, Reason, Unseen
 
 # git must not fetch, prompt, or write into the repository, and its messages must not depend on the locale.
@@ -28,7 +29,9 @@ _OFFLINE = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
 }  # fmt: skip
-_LINK, _SUBMODULE = "120000", "160000"
+_LISTING = ("ls-tree", "-r", "-z", "-l", "--full-tree")
+_PIECE = 1024 * 1024
+_FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
 _LFS = LFS_POINTER.encode()
 STREAM = "-"
 """The side that is read from stdin."""
@@ -125,8 +128,15 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
     None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
-    does not have is an empty folder. Raises GitError.
+    does not have is an empty folder. Raises GitError, also for what can't be written.
     """
+    try:
+        return _written(revision, target, report, may_be_absent=may_be_absent)
+    except OSError as error:
+        raise GitError(error.strerror or str(error)) from error
+
+
+def _written(revision: Revision, target: Path, report: Report, *, may_be_absent: bool) -> Path | None:
     path = revision.path or ""
     # To git, a revision that begins with a dash would be an option.
     if revision.ref.startswith("-") or not revision.ref:
@@ -147,9 +157,9 @@ def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absen
         place.mkdir()
         return place
     if _git("cat-file", "-t", obj).strip() == b"blob":
-        _write_files([_TreeEntry("100644", obj, 0, place.name)], target, revision, report)
+        _write_files([_TreeEntry(_FILE, obj, 0, place.name)], target, revision, report)
         return place
-    entries = _entries(obj, revision, report)
+    entries = _entries(obj, revision, report, 0)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     place.mkdir()
@@ -170,7 +180,7 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
     place.mkdir(parents=True)
     (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
     # What there is to say of files elsewhere in the repository is no part of this folder.
-    waiting = {entry.path: entry for entry in _entries(commit, revision, Report())}
+    waiting = {entry.path: entry for entry in _entries(commit, revision, Report(), path.count("/") + 1)}
     wanted = [path]
     while wanted:
         chosen = [name for name in waiting if any(_is_below(name, folder) for folder in wanted)]
@@ -219,24 +229,46 @@ def top_of() -> Path | None:
     return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
 
 
-def _entries(tree: str, revision: Revision, report: Report) -> list[_TreeEntry]:
-    """The files, links and submodules below a tree; those that can't be written are reported and left out."""
+def _entries(tree: str, revision: Revision, report: Report, above: int | None = None) -> list[_TreeEntry]:
+    """The files, links and submodules below a tree; those that can't be written are reported and left out. Where
+    `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
     entries = []
+    deep: set[str] = set()
     for entry in _entries_of(tree):
+        short = within_depth(entry.path, above) if above is not None else entry.path
         if not _is_plain(entry.path):
             report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
         elif entry.mode == _SUBMODULE:
             report.add(rules.SUBMODULE.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        elif short != entry.path:
+            entries += [entry._replace(mode=_FILE, path=short)] if short not in deep else []
+            deep.add(short)
         elif not _is_hidden(entry.path) or entry.path.endswith(SUFFIXES):  # of hidden folders only that they are there
             entries.append(entry)
     return entries
 
 
 def _entries_of(tree: str) -> Iterator[_TreeEntry]:
-    for line in _git("ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]:
-        about, _, raw = line.partition(b"\t")
-        mode, _, name, size = about.decode("ascii").split()
-        yield _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+    """All entries below a tree, by one line of git each: ten trees with ten names each for the next one are a small
+    repository and more files than anybody can list."""
+    # Its messages go to a file, as a pipe could fill up while nobody reads it.
+    with tempfile.TemporaryFile() as errors, _start([*_LISTING, tree], subprocess.DEVNULL, errors) as process:
+        assert process.stdout is not None
+        count, rest = 0, b""
+        while piece := process.stdout.read(_PIECE):
+            *lines, rest = (rest + piece).split(b"\0")
+            count += len(lines)
+            if count > REVISION.most:
+                process.kill()
+                raise GitError(
+                    f"there are more than {REVISION.most:,} files in it ({REVISION.variable} raises the limit)"
+                )
+            for line in lines:
+                about, _, raw = line.partition(b"\t")
+                mode, _, name, size = about.decode("ascii").split()
+                yield _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+        errors.seek(0)
+        _check_ended(process.wait(), errors.read())
 
 
 def _is_hidden(path: str) -> bool:
@@ -294,6 +326,12 @@ def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
     return content
 
 
+def within_depth(path: str, above: int) -> str:
+    """A path below a folder that is `above` folders deep, as far as it matters: what is deeper the reader refuses by
+    its depth, for which the first folders will do, and those below could be too many for the system."""
+    return "/".join(path.split("/", above + DEPTH.most + 3)[: above + DEPTH.most + 3])
+
+
 def _new_path(target: Path, path: str) -> Path:
     """The place of a file that does not exist yet, with the folders above it."""
     place = target / path
@@ -329,16 +367,22 @@ def _git(*arguments: str) -> bytes:
     """What a git command prints; GitError with its message and its exit code."""
     with _start(arguments, subprocess.DEVNULL) as process:
         out, errors = process.communicate()
-    if process.returncode:
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", process.returncode)
+    _check_ended(process.returncode, errors)
     return out
 
 
-def _start(arguments: Sequence[str], stdin: int | IO[bytes]) -> subprocess.Popen[bytes]:
+def _check_ended(code: int, errors: bytes) -> None:
+    if code:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", code)
+
+
+def _start(
+    arguments: Sequence[str], stdin: int | IO[bytes], stderr: int | IO[bytes] = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
             env={**os.environ, **_OFFLINE},
         )  # fmt: skip
     except OSError as error:

@@ -50,6 +50,12 @@ def entries_of(top: Path, patterns: Iterable[str], trees: Sequence[FileTree]) ->
     return sorted(entries, key=lambda entry: (entry.path, entry.release or 0)), idle
 
 
+def as_pattern(entry: FleetEntry) -> str:
+    """What names the folder of an entry and no other, in a list of entries as well, where # begins a remark."""
+    path = "".join(f"[{char}]" if char in _WILD else char for char in entry.path)
+    return f"./{path}" if path.startswith("#") else path or "."
+
+
 def folders_of(tree: FileTree) -> Iterator[str]:
     """All folders of a tree but hidden ones."""
     known = {""}

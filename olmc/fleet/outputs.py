@@ -8,12 +8,12 @@ import html
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 from olmc.diff.outputs import LIMIT
-from olmc.fleet.results import GRAVITIES, FleetReport, OutcomeGroup
+from olmc.fleet.results import GRAVITIES, FleetReport, OutcomeGroup, outcome_key
 from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
@@ -51,10 +51,9 @@ def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False) 
         body = _body(group, color=color)
         if body:
             name = f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"
-            first = (
-                f", as it is for {clean(group.clusters[0])}" if len(group.clusters) > 1 else f": {group.clusters[0]}"
-            )
-            lines += ["", paint(f"{name}{clean(first)}", "bold"), *(f"  {line}".rstrip() for line in body)]
+            several = len(group.clusters) > 1
+            first = f", as it is for {clean(group.clusters[0])}" if several else f": {clean(group.clusters[0])}"
+            lines += ["", paint(f"{name}{first}", "bold"), *(f"  {line}".rstrip() for line in body)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -179,22 +178,38 @@ def as_json(report: FleetReport) -> str:
 
 
 def from_json(text: str) -> FleetReport | None:
-    """The report that `as_json` wrote, None for anything else."""
+    """The report that `as_json` wrote, None for anything else: parts come from other jobs."""
     try:
-        data: Any = json.loads(text)
-        if data["version"] != FORMAT_VERSION or data["command"] not in FIELDS or not isinstance(data["total"], int):
+        data: Any = json.loads(text, parse_constant=_refused)
+        if data["version"] != FORMAT_VERSION or data["command"] not in FIELDS:
             return None
-        field = FIELDS[data["command"]]
-        groups = [
-            OutcomeGroup(
-                str(one["headline"]), next(name for name in GRAVITIES if name == one["gravity"]),
-                tuple(map(str, one["clusters"])), str(one["text"]), one.get("problem", one.get(field)), str(one["key"]),
-            )
-            for one in data["outcomes"]
-        ]  # fmt: skip
-    except (ValueError, KeyError, TypeError, StopIteration):
+        groups = tuple(_group_of(one, data["command"]) for one in data["outcomes"])
+        if data["total"] != len({name for group in groups for name in group.clusters}):
+            return None
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    return FleetReport(data["command"], data["total"], tuple(groups))
+    return FleetReport(data["command"], data["total"], groups)
+
+
+def _group_of(data: Mapping[str, Any], command: str) -> OutcomeGroup:
+    """An outcome, without what no outcome of olmc has in its text; raises ValueError, KeyError and TypeError."""
+    headline, gravity, text, key, clusters = (data[name] for name in ("headline", "gravity", "text", "key", "clusters"))
+    if not all(isinstance(value, str) for value in (headline, gravity, text, key, *clusters)):
+        raise TypeError
+    if gravity not in GRAVITIES or not isinstance(clusters, list) or not clusters:
+        raise ValueError
+    reported = data["problem"] if "problem" in data else data[FIELDS[command]]
+    # Who says of its clusters what they have in common with those of others speaks for these as well. What was
+    # rendered is not in the report, and is counted only.
+    result = {"headline": headline, "gravity": gravity, "text": text, "data": reported}
+    if command != "render" and all(outcome_key(result, name) != key for name in clusters):
+        raise ValueError
+    shown = "\n".join(map(clean, text.split("\n")))
+    return OutcomeGroup(headline, gravity, tuple(clusters), shown, reported, key)
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(constant)
 
 
 def as_html(report: FleetReport) -> str:
@@ -203,7 +218,8 @@ def as_html(report: FleetReport) -> str:
 
     style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
-        {"group": group, "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
+        {"group": group, "headline": clean(group.headline),
+         "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
          "lines": [(_depth(line), line) for line in _body(group, color=False)],
          "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from olmc.diff.git import within_depth
 from olmc.fleet.trees import LINK
 from olmc.lean import NamedTuple
 from olmc.load.kustomization import REPOSITORY_MARK
@@ -34,7 +35,7 @@ def staged(
         return
     top = worker.folder / name
     try:
-        _lay_out(worker, files, top)
+        _lay_out(worker, files, top, entry.count("/") + 1)
         (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
         place = top / entry
         place.mkdir(parents=True, exist_ok=True)
@@ -54,7 +55,7 @@ def staged_beside(worker: WorkerFolders, digest: str, path: str) -> Path:
         shutil.rmtree(partial, ignore_errors=True)
         import json
 
-        _lay_out(worker, json.loads((worker.blobs / digest).read_bytes()), partial)
+        _lay_out(worker, json.loads((worker.blobs / digest).read_bytes()), partial, path.count("/") + 1)
         partial.rename(top)
     return top / path
 
@@ -68,12 +69,15 @@ def put_blob(blobs: Path, digest: str, content: bytes) -> None:
         partial.replace(path)
 
 
-def _lay_out(worker: WorkerFolders, files: Sequence[Sequence[Any]], top: Path) -> None:
+def _lay_out(worker: WorkerFolders, files: Sequence[Sequence[Any]], top: Path, above: int) -> None:
     top.mkdir(parents=True)
     links: list[tuple[Path, bytes]] = []
     folders = {top}
     for path, mode, digest, size in files:
         place = top / path
+        if path != (short := within_depth(path, above)):
+            (top / short).mkdir(parents=True, exist_ok=True)
+            continue
         if place.parent not in folders:
             place.parent.mkdir(parents=True, exist_ok=True)
             folders.add(place.parent)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha1, sha256  # OpenSSL's: these hash megabytes
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from olmc.load.manifests import SUFFIXES
 
 LINK = "120000"
 _FILE = "100644"
+_GIT = ".git"
 _TOO_LARGE = "size:"
 """How the names of files begin that nobody reads because of their size: only that counts."""
 
@@ -98,18 +100,22 @@ def is_too_large(file: RevisionFile) -> bool:
 
 
 def _walk(top: Path) -> Iterator[str]:
-    """The files and links below a folder; of hidden folders those that could be manifests, of git's none."""
-    for folder, folders, names in os.walk(top):
-        here = Path(folder).relative_to(top).as_posix()
-        prefix = "" if here == "." else f"{here}/"
-        links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        folders[:] = sorted(name for name in folders if name != ".git" and name not in links)
+    """The files and links below a folder; of hidden folders those that could be manifests, of git's none. What is
+    neither, such as a pipe, is nothing that can be read to its end."""
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
         is_hidden = any(part.startswith(".") for part in prefix.split("/")[:-1])
-        yield from (f"{prefix}{name}" for name in _plain([*names, *links], is_hidden))
-
-
-def _plain(names: Iterable[str], is_hidden: bool) -> Iterator[str]:
-    return (name for name in names if name != ".git" and (not is_hidden or name.endswith(SUFFIXES)))
+        with suppress(OSError), os.scandir(top / prefix) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting += [f"{prefix}{entry.name}/"] if entry.name != _GIT else []
+                elif (
+                    (entry.is_symlink() or entry.is_file(follow_symlinks=False))
+                    and entry.name != _GIT
+                    and (not is_hidden or entry.name.endswith(SUFFIXES))
+                ):
+                    yield f"{prefix}{entry.name}"
 
 
 def _file_at(path: Path, hexdigits: int) -> RevisionFile:

@@ -9,25 +9,45 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from olmc.lean import regex
+from olmc.lean import NamedTuple, regex
 from olmc.load.files import read_text
 from olmc.model.diagnostics import Report
 from olmc.model.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of
 from olmc.yaml import read
 
 _FIELD = regex(r"\{\{-?\s*\.?([A-Za-z_][\w.\[\]/-]*)\s*-?\}\}")
-_MOST = 1000
+_MOST = 20_000
+_EFFORT = 2_000_000
+_CHARACTERS, _FILE = 16, 50
+"""How many characters cost as much as one value, and as how many values a file that is read counts."""
 
 Parameters = Mapping[str, Any]
 
 
 class _OpenError(Exception):
-    """Something that only the tool, or the cluster, knows."""
+    """Something that only the tool, or the cluster, knows, or that would take too long to find out."""
 
 
-def applications_of(applicationset: Mapping[str, Any], root: Path, files: Sequence[str]) -> tuple[dict[str, Any], ...]:
+class Effort:
+    """What may be done for all ApplicationSets of a repository: generators multiply, and templates are filled in for
+    each combination, so that a small file may ask for more than anybody can do."""
+
+    def __init__(self, most: int = _EFFORT) -> None:
+        self.left = most
+
+    def spend(self, count: int) -> None:
+        """Count so many values, or names that are compared with a pattern."""
+        self.left -= count
+        if self.left < 0:
+            raise _OpenError
+
+
+def applications_of(
+    applicationset: Mapping[str, Any], root: Path, files: Sequence[str], effort: Effort
+) -> tuple[dict[str, Any], ...]:
     """The Applications of an ApplicationSet in the repository at `root`, whose files are `files`; () where any of its
-    generators, or anything in its template, is not to be determined from the repository alone.
+    generators, or anything in its template, is not to be determined from the repository alone, or not with so much
+    effort.
 
     Of templates only fields are filled in (`{{path.basename}}`, `{{ .cluster.name }}`), no functions.
     """
@@ -35,11 +55,12 @@ def applications_of(applicationset: Mapping[str, Any], root: Path, files: Sequen
     if spec.get("templatePatch"):
         return ()
     is_go = spec.get("goTemplate") is True
+    repository = _Repository(root, files, effort)
     made = []
     try:
         for generator in mappings(spec.get("generators")):
-            for parameters in _generated(generator, root, files, is_go):
-                template = _filled(spec.get("template"), parameters)
+            for parameters in _generated(generator, repository, is_go):
+                template = _filled(spec.get("template"), parameters, effort)
                 metadata = {"namespace": namespace_of(applicationset), **mapping(mapping(template).get("metadata"))}
                 body = mapping(template).get("spec")
                 made.append({"kind": "Application", "metadata": metadata, "spec": body})
@@ -50,23 +71,41 @@ def applications_of(applicationset: Mapping[str, Any], root: Path, files: Sequen
     return tuple(application for application in made if name_of(application))
 
 
-def _generated(generator: Mapping[str, Any], root: Path, files: Sequence[str], is_go: bool) -> Iterator[Parameters]:
+class _Repository(NamedTuple):
+    """What generators read, and how much may be done for it."""
+
+    root: Path
+    files: Sequence[str]
+    effort: Effort
+
+
+def _generated(generator: Mapping[str, Any], repository: _Repository, is_go: bool) -> list[Parameters]:
     kinds = generator.keys() - {"selector"}
+    repository.effort.spend(1)
     if kinds == {"list"} and not generator.get("selector"):
         of_list = mapping(generator["list"])
         if of_list.get("elementsYaml") or of_list.get("template"):
             raise _OpenError
-        yield from (_named(element, is_go) for element in mappings(of_list.get("elements")))
-    elif kinds == {"git"} and not generator.get("selector"):
-        yield from _of_git(mapping(generator["git"]), root, files, is_go)
-    elif kinds == {"matrix"} and not generator.get("selector"):
+        return _within([_named(element, is_go) for element in mappings(of_list.get("elements"))])
+    if kinds == {"git"} and not generator.get("selector"):
+        return _within(list(_of_git(mapping(generator["git"]), repository, is_go)))
+    if kinds == {"matrix"} and not generator.get("selector"):
         several = mappings(mapping(generator["matrix"]).get("generators"))
         if len(several) != 2 or "{{" in json.dumps(several, default=str):
             raise _OpenError
-        for first in _generated(several[0], root, files, is_go):
-            yield from ({**first, **second} for second in _generated(several[1], root, files, is_go))
-    else:
+        # What does not depend on the other is generated once: in each other, matrices multiply.
+        rows, columns = (_generated(one, repository, is_go) for one in several)
+        if len(rows) * len(columns) > _MOST:
+            raise _OpenError
+        repository.effort.spend(len(columns) * sum(map(len, rows)) + len(rows) * sum(map(len, columns)))
+        return [{**row, **column} for row in rows for column in columns]
+    raise _OpenError
+
+
+def _within(parameters: list[Parameters]) -> list[Parameters]:
+    if len(parameters) > _MOST:
         raise _OpenError
+    return parameters
 
 
 def _named(values: Mapping[str, Any], is_go: bool) -> Parameters:
@@ -82,22 +121,28 @@ def _flat(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _of_git(git: Mapping[str, Any], root: Path, files: Sequence[str], is_go: bool) -> Iterator[Parameters]:
+def _of_git(git: Mapping[str, Any], repository: _Repository, is_go: bool) -> Iterator[Parameters]:
     """The parameters of folders, or of files with their content, that patterns name."""
     if git.get("pathParamPrefix") or git.get("template") or git.get("values"):
         raise _OpenError
-    folders = sorted({above for path in files for above in _above(path)})
+    root, files, effort = repository
     wanted = mappings(git.get("directories"))
+    effort.spend(len(files))
+    folders = sorted({above for path in files for above in _above(path)}) if wanted else []
+    effort.spend(len(folders) * len(wanted))
     kept = [as_text(entry.get("path")) for entry in wanted if entry.get("exclude") is not True]
     left_out = [as_text(entry.get("path")) for entry in wanted if entry.get("exclude") is True]
     for folder in folders:
         if _fits(folder, kept) and not _fits(folder, left_out):
             yield _path(folder, "", is_go)
     patterns = [as_text(entry.get("path")) for entry in mappings(git.get("files"))]
+    effort.spend(len(files) * len(patterns))
     for path in files:
         if _fits(path, patterns):
             report = Report()
-            documents = read(path, read_text(root, path, report) or "", report)
+            text = read_text(root, path, report) or ""
+            effort.spend(_FILE + len(text) // _CHARACTERS)
+            documents = read(path, text, report)
             if report.failed or len(documents) != 1 or not isinstance(documents[0].value, dict):
                 raise _OpenError
             folder, _, name = path.rpartition("/")
@@ -134,27 +179,29 @@ def _path(folder: str, name: str, is_go: bool) -> Parameters:
     return {"path": folder, **{f"path.{key}": value for key, value in values.items() if key != "path"}, **segments}
 
 
-def _filled(value: Any, parameters: Parameters) -> Any:
+def _filled(value: Any, parameters: Parameters, effort: Effort) -> Any:
     """A template with its fields; raises _OpenError where there is more in it than fields that are known."""
+    effort.spend(1)
     if isinstance(value, str):
-        text = _FIELD.sub(lambda match: _field(match[1], parameters), value)
+        effort.spend(len(value) // _CHARACTERS)
+        text = _FIELD.sub(lambda match: _field(match[1], parameters, effort), value)
         if "{{" in _FIELD.sub("", value):
             raise _OpenError
         return text
     if isinstance(value, Mapping):
-        return {key: _filled(inner, parameters) for key, inner in value.items()}
-    return [_filled(inner, parameters) for inner in value] if isinstance(value, list) else value
+        return {key: _filled(inner, parameters, effort) for key, inner in value.items()}
+    return [_filled(inner, parameters, effort) for inner in value] if isinstance(value, list) else value
 
 
-def _field(name: str, parameters: Parameters) -> str:
-    if name in parameters:
-        return _text(parameters[name])
+def _field(name: str, parameters: Parameters, effort: Effort) -> str:
     value: Any = parameters
-    for part in name.split("."):
+    for part in (name,) if name in parameters else name.split("."):
         if not isinstance(value, Mapping) or part not in value:
             raise _OpenError
         value = value[part]
-    return _text(value)
+    text = _text(value)
+    effort.spend(_FILE + len(text) // _CHARACTERS)
+    return text
 
 
 def _text(value: Any) -> str:

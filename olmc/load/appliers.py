@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
-from olmc.load.applicationsets import applications_of
+from olmc.load.applicationsets import Effort, applications_of
 from olmc.load.files import Folder, read_text
 from olmc.load.releases import HELM_RELEASE, Release, application_releases, applier_of, flux_release
 from olmc.model.diagnostics import Location, Report, Source
@@ -37,8 +37,8 @@ class Applier(NamedTuple):
 
 def read_appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
     """By the path of a folder the objects by which it is applied."""
-    known: dict[str, tuple[Applier, ...]] = {}
-    files = tuple(folder.walk())
+    known: dict[str, list[Applier]] = {}
+    files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
         if not _APPLIES.search(text):
@@ -47,15 +47,15 @@ def read_appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
             obj = mapping(document.value)
             if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
                 continue
-            made = applications_of(obj, root, files) if obj["kind"] == "ApplicationSet" else ()
+            made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
             for one in (obj, *made):
                 for source, changes, release in _sources(one, document.source):
                     target = posixpath.normpath(source.strip("/") or ".")
                     release = release and release._replace(top=root)
                     made_by = "" if one is obj else applier_of(obj)
                     applier = Applier(applier_of(one), locate(document.source, ()), changes, release, made_by)
-                    known[target] = (*known.get(target, ()), applier)
-    return known
+                    known.setdefault(target, []).append(applier)
+    return {target: tuple(appliers) for target, appliers in known.items()}
 
 
 def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[tuple[str, tuple[str, ...], Release | None]]:

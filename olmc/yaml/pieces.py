@@ -233,6 +233,8 @@ def _find_in_mapping(path: str, text: str, indent: int, keys: Sequence[str | int
     line = 0
     for part in _border(indent, r"[^\s#-]").split(text):
         first = part if part in known else part[: part.find("\n")]
+        if first not in known:  # blank lines before the first key, or what was read as a whole
+            return None
         if keys[0] in known[first]:
             place = _find_in_value(path, part, keys, known)
             return place and place._replace(line=line + place.line)

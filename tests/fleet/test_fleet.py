@@ -183,3 +183,27 @@ def test_the_name_of_a_cluster_is_put_aside(fleet: Fleet) -> None:
     done = fleet.run(*PLAN, "-o", "json")
     together = [one["clusters"] for one in json.loads(done.out)["outcomes"] if "clusters/hull" in one["clusters"]]
     assert (compiled(done), together) == (6, [["clusters/hull", "clusters/kiel"]])
+
+
+def test_a_list_of_shards_means_the_folders_themselves(fleet: Fleet) -> None:
+    """A name that a list would take for a remark, or for a pattern of others, is a folder like any other."""
+    names = ("#north", "[k]iel", "ki*", "a?")
+    for name in names:
+        shutil.copytree(fleet.cluster("kiel"), fleet.root / name)
+    (fleet.root / "kiel").mkdir()
+    listed = fleet.run("shard", "[[#ka]*", "--of", "1", "--index", "0", beside=False).out
+    done = fleet.run("status", "--entries-from", "-", "-o", "json", stdin=listed)
+    reached = {cluster for one in json.loads(done.out)["outcomes"] for cluster in one["clusters"]}
+    assert reached >= set(names)
+    assert (
+        fleet.run("shard", "--entries-from", "-", "--of", "1", "--index", "0", stdin=listed, beside=False).out == listed
+    )
+
+
+@pytest.mark.parametrize("content", ["device", "nul", "bytes"])
+def test_a_list_that_is_none_is_refused(fleet: Fleet, content: str) -> None:
+    if content != "device":
+        (fleet.root / "list").write_bytes(b"clusters/\0\n" if content == "nul" else b"clusters/\xff\n")
+    done = fleet.run("status", "--entries-from", "/dev/zero" if content == "device" else "list", beside=False)
+    assert done.code == 2
+    assert ("--entries-from" in done.told) == (content != "bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -153,3 +154,26 @@ def _processes() -> dict[int, int]:
         if fields[0] != "Z":
             found[int(status.parent.name)] = int(fields[1])
     return found
+
+
+def test_what_is_no_file_is_not_waited_for(fleet: Fleet) -> None:
+    os.mkfifo(fleet.cluster("hull") / "pipe.yaml")
+    assert fleet.run(*PLAN).code == 1
+
+
+@pytest.mark.parametrize("depth", [150, 1500])
+def test_folders_without_end_are_named(fleet: Fleet, depth: int) -> None:
+    inner = os.open(fleet.cluster("hull"), os.O_RDONLY)
+    for _ in range(depth):  # a name of all of them together is longer than the system takes
+        os.mkdir("d", dir_fd=inner)
+        below = os.open("d", os.O_RDONLY, dir_fd=inner)
+        os.close(inner)
+        inner = below
+    os.close(os.open("a.yaml", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+    os.close(inner)
+    done = fleet.run(*PLAN, "-o", "json")
+    worst = json.loads(done.out)["outcomes"][0]
+    assert (done.code, worst["headline"], worst["clusters"]) == (
+        3, "can't be compiled (OLMC124)", ["clusters/hull"],
+    )  # fmt: skip
+    assert "OLMC_LIMIT_DEPTH" in worst["text"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import CONTRAST, USED, Page, in_chromium, opened, shown
@@ -13,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.cli.main import main
-from olmc.fleet.outputs import as_html, as_markdown
-from olmc.fleet.results import FleetReport, OutcomeGroup, ordered
+from olmc.fleet.outputs import as_html, as_json, as_markdown, as_text, from_json
+from olmc.fleet.results import FleetReport, OutcomeGroup, merged, ordered, outcome_key, report_of
 
 GITHUB = 65_536
 HOSTILE = "</pre><script>alert(1)</script> | `a` <!-- "
@@ -153,3 +155,57 @@ def test_everything_has_a_name_to_be_read_out(browser: Page) -> None:
     used = [node for node in nodes if not node["ignored"] and node["role"]["value"] in USED]
     assert len(used) > 5
     assert [node for node in used if not node.get("name", {}).get("value")] == []
+
+
+def part(command: str = "plan", **changed: Any) -> str:
+    """The report of a part, with something else in its first outcome."""
+    result: dict[str, Any] = {"headline": "1 breaking", "gravity": "breaking", "text": "it breaks", "data": {"a": 1}}
+    group = OutcomeGroup(**result, clusters=("clusters/hull",), key=outcome_key(result, "clusters/hull"))
+    data = json.loads(as_json(FleetReport(command, 1, (group,))))
+    data["outcomes"][0] |= changed
+    return json.dumps(data)
+
+
+def test_a_part_as_it_was_written_is_read() -> None:
+    assert from_json(part()) is not None
+    assert from_json(part("render")) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        part(clusters=[]), part(clusters="hull"), part(clusters=[1]), part(clusters=["clusters/hull", "clusters/kiel"]),
+        part(gravity="none"), part(gravity=[]), part(headline="nothing happens"), part(plan={"a": 2}),
+        part(key="0" * 64),
+        part(text=1), part().replace('"total": 1', '"total": -1'), part().replace('{"a": 1}', '{"a": NaN}'),
+        part().replace('{"a": 1}', "[" * 50_000 + "]" * 50_000), "[" * 100_000, "[]", "{}", "", "\ufeff{}",
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_another_job_made_up_is_refused(text: str) -> None:
+    """An outcome is what its key says: so nobody makes one of theirs stand for those of other jobs."""
+    assert from_json(text) is None
+
+
+def test_texts_of_other_jobs_are_texts() -> None:
+    """What a terminal, a reader or a CI system would take for something else."""
+    made = from_json(part(text="one\n::error::two\x1b]0;x\x07\n\u202ethree\r::warning::x\n  ::add-mask::x\n\ud800"))
+    assert made is not None
+    (group,) = made.outcomes
+    made = made._replace(outcomes=(group._replace(headline="x\x1b[2J\n::error::\u202e"),))
+    for text in (as_text(made), as_markdown(made), as_html(made), as_json(made)):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]|^ *::", text, re.MULTILINE)
+
+
+def test_clusters_that_are_called_like_a_gravity_are_told_apart() -> None:
+    breaking, none = (
+        {"headline": "x", "gravity": gravity, "text": "", "data": None} for gravity in ("breaking", "none")
+    )
+    made = report_of("plan", [("clusters/breaking", breaking), ("clusters/none", none)])
+    assert [group.gravity for group in made.outcomes] == ["breaking", "none"]
+
+
+def test_a_cluster_in_two_parts_is_one() -> None:
+    one = from_json(part())
+    assert one is not None
+    assert merged([one, one]) == one

@@ -2,10 +2,12 @@
 
     fuzz.py [--minutes N] [--target NAME] [--found FOLDER] [--work FOLDER]
 
-Each target (fuzz_targets.py) gets its share of the time, in rounds of at most a minute, each in a process of its own.
-With atheris, which needs a wheel for this Python, inputs that reach new code are kept below WORK and changed again;
-without it each is a change of a seed. An input that raises, takes more than 5 s of CPU time or a process to more than
-1 GiB is written to FOUND/TARGET, where tests/fuzz/test_found.py runs it from then on. Exits 1 if there are any.
+Each target (fuzz_targets.py) gets its share of the time, in rounds of some minutes, each in a process of its own. Most
+inputs are changes of seeds, the small ones the more often: an hour of one core makes a million of them. In long runs
+with atheris, which needs a wheel for this Python, a part of the time goes to inputs that are changed again if they
+reach new code; these are kept below WORK. An input that raises, takes more than 5 s of CPU time or a process to more
+than 1 GiB is written to FOUND/TARGET, where tests/fuzz/test_found.py runs it from then on. How many there were of each
+target, and of all, is printed at the end. Exits 1 if olmc could not take one of them.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROUND_SECONDS = 60.0
+ROUND_SECONDS = 300.0
+# Which part of a target's time is atheris', and how long that has to be at least: it takes a while to begin, and has a
+# tenth of the inputs in the same time.
+GUIDED, GUIDED_SECONDS = 0.1, 30.0
+# What is added to the size of a seed before it is weighed: the smaller ones are taken the more often.
+_BASE = 1000
 # Wall-clock time after which a process that does not come back is ended: others may have the processor meanwhile.
 HUNG_SECONDS = 60
 GIBIBYTE = 1024
@@ -42,6 +50,8 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers; 0 for another one each time")
     parser.add_argument("--round", metavar="NAME", help=argparse.SUPPRESS)
+    parser.add_argument("--guided", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--latest", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=ROUND_SECONDS, help=argparse.SUPPRESS)
     args = parser.parse_args()
     sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1])]
@@ -51,14 +61,19 @@ def main() -> int:
 
     shares = {name: target.share for name, target in TARGETS.items() if not args.target or name in args.target}
     before, counts = kept(args.found), dict.fromkeys(shares, 0)
-    ends = time.monotonic() + args.minutes * 60
-    while time.monotonic() < ends:
-        for name, share in shares.items():
-            left = ends - time.monotonic()
-            seconds = min(ROUND_SECONDS, left, args.minutes * 60 * share / sum(shares.values()))
-            if seconds >= 1:
-                counts[name] += start_round(name, seconds, args)
-        print(f"{sum(counts.values()):,} inputs so far", flush=True)
+    print(f"{len(shares)} targets for {args.minutes:g} minutes", flush=True)
+    for name, share in shares.items():
+        left = args.minutes * 60 * share / sum(shares.values())
+        guided = left * GUIDED if importlib.util.find_spec("atheris") else 0.0
+        if guided >= GUIDED_SECONDS:
+            counts[name] += start_round(name, guided, args, guided=True)
+            left -= guided
+        while left > 0:
+            # More rounds than one, since each begins with other random numbers, also after one that ended early.
+            start = time.monotonic()
+            counts[name] += start_round(name, min(left, ROUND_SECONDS), args)
+            left -= max(time.monotonic() - start, 1)
+        print(f"{name}: {counts[name]:,} inputs; {sum(counts.values()):,} inputs so far", flush=True)
     fresh = sorted(kept(args.found) - before)
     for name, count in counts.items():
         print(f"{name}: {count:,} inputs")
@@ -72,11 +87,27 @@ def kept(folder: Path) -> set[Path]:
     return {path for path in folder.glob("*/*") if path.is_file()}
 
 
-def start_round(name: str, seconds: float, args: argparse.Namespace) -> int:
-    """Run one target in a process of its own; how many inputs it had."""
+def start_round(name: str, seconds: float, args: argparse.Namespace, *, guided: bool = False) -> int:
+    """Run one target in a process of its own; how many inputs it had. What ends the process is found as well."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(prefix="fuzz-latest-", dir=memory if memory.is_dir() else None) as folder:
+        latest = Path(folder) / "input"
+        count = run_process(name, seconds, args, [*(["--guided"] if guided else []), "--latest", str(latest)])
+        if latest.exists():
+            keep(args.found / name, latest.read_bytes())
+        return count
+
+
+def keep(folder: Path, data: bytes) -> None:
+    """Write an input that olmc can't take to where the tests find it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"crash-{hashlib.sha1(data).hexdigest()[:16]}").write_bytes(data)
+
+
+def run_process(name: str, seconds: float, args: argparse.Namespace, more: list[str]) -> int:
     command = [sys.executable, __file__, "--round", name, "--seconds", str(seconds), "--found", str(args.found)]
     seed = args.seed or random.randrange(2**31)
-    command += ["--work", str(args.work), "--seed", str(seed)]
+    command += ["--work", str(args.work), "--seed", str(seed), *more]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     said = done.stdout + done.stderr
     if done.returncode:
@@ -89,7 +120,7 @@ def start_round(name: str, seconds: float, args: argparse.Namespace) -> int:
 def run_round(args: argparse.Namespace) -> int:
     """Fuzz one target in this process."""
     (args.found / args.round).mkdir(parents=True, exist_ok=True)
-    return with_atheris(args) if importlib.util.find_spec("atheris") else without_atheris(args)
+    return with_atheris(args) if args.guided else without_atheris(args)
 
 
 def with_atheris(args: argparse.Namespace) -> int:
@@ -132,25 +163,27 @@ def without_atheris(args: argparse.Namespace) -> int:
 
     target = TARGETS[args.round]
     seeds, ends, runs, failed = list(target.seeds()), time.monotonic() + args.seconds, 0, 0
+    weights = [1 / (_BASE + len(data)) for data in seeds]
     most = GIBIBYTE * 1024**2 + int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    signal.signal(signal.SIGALRM, lambda *_: os._exit(70))
-    rng, latest = random.Random(args.seed), args.found / args.round / "latest"
+    rng = random.Random(args.seed)
     while time.monotonic() < ends:
-        data = rng.choice(seeds)
+        data = rng.choices(seeds, weights)[0]
         for _ in range(rng.choice((1, 1, 2, 4))):
             data = target.mutate(data, rng)
-        latest.write_bytes(data)
+        args.latest.write_bytes(data)
         runs += 1
-        signal.alarm(HUNG_SECONDS)
+        if runs % 100 == 0:  # one that ends the process leaves the number of those before
+            print(f"runs: {runs}", flush=True)
+        signal.alarm(HUNG_SECONDS)  # ends the process, whatever it is busy with
         try:
             within_limits(target.run, data)
         except (Exception, RecursionError, MemoryError):
             failed = 1
-            latest.rename(latest.with_name(f"crash-{hashlib.sha1(data).hexdigest()[:16]}"))
+            keep(args.found / args.round, data)
             traceback.print_exc()
     signal.alarm(0)
-    latest.unlink(missing_ok=True)
+    args.latest.unlink(missing_ok=True)
     print(f"runs: {runs}")
     return failed
 

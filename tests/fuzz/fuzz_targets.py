@@ -18,14 +18,23 @@ from typing import NamedTuple
 from click.testing import CliRunner
 from image_kit import BUNDLE_LABELS, image, index, member, packed, tar
 from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_document, pack, unpack
-from pages import faults
+from pages import OBEYED, faults
 
 import olmc
 from olmc.attestation.statement import RenderStatement, read_statement, statement_text
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.properties import pull_spec_problem
 from olmc.cli.main import main
+from olmc.fleet.closures import reader_of
+from olmc.fleet.entries import entries_of
+from olmc.fleet.outputs import as_html, as_json, as_markdown, from_json
+from olmc.fleet.outputs import as_text as as_fleet_text
+from olmc.fleet.results import FleetReport, OutcomeGroup, merged, outcome_key
+from olmc.fleet.tasks import sides_of
+from olmc.fleet.trees import work_tree
+from olmc.load.cluster_state import read_dump
 from olmc.load.config import lock_text, options_from, read_config, read_lock
+from olmc.lsp.positions import offset_at, olmc_lines, position_at
 from olmc.model.catalog import Candidate, Property
 from olmc.model.cel_account import CelAccount, CelCostError
 from olmc.model.diagnostics import Report
@@ -50,6 +59,7 @@ from olmc.vendor.registry import challenges_in
 from olmc.vendor.sources import OCI_INDEX, Index, VendorError, choose, decode_manifest, parse
 from olmc.vendor.store import write_tree
 from olmc.yaml import locate
+from olmc.yaml.cursor import cursor
 from olmc.yaml.emitter import dump
 from olmc.yaml.reader import read
 
@@ -246,6 +256,48 @@ def run_extensions(data: bytes) -> None:
         dump([rendered.object for rendered in compiled.objects])
 
 
+def run_state(data: bytes) -> None:
+    """What kubectl prints of a cluster, lists of lists and tables included."""
+    with workspace(unpack(data).files) as root:
+        report = Report()
+        read_dump([root], report)
+        as_text(list(report))
+
+
+def run_repository(data: bytes) -> None:
+    """Which clusters a repository has, as Argo CD, Flux and policies apply them, and what each of them reads."""
+    with workspace(unpack(data).files) as root:
+        tree = work_tree(root)
+        reader = reader_of(tree)
+        for entry in entries_of(root, ["."], [tree])[0]:
+            sides_of(entry.path, (reader,))
+        compiled = olmc.compile(root)
+        as_text(compiled.diagnostics)
+
+
+def run_parts(data: bytes) -> None:
+    """Reports of other jobs, that of the same jobs without what proves them included."""
+    report = from_json(data.decode("utf-8", "replace"))
+    if report is not None:
+        for text in (as_fleet_text(report), as_markdown(report), as_html(merged([report, report])), as_json(report)):
+            if text.startswith("<!") and (wrong := faults(text)):
+                raise FuzzError(f"{wrong[:5]}")
+            if OBEYED.search(text):
+                raise FuzzError(f"{OBEYED.search(text)} in {text[:200]!r}")
+
+
+def run_editor(data: bytes) -> None:
+    """What stands at each of a few positions of a document that is being written."""
+    text = data.decode("utf-8", "replace")
+    lines = olmc_lines("a.yaml", text)
+    for number in range(0, len(lines.starts), max(1, len(lines.starts) // 3)):
+        for column in (1, 8):
+            cursor("a.yaml", text, number + 1, column)
+    for encoding in ("utf-8", "utf-16", "utf-32"):
+        for offset in (0, len(text) // 2, len(text)):
+            position_at(lines, offset_at(lines, position_at(lines, offset, encoding), encoding), encoding)
+
+
 def run_pages(data: bytes) -> None:
     """Pages of HTML hold what olmc writes into them, and texts."""
     with workspace(unpack(data).files) as root:
@@ -332,6 +384,40 @@ def page_seeds() -> Iterator[bytes]:
             yield pack(Archive(b"", files))
 
 
+def repository_seeds() -> Iterator[bytes]:
+    for path in sorted((PROJECT / "fixtures" / "repos").iterdir()):
+        files = {name: text for name, text in files_of(path).items() if "/bundles/" not in f"/{name}"}
+        if path.is_dir() and sum(map(len, files.values())) < 60_000:
+            yield pack(Archive(b"", files))
+    chart = {"c/Chart.yaml": b"name: c\nversion: 1.0.0\n", "c/values.yaml": b"a: {b: [1]}\n"}
+    source = "{path: '{{path}}', helm: {valueFiles: [values.yaml], values: 'a: 1'}}"
+    generators = "[{matrix: {generators: [{git: {directories: [{path: '*'}]}}, {list: {elements: [{a: x}]}}]}}]"
+    text = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\nspec:\n"
+        f"  generators: {generators}\n  template: {{metadata: {{name: '{{{{path}}}}'}}, spec: {{source: {source}}}}}\n"
+    )
+    template = {"c/templates/a.yaml": b"apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\n"}
+    yield pack(Archive(b"", {"set.yaml": text.encode(), **chart, **template}))
+
+
+def state_seeds() -> Iterator[bytes]:
+    for path in sorted((PROJECT / "fixtures").glob("*/*.yaml")):
+        if path.stat().st_size < 6000:
+            yield pack(Archive(b"", {"state.yaml": path.read_bytes()}))
+    table = b"NAME SHORTNAMES APIVERSION NAMESPACED KIND\npods po v1 true Pod\n"
+    listed = b'{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": []}]}'
+    yield pack(Archive(b"", {"apis.txt": table, "a.json": listed}))
+
+
+def part_seeds() -> Iterator[bytes]:
+    for gravity in ("breaking", "none", "error"):
+        told = {"headline": "h", "gravity": gravity, "text": "a\n  b", "data": {"a": [1]}}
+        key = outcome_key(told, "clusters/hull")
+        for command in ("plan", "render"):
+            group = OutcomeGroup("h", gravity, ("clusters/hull",), "a\n  b", {"a": [1]}, key)
+            yield as_json(FleetReport(command, 1, (group,))).encode()
+
+
 def bundle_seeds() -> Iterator[bytes]:
     for path in sorted((PROJECT / "fixtures").glob("*/bundles/*")):
         yield pack(Archive(b"", files_of(path)))
@@ -408,6 +494,10 @@ TARGETS: Mapping[str, FuzzTarget] = {
     "bundle": FuzzTarget(run_bundle, mutated_archive, bundle_seeds, 3),
     "catalog": FuzzTarget(run_catalog, mutated_archive, catalog_seeds, 2),
     "extensions": FuzzTarget(run_extensions, mutated_archive, extension_seeds, 3),
+    "state": FuzzTarget(run_state, mutated_archive, state_seeds, 1),
+    "repository": FuzzTarget(run_repository, mutated_archive, repository_seeds, 2),
+    "parts": FuzzTarget(run_parts, of_documents, part_seeds, 1),
+    "editor": FuzzTarget(run_editor, of_documents, partial(text_seeds, "reader"), 1),
     "pages": FuzzTarget(run_pages, mutated_archive, page_seeds, 3),
     "config": FuzzTarget(run_config, mutated_archive, config_seeds, 1),
     "registry": FuzzTarget(run_registry, of_documents, registry_seeds, 1),

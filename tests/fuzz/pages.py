@@ -17,7 +17,7 @@ TAGS = frozenset(
 _ADDRESS = re.compile(
     r"#[^\s]*|(?:\.\./)?(?:operators/)?[A-Za-z0-9_.-]+\.html(?:#[^\s]*)?|data:,|data:image/svg\+xml[^<>\s]*"
 )
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class _Page(HTMLParser):
@@ -52,5 +52,5 @@ def faults(page: str) -> list[str]:
     parser = _Page()
     parser.feed(page)
     parser.close()
-    obeyed = [f"U+{ord(match[0]):04X}" for match in _OBEYED.finditer(page)]
+    obeyed = [f"U+{ord(match[0]):04X}" for match in OBEYED.finditer(page)]
     return [*parser.wrong, *(["many scripts"] if parser.scripts > 1 else []), *obeyed]

@@ -239,3 +239,54 @@ def test_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     assignment, _, typed = command.partition(" ")
     monkeypatch.setenv(*assignment.split("=", 1))
     run_as_shown(typed, output, monkeypatch)
+
+
+def git(repository: Path, *arguments: str, stdin: bytes = b"") -> str:
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments], cwd=repository, input=stdin,
+        capture_output=True, check=True,
+    ).stdout.decode().strip()  # fmt: skip
+
+
+def revision(repository: Path, *, wide: int, deep: int) -> None:
+    """A revision of few objects in which each folder has the one below at so many places."""
+    git(repository, "init", "-q")
+    name = git(repository, "hash-object", "-w", "--stdin", stdin=HEAD.encode())
+    kind, suffix = "100644 blob", ".yaml"
+    for _ in range(deep):
+        lines = "".join(f"{kind} {name}\td{number}{suffix}\n" for number in range(wide))
+        name = git(repository, "mktree", stdin=lines.encode())
+        kind, suffix = "040000 tree", ""
+    git(repository, "update-ref", "HEAD", git(repository, "commit-tree", "-m", "x", name))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("diff", "git:HEAD", "."), 3), (("plan", "--from", "git:HEAD"), 3), (("check", "--since", "HEAD", "."), 2),
+     (("fleet", "plan", ".", "--from", "git:HEAD"), 2)],
+)  # fmt: skip
+def test_a_revision_of_more_files_than_anybody_can_list(
+    arguments: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revision(tmp_path, wide=10, deep=10)
+    (tmp_path / "a.yaml").write_text(HEAD)
+    monkeypatch.chdir(tmp_path)
+    done = olmc(*arguments, env={"OLMC_LIMIT_REVISION": "20000"})
+    assert done.returncode == code, done.stderr[-2000:]
+    assert "more than 20,000 files in it (OLMC_LIMIT_REVISION raises the limit)" in done.stderr
+
+
+def test_a_revision_of_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    revision(tmp_path, wide=2, deep=8)
+    monkeypatch.chdir(tmp_path)
+    done = olmc("diff", "git:HEAD", ".", env={"OLMC_LIMIT_DEPTH": "4"})
+    assert done.returncode == 3
+    assert "OLMC_LIMIT_DEPTH=NUMBER" in done.stderr
+
+
+def test_a_revision_of_folders_deeper_than_a_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    revision(tmp_path, wide=1, deep=1200)
+    monkeypatch.chdir(tmp_path)
+    done = olmc("diff", "git:HEAD", ".", "--allow-empty")
+    assert done.returncode == 3
+    assert "[OLMC124]" in done.stderr

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scenarios import write
 
-from olmc.load.applicationsets import applications_of
+from olmc.load.applicationsets import Effort, applications_of
 from olmc.load.entries import entries_at
 
+SECONDS = 5
 FILES = {
     "clusters/north/config.yaml": "cluster: {name: nor, size: 3}\n",
     "clusters/south/config.yaml": "cluster: {name: sou, size: 5}\n",
@@ -22,7 +24,7 @@ def made(root: Path, generators: list[Any], template: str, **more: Any) -> list[
     """The names that a template gives to the Applications."""
     write(root, FILES)
     spec = {"generators": generators, "template": {"metadata": {"name": template}, "spec": {}}, **more}
-    applications = applications_of({"metadata": {"namespace": "argocd"}, "spec": spec}, root, tuple(FILES))
+    applications = applications_of({"metadata": {"namespace": "argocd"}, "spec": spec}, root, tuple(FILES), Effort())
     return [application["metadata"]["name"] for application in applications]
 
 
@@ -69,3 +71,38 @@ def test_what_is_left_open_is_said_of_a_chart(tmp_path: Path) -> None:
     assert str(entry) == "c (ApplicationSet/all)"
     assert entry.release is not None
     assert entry.release.unknown == ("what its generators fill in",)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Matrices in each other that generate nothing, in 1,000 to the power of `depth` steps."""
+    inner: dict[str, Any] = {"list": {"elements": []}}
+    for _ in range(depth):
+        inner = {"matrix": {"generators": [{"list": {"elements": [{"a": "x"}] * 1_000}}, inner]}}
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("generators", "template"),
+    [
+        ([nested(5)], "a"),
+        ([{"matrix": {"generators": [{"list": {"elements": [{"a": "x"}] * 1_000}}] * 2}}], "{{a}}"),
+        ([{"list": {"elements": [{"a": "x" * 100_000}] * 1_000}}], "{{a}}" * 1_000),
+        ([{"list": {"elements": [{"a": "x"}] * 5_000}}], "y" * 100_000),
+        ([NAMES] * 1_000_000, "{{cluster.name}}"),
+        ([{"git": {"files": [{"path": "**/**/**/*"}] * 10_000}}] * 1_000, "a"),
+        ([{"git": {"directories": [{"path": "**/**/**/*"}] * 10_000}}] * 1_000, "a"),
+    ],
+    ids=["nested", "product", "values", "template", "generators", "files", "directories"],
+)
+def test_generators_that_multiply_end(tmp_path: Path, generators: list[Any], template: str) -> None:
+    start = time.process_time()
+    assert made(tmp_path, generators, template) == []
+    assert time.process_time() - start < SECONDS
+
+
+def test_ten_thousand_clusters_are_made(tmp_path: Path) -> None:
+    files = tuple(f"clusters/c{number}/a.yaml" for number in range(10_000))
+    source = {"repoURL": "https://example.com/r", "path": "{{path}}", "targetRevision": "main"}
+    template = {"metadata": {"name": "{{path.basename}}"}, "spec": {"project": "all", "source": source}}
+    spec = {"generators": [{"git": {"directories": [{"path": "clusters/*"}]}}], "template": template}
+    assert len(applications_of({"spec": spec}, tmp_path, files, Effort())) == 10_000
