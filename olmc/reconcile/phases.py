@@ -193,9 +193,12 @@ def _through_phases(
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     name = namespaced_name(csv)
     earlier, newer = cluster.members.get(name), successor(name, cluster.csvs)
-    worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
-    # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
-    # (R-CSV-19).
+    # Of a CSV that is being replaced OLM only asks whether it may go, also once its successor is gone: requirements,
+    # targets and Deployments it looks at no more (R-CSV-24, observed-45).
+    if earlier is not None and earlier.phase == "Replacing":
+        return earlier._replace(group=group)
+    worked = earlier is not None and earlier.group is not None and earlier.succeeded
+    # Of a CSV that works OLM asks first whether it is being replaced (R-CSV-19).
     if newer is not None and worked and earlier is not None:
         return _mark_replaced(earlier, newer.name)
     refusal = _upgrade_refusal(csv, cluster)
