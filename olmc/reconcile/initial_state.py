@@ -191,8 +191,12 @@ def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGrou
 
 def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:
     """A CSV as it was when its manifest was taken from a cluster."""
-    phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
-    return CsvState(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
+    history = tuple(map(_standing, mappings(status.get("conditions"))))
+    return CsvState(csv, None, *_standing(status), tuple(mappings(status.get("requirementStatus"))), history=history)
+
+
+def _standing(status: Mapping[str, Any]) -> tuple[str, str, str]:
+    return as_text(status.get("phase")), as_text(status.get("reason")), as_text(status.get("message"))
 
 
 # What OLM acts upon goes into fields of the Cluster; other kinds of its group are objects like any others.
