@@ -24,7 +24,7 @@ from olmc.model.catalog import (
     VisibleCatalog,
 )
 from olmc.model.objects import CatalogKey
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 CATALOG = CatalogKey("catalog", "ns")
 VERSIONS = 4
@@ -65,7 +65,7 @@ def api(kind_of_property: str, kind: str) -> Property:
     return Property(kind_of_property, {"group": "bench.example.com", "version": "v1", "kind": kind})
 
 
-def question(
+def resolve_request(
     packages: int, subscriptions: int, *, installed: bool, broken: bool, rival: bool = False
 ) -> ResolveRequest:
     """A namespace with Subscriptions to the first packages; `rival` is a CSV that provides what one of them
@@ -77,17 +77,19 @@ def question(
         for version in range(1, VERSIONS + 1)
     ]
     first = {entry.package: entry for entry in reversed(entries)}
-    wishes = []
+    requests = []
     present = []
     for number in range(subscriptions):
         package = f"package-{number:03}"
         csv = first[package]
-        wishes.append(SubscriptionRequest(package, package, "stable", CATALOG, installed=csv.name if installed else ""))
+        requests.append(
+            SubscriptionRequest(package, package, "stable", CATALOG, installed=csv.name if installed else "")
+        )
         if installed:
             present.append(InstalledEntry(csv.name, csv.version, csv.properties))
     if rival:
         present.append(InstalledEntry("rival.v1", "1.0.0", (api("olm.gvk", "Kind10"),)))
-    return ResolveRequest("ns", (VisibleCatalog(CATALOG, 0, tuple(entries)),), tuple(wishes), tuple(present))
+    return ResolveRequest("ns", (VisibleCatalog(CATALOG, 0, tuple(entries)),), tuple(requests), tuple(present))
 
 
 def measured(ask: Callable[[], Resolution], repeat: int) -> tuple[float, Resolution]:
@@ -107,18 +109,22 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     scenes = {
-        "fresh install": question(options.packages, options.subscriptions, installed=False, broken=False),
-        "fresh install, broken heads": question(options.packages, options.subscriptions, installed=False, broken=True),
-        "upgrade": question(options.packages, options.subscriptions, installed=True, broken=False),
-        "upgrade, broken heads": question(options.packages, options.subscriptions, installed=True, broken=True),
-        "unsatisfiable": question(options.packages, options.subscriptions, installed=False, broken=False, rival=True),
+        "fresh install": resolve_request(options.packages, options.subscriptions, installed=False, broken=False),
+        "fresh install, broken heads": resolve_request(
+            options.packages, options.subscriptions, installed=False, broken=True
+        ),
+        "upgrade": resolve_request(options.packages, options.subscriptions, installed=True, broken=False),
+        "upgrade, broken heads": resolve_request(options.packages, options.subscriptions, installed=True, broken=True),
+        "unsatisfiable": resolve_request(
+            options.packages, options.subscriptions, installed=False, broken=False, rival=True
+        ),
     }
     print(f"{options.subscriptions} Subscriptions, {options.packages * VERSIONS} bundles, limit {LIMIT:.0f} s of CPU")
     slowest = 0.0
     for name, scene in scenes.items():
-        seconds, given = measured(lambda scene=scene: answer(scene), options.repeat)  # type: ignore[misc]
+        seconds, given = measured(lambda scene=scene: resolve(scene), options.repeat)  # type: ignore[misc]
         slowest = max(slowest, seconds)
-        outcome = given.reason or f"{len(given.picks)} picked"
+        outcome = given.reason or f"{len(given.selections)} picked"
         print(f"{name:30} {seconds:7.3f} s CPU   {outcome}")
     print(f"SAT library {'was' if 'pysat' in sys.modules else 'was not'} needed")
     return 0 if slowest <= LIMIT else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -23,6 +24,9 @@ CLASSES = (
     "InPackage Provides Name Identity Member Surroundings World Misfit LooseBundle Workshop Gravity Sign "
     "Sentence Foreign Lane Strip Judged Begun Followed "
 ).split()
+
+# Everyday words for what has a word in the field: untrusted input, packages, reported, message, request.
+PROSE = re.compile(r"\b(?:told|said|strangers?|rooms?|wish(?:es)?)\b", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +81,13 @@ def test_a_class_name_has_one_meaning(modules: dict[str, ast.Module]) -> None:
 def test_names_are_those_of_the_glossary(modules: dict[str, ast.Module]) -> None:
     assert {name.rpartition(".")[2] for name in modules} & set(MODULES) == set()
     assert set(classes(modules)) & set(CLASSES) == set()
+
+
+def test_prose_and_names_have_the_words_of_the_field(project: Path) -> None:
+    found = [
+        f"{path.relative_to(project)}:{number}: {line.strip()}"
+        for path in sorted((project / "olmc").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if PROSE.search(line)
+    ]
+    assert found == []

@@ -72,7 +72,7 @@ def _artifacts(digests: Mapping[str, str]) -> Iterator[dict[str, Any]]:
 def read_statement(path: Path, report: Report) -> RenderStatement | None:
     """The statement in a file; None, with a finding in `report`, if there is none that `olmc render` could have made.
 
-    A statement is a stranger's file like every other: names that lead out of where they belong are refused.
+    A statement is an untrusted file like every other: names that lead out of where they belong are refused.
     """
     try:
         with path.open("rb") as stream:

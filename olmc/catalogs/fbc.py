@@ -139,7 +139,7 @@ class CatalogFile(NamedTuple):
 
 
 def read_file(path: str, text: str, report: Report, known: Known | None = None) -> CatalogFile:
-    """The documents of a file; `known` is what files before it said, if there are any.
+    """The documents of a file; `known` is what files before it hold, if there are any.
 
     What the reader finds odd is reported; that the file can't be read is only noted, since not all formats mind.
     """

@@ -115,7 +115,7 @@ class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not told, since a revision has them.
+    since there is a newer version; `known` how many findings are not reported, since a revision has them.
     """
 
     root: Path

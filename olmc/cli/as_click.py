@@ -24,7 +24,7 @@ class GivenPath(click.Path):
 
 def decorated(param: DeclaredOption, function: F) -> F:
     """A function with an option or an argument, for a command of click."""
-    # What is not said is click's to decide: of some values None is another one than none.
+    # What is not given is click's to decide: of some values None is another one than none.
     values: dict[str, Any] = {
         name: value for name, value in param._asdict().items() if value != DeclaredOption._field_defaults.get(name)
     }

@@ -132,7 +132,7 @@ def _cel_problem(rule: str) -> str:
 
 class CheckOrder(NamedTuple):
     """What is done with each path: options with those that olmc.yaml must not override, what is asked of validators,
-    what is looked at and told, and whether a workspace may be empty."""
+    what is looked at and reported, and whether a workspace may be empty."""
 
     options: Options
     given: frozenset[str]

@@ -27,9 +27,9 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     """How often there is what, the most frequent first."""
     from olmc.diagnostics.catalogue import all_rules
 
-    told = [each for one in done for each in one.diagnostics if each.severity >= least]
+    reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
-    counts = Counter((each.code, str(each.severity)) for each in told)
+    counts = Counter((each.code, str(each.severity)) for each in reported)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     if output == "json":
         listed = [
@@ -42,7 +42,7 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     for (code, severity), count in ordered:
         say(f"{count:>{width}}  {code} {severity}: {titles[code]}", out=True)
     bundles = sum(each.bundles for each in done)
-    say(f"{len(told)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
+    say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
 
 
 def shown_as(root: Path | None, output: str, count: int) -> str:
@@ -99,8 +99,10 @@ def print_findings(
         from olmc.version import __version__
 
         rules = {rule.code: rule for rule in all_rules()}
-        told = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
-        more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in told.items()}
+        reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
+        more = {
+            code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in reported.items()
+        }
         made = as_sarif(
             found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
         )

@@ -1,6 +1,6 @@
 """What shells complete for the values of options and arguments: what olmc knows, and what the workspace has.
 
-A workspace that can't be read has nothing to complete, and nothing is said about it: somebody is typing.
+A workspace that can't be read has nothing to complete, and nothing is reported about it: somebody is typing.
 """
 
 from __future__ import annotations

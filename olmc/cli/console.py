@@ -78,7 +78,7 @@ UNTIMED = Timings(lambda _: None, lambda _, __: None, lambda _: None)
 """Nobody listens."""
 
 PATIENCE = 0.7
-"""Seconds before anything is said: most work is done by then."""
+"""Seconds before anything is shown: most work is done by then."""
 
 _EVERY = 0.2
 _ERASE = "\r\x1b[K"
@@ -98,10 +98,10 @@ def tell(diagnostics: Iterable[Diagnostic], root: Path | None = None, *, least: 
 
     `root` is the workspace that their places are relative to, None where they are relative to where the user stands.
     """
-    say(told(diagnostics, root, least), nl=False)
+    say(diagnostics_text(diagnostics, root, least), nl=False)
 
 
-def told(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
+def diagnostics_text(diagnostics: Iterable[Diagnostic], root: Path | None, least: Severity) -> str:
     """What `tell` prints."""
     listed = list(seen_from(folder_from_here(root), diagnostics))
     return as_text(listed, least=least, color=True) + _aside(listed, least)
@@ -180,15 +180,15 @@ def progress(stream: TextIO | None = None, *, patience: float = PATIENCE) -> Ite
     def shown() -> None:
         begin = time.monotonic()
         wait = patience
-        said = False
+        printed = False
         while not done.wait(wait):
             wait = _EVERY
             if not doing[0]:
                 continue
-            said = True
+            printed = True
             out.write(f"{_ERASE}olmc: {doing[0]} … {time.monotonic() - begin:.0f} s")
             out.flush()
-        if said:
+        if printed:
             out.write(_ERASE)
             out.flush()
 

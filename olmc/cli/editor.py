@@ -21,7 +21,7 @@ def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: 
 
     \b
     Examples:
-      olmc lsp                          what an editor is told to start
+      olmc lsp                          what an editor is configured to start
       olmc lsp --all                    with remarks
 
     Exit codes: 0 the editor has ended it, 1 the editor is gone, 2 wrong usage, 3 a library is missing.

@@ -48,14 +48,14 @@ def run_task(task: bytes, worker: WorkerFolders, known: dict[str, BesideFolder])
 
     `known` are the folders that count beside entries, by their digests, as far as the worker has read them.
     """
-    told = io.StringIO()
-    with redirect_stderr(told):
+    stderr = io.StringIO()
+    with redirect_stderr(stderr):
         try:
             result = _result(json.loads(task), worker, known)
         except SystemExit:
-            result = failed_result("can't be compiled", told.getvalue())
+            result = failed_result("can't be compiled", stderr.getvalue())
         except Exception as error:  # of one entry, which must not stop the others
-            message = getattr(error, "message", "") or told.getvalue()
+            message = getattr(error, "message", "") or stderr.getvalue()
             name = type(error).__name__
             result = failed_result("can't be compiled", message or f"{name}: {error}") | {"passing": True}
     return packed(result)
@@ -127,11 +127,11 @@ def _refused(done: Compilation) -> dict[str, Any] | None:
 
 
 def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
-    told = io.StringIO()
-    with redirect_stderr(told):
+    stderr = io.StringIO()
+    with redirect_stderr(stderr):
         tell(diagnostics, least=Severity.ERROR)
     first = next((d for d in diagnostics if d.severity is Severity.ERROR), None)
-    return failed_result("can't be compiled", told.getvalue(), first.code if first is not None else "")
+    return failed_result("can't be compiled", stderr.getvalue(), first.code if first is not None else "")
 
 
 def _plan(given: _Given) -> dict[str, Any]:
@@ -222,12 +222,12 @@ def _render(given: _Given) -> dict[str, Any]:
         return failed_result("would be incomplete", "\n".join(done.missing))
     files = {name: b"".join(parts).decode() for name, parts in files_of(done.objects).items()}
     failing = sum(d.severity is Severity.FAILURE for d in done.diagnostics)
-    told = io.StringIO()
-    with redirect_stderr(told):
+    stderr = io.StringIO()
+    with redirect_stderr(stderr):
         tell(done.diagnostics, least=Severity.WARNING)
     return {
         "headline": f"{len(done.objects)} objects" + (f", {failing} failures" if failing else ""),
-        "gravity": "failing" if failing else "none", "text": told.getvalue(),
+        "gravity": "failing" if failing else "none", "text": stderr.getvalue(),
         "data": {"objects": len(done.objects)}, "files": files, "private": sorted(private_in(done.objects)),
     }  # fmt: skip
 

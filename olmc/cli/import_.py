@@ -57,7 +57,7 @@ def import_(
     Examples:
       olmc import --print-command | sh                     read the cluster of the current context
       olmc import --print-command --oc --context prod      the commands, to look at first
-      kubectl get csv,sub -A -o yaml | olmc import -       what is missing is said
+      kubectl get csv,sub -A -o yaml | olmc import -       what is missing is reported
       olmc import must-gather.tar.gz -o cluster-state.yaml
       olmc import cluster-state.yaml --verify              whether olmc is right about this cluster
       olmc status . --from cluster-state.yaml              what the repository does to that one

@@ -49,8 +49,8 @@ def sides_of_entry(old: str, new: str | None, name: str) -> tuple[str, str]:
     meant = _entries([root], [name])
     folders = dict.fromkeys(one.root for one in meant)
     if len(folders) > 1 or any(one.release is not None for one in meant):
-        said = "is a Helm chart with values of its own" if len(folders) == 1 else "is several folders"
-        bad_value(f"{name} {said}; give the folder on both sides.", "--entry")
+        problem = "is a Helm chart with values of its own" if len(folders) == 1 else "is several folders"
+        bad_value(f"{name} {problem}; give the folder on both sides.", "--entry")
     folder = next(iter(folders))
     below = folder.relative_to(root)
     return (old if old.startswith("git:") else (Path(old) / below).as_posix()), folder.as_posix()

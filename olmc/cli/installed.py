@@ -180,7 +180,7 @@ def serve(
     """Serve a workspace to kubectl, with watches.
 
     An extension API server for packages.operators.coreos.com, with Installed and PackageManifests. It answers GET, LIST
-    and WATCH, refuses every write, and looks at the files of the workspace: what changes there is told to those who
+    and WATCH, refuses every write, and looks at the files of the workspace: what changes there is sent to those who
     watch. Needs pip install 'olmc[serve]'.
 
     \b
@@ -272,7 +272,7 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
         if steps or given_version(ctx):
             raise click.UsageError("--steps and --olm-version are for --to olm-v1.")
         done = migrated(path, "descoped" if to == "descoped" else "v2alpha1")
-    # What changes by a migration is said once it is written, or shown: where that fails, nothing changes.
+    # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)
     tell(done.remarks, path, least=Severity.INFO)

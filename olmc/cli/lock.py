@@ -57,7 +57,7 @@ def resolve(
     Examples:
       olmc resolve                     what is installed and upgraded, hop by hop
       olmc resolve -o json             the same for machines
-      olmc resolve --update            write olmc.lock, which olmc render obeys
+      olmc resolve --update            write olmc.lock, which olmc render follows
       olmc resolve --locked            does the lock still hold? (for CI)
       olmc resolve --pin kettle=1.2.0  stay at this version; comments in the file are kept
 

@@ -360,7 +360,7 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 
 
 def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
-    """What is said of what is left out of a directory."""
+    """What is reported about what is left out of a directory."""
     from olmc.explain.left_out import note
 
     folder = folder_from_here(root)
@@ -372,7 +372,8 @@ def compiled(
     least: Severity, beside: Beside | None = None, compile_with: CompileWith | None = None,
     release: Release | None = None, timings: Timings | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
-    """The compilation of a path and its cluster at rest; findings from `least` on are told on stderr, and what has no
+    """The compilation of a path and its cluster at rest; findings from `least` on are reported on stderr, and what has
+    no
     effect.
 
     `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
@@ -436,7 +437,7 @@ _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply
 _CERTIFIED = OptionNeed("--for apply", lambda given: given.options.purpose == "apply" or _is_extension(given))
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)
 
-# By the names of parameters; the first need that is not met is told.
+# By the names of parameters; the first need that is not met is reported.
 PROPOSED: Mapping[str, Sequence[OptionNeed]] = {
     "from_": [_WORKSPACE],
     "prune": [_FROM],

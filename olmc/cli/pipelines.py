@@ -287,7 +287,7 @@ def fn(ctx: click.Context, root: Path) -> None:
     from olmc.model.diagnostics import Severity
     from olmc.pipelines.function import run
 
-    # A function runs in a container that is thrown away, and is to leave nothing where it runs, unless it is told to.
+    # A function runs in a container that is thrown away, and leaves nothing where it runs unless configured to.
     if "XDG_CACHE_HOME" not in os.environ:
         os.environ.setdefault(NO_CACHE, "1")
     if sys.stdin.isatty():

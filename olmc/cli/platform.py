@@ -68,7 +68,8 @@ def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
 
 
 def before_the_move(options: Options, move: PlatformTarget, given: frozenset[str], root: Path) -> Options:
-    """The options for the cluster at `root` as it is: where nobody has said what it runs on, the version of Kubernetes
+    """The options for the cluster at `root` as it is: where nobody has stated what it runs on, the version of
+    Kubernetes
     before the one that it moves to."""
     from olmc.load.config import read_config
 

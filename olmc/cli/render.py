@@ -219,7 +219,7 @@ def render(
     with progress() as doing:
         done, texts = render_all(order, inputs, count, doing, timings)
     for one in done:
-        say(one.told, nl=False)
+        say(one.diagnostics_text, nl=False)
     for one in done:
         say(one.left_out, nl=False)
     tell_idle(ctx, [one.given for one in done if not one.failed], RENDERED)

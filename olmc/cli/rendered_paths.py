@@ -1,4 +1,5 @@
-"""What `olmc render` keeps of each path that it has compiled: what is said of it, and its text, but no cluster."""
+"""What `olmc render` keeps of each path that it has compiled: what is reported about it, and its text, but no
+cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from io import BytesIO
 from typing import IO
 
 from olmc.api import Compilation, compile
-from olmc.cli.console import UNTIMED, Timings, approvals_in, told
+from olmc.cli.console import UNTIMED, Timings, approvals_in, diagnostics_text
 from olmc.cli.jobs import do_each
 from olmc.cli.options import GivenInput
 from olmc.cli.process import Input
@@ -35,11 +36,11 @@ class RenderOrder(NamedTuple):
 
 
 class RenderedPath(NamedTuple):
-    """What came of a path: what is said of it and of what it leaves out, the options that held; whether it failed, has
-    findings, or is not as locked; what is missing for apply, and what the order asks for; how many objects there are,
-    with them or their text in parts."""
+    """What came of a path: what is reported about it and of what it leaves out, the options that held; whether it
+    failed, has findings, or is not as locked; what is missing for apply, and what the order asks for; how many objects
+    there are, with them or their text in parts."""
 
-    told: str
+    diagnostics_text: str
     left_out: str
     given: GivenInput
     failed: bool
@@ -76,7 +77,7 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
         there = made.settled
         kinds = possible_kinds(there.cluster, made.workspace) if there is not None else known_kinds(())
     least = Severity.INFO if order.verbose else Severity.WARNING
-    said = told(made.diagnostics, None if one.is_staged else one.root, least)
+    printed = diagnostics_text(made.diagnostics, None if one.is_staged else one.root, least)
     objects = made.objects
     timings.stage("write")
     if order.flux:
@@ -84,7 +85,7 @@ def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) ->
 
         objects = tuple(for_flux(objects))
     return RenderedPath(
-        said, _left_out(one, made) if order.verbose and not made.failed else "",
+        printed, _left_out(one, made) if order.verbose and not made.failed else "",
         GivenInput(made.options, is_bundle=made.workspace is None), made.failed, made.findings,
         any(isinstance(diagnostic.cause, LockFault) for diagnostic in made.diagnostics), made.missing, kinds,
         approvals_in(made.settled.cluster) if order.approvals and made.settled is not None else (), len(objects),

@@ -1,7 +1,8 @@
 """A command line is read, run and ended. One that is right is read without click, by the declaration of its command.
 
 Importing click takes as long as two empty runs of Python. Whatever needs it, help, completion, color, variables of the
-environment, what is not declared or not right, is left to it from the beginning: nothing has been said or done by then.
+environment, what is not declared or not right, is left to it from the beginning: nothing has been printed or done by
+then.
 """
 
 from __future__ import annotations
@@ -178,8 +179,8 @@ def _run(call: Call) -> int:
 def exit_code() -> int:
     """Run the command line, and write out all that it prints.
 
-    That the output can't be written, or a file that no command expected to be unreadable can't be read, is said in a
-    line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
+    That the output can't be written, or a file that no command expected to be unreadable can't be read, is reported in
+    a line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
     """
     try:
         call = quick_call(sys.argv[1:])

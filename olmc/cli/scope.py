@@ -26,7 +26,7 @@ def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 _ALL_NAMESPACES = "olmc.all_namespaces"
-# What a bundle by itself is told as with `olmc render`; the values have the names of fields of Options.
+# What a bundle by itself is given, as with `olmc render`; the values have the names of fields of Options.
 SCOPE = (
     option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
                  shell_complete=namespaces, help="For a bundle: the namespace to install it in."),

@@ -69,7 +69,7 @@ def _as_begun(states: Sequence[NamedState], name: str) -> NamedState:
     found = _joined(states)
     side = next((one.side for one in states if one.side is not None), Side("", ()))
     objects = (manifest.object for manifest in found.state.objects.values())
-    # What the workspace was compiled to is what the cluster holds, unless that is said by itself.
+    # What the workspace was compiled to is what the cluster holds, unless that is given by itself.
     settled = side.settled if len(states) == 1 else None
     return found._replace(side=side._replace(name=name, objects=tuple(objects), settled=settled, is_held=True))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def timed() -> Iterator[Timings]:
-    """Who hears about stages and counts; what they heard is told in the end."""
+    """Who hears about stages and counts; what they heard is reported in the end."""
     # What happened before is the start, of which only the CPU knows how long it took.
     spent: dict[str, tuple[float, float]] = {"start": (0.0, time.process_time())}
     counts = dict.fromkeys(("files", "bytes", "bundles", "catalog entries", "objects", "bytes written"), 0)

@@ -1,4 +1,4 @@
-"""What can be said about an input: the rules of findings, and the rule book that explains what OLM does.
+"""What can be reported about an input: the rules of findings, and the rule book that explains what OLM does.
 
 A `rule.Rule` is data: code, severity, message, hint, explanation; `Rule.finding` makes a `Diagnostic` of a place and
 the values of the message. In goes a code or the id of a rule of OLM, out come texts.

@@ -51,7 +51,7 @@ class Example(NamedTuple):
 
 
 class ExamplePart(NamedTuple):
-    """A file to be shown: what is said before its path and behind it, and its text, "" if there is none to show."""
+    """A file to be shown: what is reported before its path and behind it, and its text, "" if there is none to show."""
 
     before: str
     path: str

@@ -1,8 +1,8 @@
 """Changes: what a kind of change is, its severity, and a message that can be written in any style.
 
 The kinds are tables (the modules `*_kinds`): each stands there once, as a function from its values to how grave they
-are and what is said of them, with its name, group and type. The parameters are the details of the JSON output, and
-mypy holds whoever makes a change of the kind to them.
+are and what is reported about them, with its name, group and type. The parameters are the details of the JSON output,
+and mypy holds whoever makes a change of the kind to them.
 """
 
 from __future__ import annotations

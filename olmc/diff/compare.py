@@ -117,8 +117,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     # Whatever kinds are not compared, who may do what is.
     ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
     rights = permission_changes(access(ours, before), access(theirs, after), names)
-    told, noise = without_derived(rights, (*kept_old, *kept_new))
-    for change, is_needed in without_installing(told, moved):
+    reported, noise = without_derived(rights, (*kept_old, *kept_new))
+    for change, is_needed in without_installing(reported, moved):
         if is_needed:
             noise[INSTALLER] += 1
         else:
@@ -142,9 +142,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         if pair.identity in hidden and (pair.old is None or pair.new is None):
             noise["object of unknown operators"] += 1
             continue
-        wish = new.wishes.get(pair.identity)
-        if wish is not None and pair.old is not None and spec_of(wish) != spec_of(pair.new or {}):
-            changes += immutable_fields(pair.old, wish).changes  # which the API server has refused, so it is not there
+        requested = new.requested.get(pair.identity)
+        if requested is not None and pair.old is not None and spec_of(requested) != spec_of(pair.new or {}):
+            changes += immutable_fields(
+                pair.old, requested
+            ).changes  # which the API server has refused, so it is not there
         if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
             unchanged += 1
             continue

@@ -193,7 +193,7 @@ def default_changed(version: str, path: str, old: Any, new: Any, severity: Sever
 
 @change_kind("ValidationAdded", ChangeGroup.CRDS, ADDED)
 def validation_added(version: str, path: str, rule: str, message: str, obeyed: bool, severity: Severity) -> Judgement:
-    """A CEL rule that objects have to obey from now on; `obeyed`: all that were valid before do."""
+    """A CEL rule that objects have to satisfy from now on; `obeyed`: all that were valid before do."""
     reason: Message = (" (", shown(message), ")") if message else ()
     so_far = ", as all objects so far do" if obeyed else ""
     return severity, (*_place(version, path), " has to obey ", shown(rule), *reason, so_far)
@@ -201,7 +201,7 @@ def validation_added(version: str, path: str, rule: str, message: str, obeyed: b
 
 @change_kind("ValidationRemoved", ChangeGroup.CRDS, REMOVED)
 def validation_removed(version: str, path: str, rule: str) -> Judgement:
-    """A CEL rule that objects need not obey any more."""
+    """A CEL rule that objects need not satisfy any more."""
     return CHANGE, (*_place(version, path), " need not obey ", shown(rule), " any more")
 
 

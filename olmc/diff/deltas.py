@@ -166,7 +166,7 @@ def _one_by_one(old: Sequence[Any], new: Sequence[Any], path: Path) -> Iterator[
 
 
 def _keys_for(field: str, old: Sequence[Any], new: Sequence[Any]) -> tuple[str, ...]:
-    """The keys by which all items of both lists can be told apart, () if there are none."""
+    """The keys by which all items of both lists can be distinguished, () if there are none."""
     if not (_are_mappings(old) and _are_mappings(new)):
         return ()
     for keys in _KEYS.get(field, _LIKELY_KEYS):

@@ -1,4 +1,4 @@
-"""Permissions that follow from something else that is told: they are counted, and not listed."""
+"""Permissions that follow from something else that is reported: they are counted, and not listed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def without_derived(
     """
     keys = map(object_key, objects)
     crds = frozenset(key.name for key in keys if (key.group, key.kind) == (APIEXTENSIONS, CRD_KIND))
-    told: list[DiffChange] = []
+    reported: list[DiffChange] = []
     folded: Counter[str] = Counter()
     for change in changes:
         what = _derived(change, crds)
         if what:
             folded[what] += 1
         else:
-            told.append(change)
-    return told, folded
+            reported.append(change)
+    return reported, folded
 
 
 def is_certificate(obj: KubernetesObject) -> bool:

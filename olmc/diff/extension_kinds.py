@@ -95,10 +95,10 @@ def crd_upgrade_checked(problems: tuple[str, ...], enforced: bool) -> Judgement:
     ClusterExtension has the check decide (R-V1-CRD-1)."""
     if not problems:
         return NOTE, ("the check of CRD upgrade safety lets this through",)
-    told = listed(problems, _LINES)
+    lines = listed(problems, _LINES)
     if not enforced:
-        return RISK, ("the check of CRD upgrade safety is off, and would refuse this: ", *told)
-    return BREAKING, ("the check of CRD upgrade safety refuses this, and with it the whole upgrade: ", *told)
+        return RISK, ("the check of CRD upgrade safety is off, and would refuse this: ", *lines)
+    return BREAKING, ("the check of CRD upgrade safety refuses this, and with it the whole upgrade: ", *lines)
 
 
 def _asked(asks: str) -> Message:

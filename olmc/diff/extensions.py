@@ -111,8 +111,8 @@ def extension_changes(
             yield kinds.extension_removed(pair.identity, old.package, old.version or old.bundle, tuple(sorted(crds)))
         return
     if old is None:
-        told = _TOLD if moved_from is None else _TOLD[:2]
-        asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in told)
+        fields = _TOLD if moved_from is None else _TOLD[:2]
+        asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in fields)
         now = new.package, new.version or new.bundle, asks
         if moved_from is None:
             yield kinds.extension_added(pair.identity, *now)

@@ -37,7 +37,7 @@ from olmc.model.operators import OLM_GROUP
 from olmc.model.workspace import EXTENSIONS_V1
 
 IMAGE_VARIABLE = "RELATED_IMAGE_"
-"""How the variables begin by which an operator is told which images to use."""
+"""How the variables begin by which an operator learns which images to use."""
 
 SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
 """The fields of a Subscription that changes of versions are about."""

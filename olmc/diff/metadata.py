@@ -41,7 +41,7 @@ def bundle_changes(old: Bundle | None, new: Bundle | None, objects: Iterable[Kub
     removed = tuple(channel for channel in old.channels if channel not in new.channels)
     if set(old.channels) != set(new.channels):
         yield kinds.bundle_channels_changed(known, old.channels, new.channels, removed, loses_channel(old, new))
-    # Without channels in common the other default one is said with them.
+    # Without channels in common the other default one is reported with them.
     if old.default_channel != new.default_channel and (old.default_channel in new.channels or not old.default_channel):
         yield kinds.default_channel_changed(known, new.package, old.default_channel, new.default_channel)
     was, now = (text(bundle.annotations.get(_OPENSHIFT)) for bundle in (old, new))

@@ -51,7 +51,7 @@ def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], leve
 
 @change_kind("AccountRenamed", ChangeGroup.PERMISSIONS, CHANGED)
 def account_renamed(old: str) -> Judgement:
-    """A ServiceAccount that takes the place of another one; what it may do besides is told by itself."""
+    """A ServiceAccount that takes the place of another one; what it may do besides is reported by itself."""
     return CHANGE, ("takes the place of ServiceAccount ", shown(old), " with its permissions")
 
 
@@ -85,7 +85,8 @@ def qualified(resource: str, group: str) -> str:
 
 
 def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | None) -> Message:
-    """What is said of several rules of one holder, of which `first` is the change of one; at most `most` of them."""
+    """What is reported about several rules of one holder, of which `first` is the change of one; at most `most` of
+    them."""
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for rule in rules:
         named = [qualified(resource, group) for group in rule.groups for resource in rule.resources]

@@ -1,7 +1,7 @@
 """The premises under which both sides are compiled: what a cluster has that neither side brings.
 
 Two bundles are installed into one namespace with one scope, or an upgrade would read as an operator that goes and
-another one that comes. What has to be there from elsewhere is taken as there, and told: an operator that
+another one that comes. What has to be there from elsewhere is taken as there, and reported: an operator that
 waits for it has no permissions and no Deployments yet, and a review is about those that it is going to have.
 """
 
@@ -91,7 +91,7 @@ class Assumed(NamedTuple):
 
 
 def bundle_at(path: Path) -> Bundle | None:
-    """The bundle in a directory that is one, whatever is to be said of it."""
+    """The bundle in a directory that is one, whatever is to be reported about it."""
     folder = scan(path, Report()) if not no_folder(path) else None
     return read_bundle(path, folder, Report()) if folder is not None and is_bundle(folder) else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.diff import crd_kinds as kinds
 from olmc.diff.change import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
-from olmc.diff.validations import Schema, combination, is_obeyed, is_stricter
+from olmc.diff.validations import Schema, combination, is_satisfied, is_stricter
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey, mapping, mappings, text, texts
@@ -198,7 +198,7 @@ def _is_empty(default: Any) -> bool:
 
 
 def _pattern_severity(keyword: str, old: Any, new: Any) -> Severity:
-    """How grave another pattern or format is; the size that a number is said to have mostly fits the numbers."""
+    """How grave another pattern or format is; the size that a format gives numbers mostly fits them."""
     if new is ABSENT or (keyword == "pattern" and new in _ANY_TEXT):
         return CHANGE
     if keyword == "format" and new not in _FORMATS:
@@ -232,8 +232,10 @@ def _rules(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     # What a CEL rule refuses can seldom be read from its text, so a new one counts as breaking unless it can.
     for rule, message in after.items():
         if rule not in before:
-            obeyed = is_obeyed(rule, old)
-            yield kinds.validation_added(*at.where, rule, message, obeyed, at.weight(CHANGE if obeyed else BREAKING))
+            satisfied = is_satisfied(rule, old)
+            yield kinds.validation_added(
+                *at.where, rule, message, satisfied, at.weight(CHANGE if satisfied else BREAKING)
+            )
     for rule in before:
         if rule not in after:
             yield kinds.validation_removed(*at.where, rule)

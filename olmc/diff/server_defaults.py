@@ -78,7 +78,7 @@ def _stripped(kind: str, path: str, old: Any, new: Any) -> Any:
         }
     if isinstance(old, list) and isinstance(new, list):
         named = {item["name"]: item for item in new if isinstance(item, dict) and isinstance(item.get("name"), str)}
-        # What has no counterpart is told as it is.
+        # What has no counterpart is reported as it is.
         beside = new if len(old) == len(new) else old
         return [
             _stripped(kind, path, item, named.get(item.get("name"), other) if isinstance(item, dict) else other)

@@ -43,8 +43,8 @@ class Side(NamedTuple):
     kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
     for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
     the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
-    `wishes` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is what
-    the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
+    `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is
+    what the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Side(NamedTuple):
     assumed: Assumed = Assumed()
     is_held: bool = False
     served: Mapping[str, Catalog] = MappingProxyType({})
-    wishes: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
+    requested: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
     installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
 
     @property
@@ -134,8 +134,8 @@ def workspace_side(
         account = ObjectKey("", ACCOUNT, result.extension.namespace, result.extension.service_account)
         rules = ((scoped.namespace, scoped.rule) for scoped in result.required)
         installing[account] = (*installing.get(account, ()), *rules)
-    wishes = {object_key(m.object): m.object for m in workspace.extensions}
-    return side._replace(served=served, wishes=wishes, installing=installing)
+    requested = {object_key(m.object): m.object for m in workspace.extensions}
+    return side._replace(served=served, requested=requested, installing=installing)
 
 
 def _has_only_kept(made: SettledCompilation) -> bool:

@@ -1,7 +1,7 @@
 """Which rules and combinations of schemas refuse nothing that was valid before, as far as their text says it.
 
-A rule in CEL counts as harmless when every object that the old schema lets through obeys it: because it only speaks of
-fields that are new, of fields that had to be there anyway, or of values that were not allowed.
+A rule in CEL counts as harmless when every object that the old schema lets through satisfies it: because it only speaks
+of fields that are new, of fields that had to be there anyway, or of values that were not allowed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OPEN, _CLOSE, _QUOTES = "([{", ")]}", "'\""
 _SILENT = frozenset(("description", "title", "example", "externalDocs"))
 
 
-def is_obeyed(rule: str, schema: Schema) -> bool:
-    """Whether every object of a schema obeys a rule, as far as its text says it; False where nobody can say."""
+def is_satisfied(rule: str, schema: Schema) -> bool:
+    """Whether every object of a schema satisfies a rule, as far as its text says; False where that is unknown."""
     return _truth(rule, schema, frozenset()) is True
 
 

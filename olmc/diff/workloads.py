@@ -130,7 +130,7 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case _ if path == ("spec", "replicas") and delta.new == 0:
             yield pods_gone(identity, None if delta.old is ABSENT else delta.old, delta.new)
         case (field,) if field in _ACCOUNT:
-            return  # said by account_changes
+            return  # reported by account_changes
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
             yield from _security(identity, delta)
         case _:

@@ -22,7 +22,7 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
     """What keeps an Operator from installing, or from upgrading; the last lines may be about an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
-        from olmc.proposed.v2alpha1.questions import explanation  # whoever gets here has imported it
+        from olmc.proposed.v2alpha1.requests import explanation  # whoever gets here has imported it
 
         yield from explanation(outcome) or (ExplanationLine(0, outcome.failure[1], place),)
     if outcome.missing:
@@ -77,28 +77,28 @@ def _content(judged: InstallDecision) -> Iterator[ObjectKey]:
 
 
 def _reasons(key: ObjectKey, judged: InstallDecision) -> Iterator[str]:
-    """What called for a CSV when it was picked, if it was not the Operator itself."""
-    for pick, reason, is_own in picked(judged):
-        if key.kind == CSV_KIND and pick.candidate.name == key.name and not is_own:
+    """What called for a CSV when it was selected, if it was not the Operator itself."""
+    for selection, reason, is_own in picked(judged):
+        if key.kind == CSV_KIND and selection.candidate.name == key.name and not is_own:
             yield reason
 
 
 def picked(judged: InstallDecision) -> Iterator[tuple[Selection, str, bool]]:
-    """What was picked for an Install, the Operator's own first, with what called for each and whether it was the
+    """What was selected for an Install, the Operator's own first, with what called for each and whether it was the
     Operator."""
-    if judged.question is None:
+    if judged.resolve_request is None:
         return
-    from olmc.resolver.resolve import answer  # whoever gets here has imported it
+    from olmc.resolver.resolve import resolve  # whoever gets here has imported it
 
-    answered = zip(answer(judged.question).picks, reasons(judged.question), strict=True)
-    by_entry = {_entry(pick): reason for pick, reason in answered}
-    for pick in judged.picks:
-        reason = by_entry[_entry(pick)]
-        yield pick, reason.text, reason.is_subscription
+    answered = zip(resolve(judged.resolve_request).selections, reasons(judged.resolve_request), strict=True)
+    by_entry = {_entry(selection): reason for selection, reason in answered}
+    for selection in judged.selections:
+        reason = by_entry[_entry(selection)]
+        yield selection, reason.text, reason.is_subscription
 
 
-def _entry(pick: Selection) -> tuple[str, str, CatalogKey]:
-    return pick.candidate.name, pick.candidate.channel, pick.candidate.catalog
+def _entry(selection: Selection) -> tuple[str, str, CatalogKey]:
+    return selection.candidate.name, selection.candidate.channel, selection.candidate.catalog
 
 
 def followed(outcome: OperatorResult) -> ExplanationLine:

@@ -280,7 +280,8 @@ def _listed(catalogs: Iterable[Catalog]) -> set[str]:
 
 
 class SettledCompilation(Protocol):
-    """The objects and what was said of them; `settled` and `workspace` are None where an error stopped it before."""
+    """The objects and what was reported about them; `settled` and `workspace` are None where an error stopped it
+    before."""
 
     @property
     def objects(self) -> tuple[Rendered, ...]: ...

@@ -112,7 +112,7 @@ def _undocumented(settled: SettledCluster) -> Iterator[Metric]:
     )
     yield _count("installplan_warnings_total", "counter", text, 0)
     rounds = (*settled.history, *settled.rounds.values())
-    outcomes = Counter("failed" if done.answer and done.answer.message else "succeeded" for done in rounds)
+    outcomes = Counter("failed" if done.resolution and done.resolution.message else "succeeded" for done in rounds)
     samples: dict[Labels, int] = {(("outcome", outcome),): count for outcome, count in outcomes.items()}
     text = "The duration of a dependency resolution attempt"
     yield Metric("olm_resolution_duration_seconds", "summary", text, samples)

@@ -103,6 +103,7 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
     """Why a CSV ("": any of the package) is not in a namespace ("": in none at all)."""
     cluster = scene.settled.cluster
     elsewhere = [name for name in sorted(cluster.csvs) if name.name == csv]
+    # Whoever asks for a CSV in the wrong namespace is helped most by the right one.
     for name in elsewhere:
         yield ExplanationLine(0, f"it is in namespace {name.namespace}", at(cluster.csvs[name].source))
     package = package or package_of_csv(csv, scene)
@@ -121,6 +122,7 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
         follows = f"Operator {outcome.operator.name} follows package {package}{has}"
         yield ExplanationLine(0, follows, at(outcome.operator.source, "metadata", "name"))
         yield from deeper(of_operator(outcome))
+    # An Install that waits explains its content better than the lack of a Subscription does.
     bringing = [] if elsewhere else [o for o in scene.operators if o not in asking and _would_bring(o, csv, package)]
     for outcome in bringing:
         yield from _by_waiting(outcome)
@@ -134,8 +136,11 @@ def why_no_csv(namespace: str, csv: str, package: str, scene: ExplainContext) ->
 
 def _would_bring(outcome: OperatorResult, csv: str, package: str) -> bool:
     """Whether an Install that waits has a CSV ("": any of the package) among what it would install."""
-    picks = outcome.waiting.picks if outcome.waiting else ()
-    return any((pick.candidate.name == csv) if csv else (pick.candidate.package == package) for pick in picks)
+    selections = outcome.waiting.selections if outcome.waiting else ()
+    return any(
+        (selection.candidate.name == csv) if csv else (selection.candidate.package == package)
+        for selection in selections
+    )
 
 
 def _by_waiting(outcome: OperatorResult) -> Iterator[ExplanationLine]:
@@ -250,6 +255,7 @@ def makers(wanted: Wanted, scene: ExplainContext) -> tuple[Maker, ...]:
     """The CSVs that would bring an object, each once for its namespace; those of the cluster first."""
     found: dict[tuple[str, str], Maker] = {}
     for maker in (*_installed(wanted, scene), *_available(wanted, scene)):
+        # A CSV of the cluster comes first: it is nearer to the object than a bundle that was never installed.
         found.setdefault((maker.namespace, maker.csv.name), maker)
     return tuple(found.values())
 

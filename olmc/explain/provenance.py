@@ -93,8 +93,8 @@ def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[Exp
         yield from of_namespace(name.namespace, settled)
         return
     subscription = cluster.subscriptions[name]
-    wishes = done.question.wishes if done.question is not None else ()
-    if {str(name), name.name}.isdisjoint(wish.name for wish in wishes):
+    requests = done.resolve_request.requests if done.resolve_request is not None else ()
+    if {str(name), name.name}.isdisjoint(request.name for request in requests):
         if subscription.failure:
             yield ExplanationLine(0, subscription.failure[1], at(subscription.source, "spec"))
         return
@@ -105,7 +105,7 @@ def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[Exp
 def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
     """The upgrades that are held back since something else would break, by Subscription."""
     return {
-        NamespacedName(namespace, held.wish.name): held
+        NamespacedName(namespace, held.request.name): held
         for namespace, done in settled.rounds.items()
         for held in held_in(done, settled.cluster)
     }
@@ -113,7 +113,7 @@ def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
 
 def of_held_upgrade(held: HeldUpgrade) -> Iterator[ExplanationLine]:
     """An upgrade that is held back, and what stands in its way."""
-    yield ExplanationLine(0, f"{held.upgrade} is held back", held.wish.location)
+    yield ExplanationLine(0, f"{held.upgrade} is held back", held.request.location)
     yield from (reason._replace(depth=1) for reason in held.reasons)
 
 
@@ -147,9 +147,9 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
     if unknown:
         names = join_limited([f"{key.namespace}/{key.name}" for key in unknown], 4)
         yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
-    elif done.question is not None and done.answer is not None and done.answer.message:
-        question = with_places(done.question, cluster, of_fields=True)
-        yield from derivation(question, done.answer)
+    elif done.resolve_request is not None and done.resolution is not None and done.resolution.message:
+        resolve_request = with_places(done.resolve_request, cluster, of_fields=True)
+        yield from derivation(resolve_request, done.resolution)
     for candidate in done.missing:
         place = located(candidate.location)
         yield ExplanationLine(
@@ -163,9 +163,9 @@ def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLi
 
 def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:
     """The catalogs without whose content nobody knows what a round would install; () where it is known."""
-    if done.question is None or done.answer is None or not done.answer.message:
+    if done.resolve_request is None or done.resolution is None or not done.resolution.message:
         return ()
-    return unknown_catalogs(done.question, done.answer, cluster)
+    return unknown_catalogs(done.resolve_request, done.resolution, cluster)
 
 
 def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
@@ -252,13 +252,13 @@ def _subscription_line(name: NamespacedName, cluster: Cluster) -> ExplanationLin
 
 
 def _reasons(csv: Csv, settled: SettledCluster) -> Iterator[str]:
-    """What called for a CSV when it was picked, without the Subscription that everybody sees."""
+    """What called for a CSV when it was selected, without the Subscription that everybody sees."""
     for done in settled.history:
-        if done.question is None or done.answer is None or done.question.namespace != csv.namespace:
+        if done.resolve_request is None or done.resolution is None or done.resolve_request.namespace != csv.namespace:
             continue
-        picks = zip(done.answer.picks, reasons(done.question), strict=False)
-        for pick, reason in picks:
-            if pick.candidate.name == csv.name and not reason.is_subscription:
+        selections = zip(done.resolution.selections, reasons(done.resolve_request), strict=False)
+        for selection, reason in selections:
+            if selection.candidate.name == csv.name and not reason.is_subscription:
                 yield reason.text
 
 

@@ -19,7 +19,7 @@ from olmc.output.text import aligned
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.explain import HeldUpgrade, reasons
 from olmc.resolver.rounds import ResolutionRound
-from olmc.resolver.snapshot import item_of_candidate, item_of_present
+from olmc.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.resolver.upgrade_path import ChannelError, ordered, upgrade_path
 from olmc.yaml import locate
 from olmc.yaml.edit import EditError, set_text
@@ -100,10 +100,10 @@ def obstacle(cluster: Cluster, subscription: Subscription, entries: Sequence[Can
     csv = cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
     version = csv.version if csv else ""
     try:
-        chain = ordered([item_of_candidate(entry) for entry in entries])
+        chain = ordered([entry_of_candidate(entry) for entry in entries])
     except ChannelError as error:
         return str(error)
-    path = upgrade_path(chain, item_of_present(InstalledEntry(subscription.installed, version, ()), ""))
+    path = upgrade_path(chain, entry_of_installed(InstalledEntry(subscription.installed, version, ()), ""))
     if goal in path:
         return ""
     there = f"{subscription.installed} is installed, and "
@@ -162,13 +162,15 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
     held = held_upgrades(settled)
     found = []
     for namespace in sorted(settled.rounds):
-        first, last = settled.first[namespace].answer, settled.rounds[namespace].answer
+        first, last = settled.first[namespace].resolution, settled.rounds[namespace].resolution
         plans = [done.plan for done in settled.history if done.plan and done.plan.namespace == namespace]
-        message = next((answer.message for answer in (first, last) if answer is not None and answer.message), "")
+        message = next(
+            (resolution.message for resolution in (first, last) if resolution is not None and resolution.message), ""
+        )
         found.append(
             NamespaceResolution(
                 namespace,
-                first.picks if first is not None else (),
+                first.selections if first is not None else (),
                 message,
                 tuple((plan.approval, plan.csvs) for plan in plans),
                 tuple(csv.name for csv in settled.cluster.csvs_in(namespace)),
@@ -191,7 +193,7 @@ def as_data(
         "namespaces": [
             {
                 "namespace": one.namespace,
-                "solution": [_selected(pick) for pick in one.solution],
+                "solution": [_selected(selection) for selection in one.solution],
                 "message": one.message,
                 "plans": [{"approval": approval, "install": list(names)} for approval, names in one.plans],
                 "settled": list(one.settled),
@@ -204,8 +206,8 @@ def as_data(
     }
 
 
-def _selected(pick: Selection) -> dict[str, str]:
-    candidate = pick.candidate
+def _selected(selection: Selection) -> dict[str, str]:
+    candidate = selection.candidate
     return {
         "name": candidate.name,
         "package": candidate.package,
@@ -213,7 +215,7 @@ def _selected(pick: Selection) -> dict[str, str]:
         "channel": candidate.channel,
         "catalog": candidate.catalog.name,
         "catalogNamespace": candidate.catalog.namespace,
-        "replaces": pick.replaces,
+        "replaces": selection.replaces,
     }
 
 
@@ -239,7 +241,7 @@ def hops(settled: SettledCluster) -> Iterator[ResolutionHop]:
 
 def _held_data(held: HeldUpgrade) -> dict[str, Any]:
     return {
-        "subscription": held.wish.name,
+        "subscription": held.request.name,
         "upgrade": held.upgrade,
         "reasons": [
             {"text": reason.text, "location": str(reason.location) if reason.location else ""}
@@ -249,14 +251,14 @@ def _held_data(held: HeldUpgrade) -> dict[str, Any]:
 
 
 def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
-    if done.question is None or done.answer is None or done.plan is None:
+    if done.resolve_request is None or done.resolution is None or done.plan is None:
         return
-    present = {csv.name for csv in done.question.present}
+    present = {csv.name for csv in done.resolve_request.present}
     waits = "" if done.plan.approved else "; waits for approval"
-    for pick, reason in zip(done.answer.picks, reasons(done.question), strict=True):
-        candidate = pick.candidate
+    for selection, reason in zip(done.resolution.selections, reasons(done.resolve_request), strict=True):
+        candidate = selection.candidate
         if candidate.name in done.plan.csvs:
-            before = pick.replaces if pick.replaces in present else "-"
+            before = selection.replaces if selection.replaces in present else "-"
             why = f"{reason}{waits}"
             yield ResolutionHop(done.plan.namespace, candidate.package, before, candidate.name, candidate.channel, why)
 
@@ -283,10 +285,10 @@ def _hops_of_install(judged: InstallDecision, name: str, *, is_image: bool) -> I
     if judged.content.missing or judged.content.problem:
         return
     namespace, waits = judged.content.namespace, "" if judged.applied else "; waits for approval"
-    present = {entry.name for entry in judged.question.present} if judged.question is not None else set()
-    for pick, reason, _ in picked(judged):
-        before = pick.replaces if pick.replaces in present else "-"
-        candidate = pick.candidate
+    present = {entry.name for entry in judged.resolve_request.present} if judged.resolve_request is not None else set()
+    for selection, reason, _ in picked(judged):
+        before = selection.replaces if selection.replaces in present else "-"
+        candidate = selection.candidate
         why = f"{reason}{waits}"
         yield ResolutionHop(namespace, candidate.package, before, candidate.name, candidate.channel, why)
     if is_image:
@@ -303,7 +305,7 @@ def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]
                 {
                     "name": judged.install.name,
                     "applied": judged.applied,
-                    "solution": [_selected(pick) for pick in judged.picks],
+                    "solution": [_selected(selection) for selection in judged.selections],
                 }
                 for judged in outcome.installs
             ],

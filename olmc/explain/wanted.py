@@ -16,7 +16,7 @@ from olmc.model.operators import Csv
 from olmc.model.options import APIResource, Options
 from olmc.model.workspace import Manifest, Workspace
 from olmc.reconcile.loop import SettledCluster
-from olmc.resolver.snapshot import item_of_candidate
+from olmc.resolver.snapshot import entry_of_candidate
 from olmc.resolver.steps import Content, bundle_content, content_of
 from olmc.resolver.upgrade_path import ChannelError, ordered
 
@@ -108,7 +108,7 @@ def _head(subscription: Subscription, cluster: Cluster) -> tuple[str, ...]:
     if subscription.starting_csv in {entry.name for entry in entries}:
         return (subscription.starting_csv,)
     try:
-        return tuple(item.name for item in ordered([item_of_candidate(entry) for entry in entries])[:1])
+        return tuple(item.name for item in ordered([entry_of_candidate(entry) for entry in entries])[:1])
     except ChannelError:
         return ()
 
@@ -135,9 +135,9 @@ def unserved(
     """Those of some APIs, each with one version, that nothing serves: not the cluster, with what is installed there and
     what is `brought`, nor what the options say of it."""
     there = (*(rendered.object for rendered in cluster.objects.values()), *brought)
-    mapper, said = rest_mapper(there, options.api_resources), frozenset(options.apis)
+    mapper, given_apis = rest_mapper(there, options.api_resources), frozenset(options.apis)
     for resource in dict.fromkeys(wanted):
-        if not mapper.serves_kind(gvk_of_api(resource), said, options.kube_version):
+        if not mapper.serves_kind(gvk_of_api(resource), given_apis, options.kube_version):
             yield resource
 
 

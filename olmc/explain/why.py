@@ -40,7 +40,7 @@ PRESENT, FAILING, ABSENT = "present", "failing", "absent"
 class WhyAnswer(NamedTuple):
     """What there is to say about an object: whether it is there, where it stems from, and the causes, step by step.
 
-    `stage` and `rule` are the pass that writes it and the rule that the pass obeys, "" for what is absent.
+    `stage` and `rule` are the pass that writes it and the rule that the pass implements, "" for what is absent.
     """
 
     what: ObjectKey

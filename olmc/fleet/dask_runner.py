@@ -90,7 +90,7 @@ def work(task: bytes, own: Mapping[str, bytes], packs: Sequence[Mapping[str, byt
 def run_on_dask(address: str, seconds: float, tasks: Sequence[bytes], blobs: Path, folder: Path) -> Iterator[TaskEnd]:
     """As `olmc.fleet.pool.run_tasks`, by the scheduler at an address. Raises SchedulerError."""
     del folder  # workers have their own
-    logging.disable(logging.CRITICAL)  # what distributed has to say of lost connections is said here in a line
+    logging.disable(logging.CRITICAL)  # what distributed has to say of lost connections is reported here in a line
     try:
         client: Any = Client(  # type: ignore[no-untyped-call]
             address, timeout=_CONNECT, set_as_default=False, name="olmc-fleet"

@@ -69,7 +69,7 @@ def headline(report: FleetReport) -> str:
 
 
 _GRAVITY_WORDS = {
-    "error": "can't be told", "breaking": "breaking", "failing": "failing", "failure": "with failures",
+    "error": "unknown", "breaking": "breaking", "failing": "failing", "failure": "with failures",
     "risk": "at risk", "warning": "with warnings", "change": "with changes", "info": "with remarks", "none": "fine",
 }  # fmt: skip
 assert _GRAVITY_WORDS.keys() == GRAVITIES.keys()
@@ -122,7 +122,7 @@ def _details(part: Sequence[tuple[int, OutcomeGroup]], space: int, gravity: str)
         kept = min(len(texts), max(1, space // _LEAST))
         given = shares([len(text) for text in texts[:kept]], [1] * kept, space - _LEAST // 10)
         texts[:kept] = [_folded(*one, most) for one, most in zip(part, given, strict=False)]
-    return _fitting(texts, space, f"\n… {{}} more of gravity {gravity} without room for details\n")
+    return _fitting(texts, space, f"\n… {{}} more of gravity {gravity} without space for details\n")
 
 
 def _row(group: OutcomeGroup) -> str:
@@ -131,7 +131,7 @@ def _row(group: OutcomeGroup) -> str:
 
 
 def _folded(number: int, group: OutcomeGroup, most: int | None = None) -> str:
-    """An outcome folded, with as many of its lines as `most` characters have room for."""
+    """An outcome folded, with as many of its lines as `most` characters have space for."""
     lines = _body(group, color=False)
     name = html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}")
     longest = max(map(len, re.findall("`+", "\n".join(lines))), default=0)

@@ -163,7 +163,7 @@ def run_tasks(
 
 
 def too_long(seconds: float) -> str:
-    """What is said of a task that was stopped."""
+    """What is reported about a task that was stopped."""
     return f"took longer than {seconds:g} s and was stopped"
 
 

@@ -74,9 +74,9 @@ def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
 
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
     """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
-    told = {key: value for key, value in result.items() if key != "text" or result["data"] is None}
+    compared = {key: value for key, value in result.items() if key != "text" or result["data"] is None}
     # How many objects stay as they are is no part of what happens.
-    text = _UNCHANGED_COUNT.sub("", json.dumps(told, ensure_ascii=False, sort_keys=True))
+    text = _UNCHANGED_COUNT.sub("", json.dumps(compared, ensure_ascii=False, sort_keys=True))
     for depth, word in enumerate(reversed(name.split("/"))):
         if len(word) > 2 and word in text:  # what is shorter stands in too many other words
             text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"{{{depth}}}", text)

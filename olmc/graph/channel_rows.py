@@ -24,7 +24,7 @@ MARKS: dict[Mark, str] = {
     "missing": "the channel names it, but the catalog has no bundle of it",
     "elsewhere": "the channel names it, but only another one has it",
 }
-"""What can be said of a version in a channel, and what it means."""
+"""What is known of a version in a channel, and what it means."""
 
 _MOST = 3
 _GRAVEST: tuple[Mark, ...] = ("missing", "elsewhere", "stranded", "prohibited", "deprecated", "head", "skipped")

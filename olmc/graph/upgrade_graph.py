@@ -15,7 +15,7 @@ from olmc.lean import NamedTuple, regex
 from olmc.model.catalog import Candidate, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.model.objects import CatalogKey
 from olmc.output.unicode import clean
-from olmc.resolver.snapshot import item_of_candidate
+from olmc.resolver.snapshot import entry_of_candidate
 from olmc.resolver.upgrade_path import (
     EDGE_KINDS,
     ChannelError,
@@ -224,7 +224,7 @@ def _order(served: list[ChannelEntry], channel: Channel) -> tuple[list[ChannelEn
         return served, ""  # OLM orders only several
     key = CatalogKey("", "")
     items = [
-        item_of_candidate(
+        entry_of_candidate(
             Candidate(e.name, channel.package, channel.name, key, "", (), replaces=e.replaces, skips=e.skips)
         )
         for e in served

@@ -1,6 +1,6 @@
 """What kubectl, Argo CD and Flux apply of a document, and what applying it on the client's side adds to an object.
 
-A client-side apply keeps the whole object in an annotation, for which the API server has only so much room.
+A client-side apply keeps the whole object in an annotation, for which the API server has only so much space.
 """
 
 from __future__ import annotations

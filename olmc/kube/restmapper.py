@@ -212,7 +212,7 @@ class _CrdFields(NamedTuple):
     object: KubernetesObject
 
 
-# Derived, since a NamedTuple has no room for what was decoded once.
+# Derived, since a NamedTuple has no space for what was decoded once.
 class Crd(_CrdFields):
     """A CRD; of several spellings of the same thing it knows those of v1."""
 

@@ -68,7 +68,7 @@ def _with_versions(served: Iterable[tuple[APIResource, str]]) -> tuple[APIResour
     known: dict[APIResource, list[str]] = {}
     for resource, version in served:
         versions = known.setdefault(resource, [])
-        # Which of Kubernetes' own kinds there are goes by its version; only what that one lacks is said here.
+        # Which of Kubernetes' own kinds there are goes by its version; only what that one lacks is reported here.
         native = is_native(GVK(resource.group, version, resource.kind), Options().kube_version)
         if version not in versions and not native:
             versions.append(version)

@@ -27,7 +27,7 @@ class _OpenError(Exception):
 
 def applications_of(applicationset: Mapping[str, Any], root: Path, files: Sequence[str]) -> tuple[dict[str, Any], ...]:
     """The Applications of an ApplicationSet in the repository at `root`, whose files are `files`; () where any of its
-    generators, or anything in its template, is not to be told from the repository alone.
+    generators, or anything in its template, is not to be determined from the repository alone.
 
     Of templates only fields are filled in (`{{path.basename}}`, `{{ .cluster.name }}`), no functions.
     """

@@ -163,7 +163,7 @@ def is_almost_csv(kind: str) -> bool:
 
 
 def _no_csv(folder: Folder, manifests: Folder, files: Sequence[BundleFile]) -> Diagnostic:
-    """What is said of a bundle in which no file is a CSV, nor was meant to be one."""
+    """What is reported about a bundle in which no file is a CSV, nor was meant to be one."""
     if not files:
         return rules.NO_BUNDLE_OBJECTS.finding(Location(folder.path or "."), path=manifests.path)
     almost = next((f.manifest for f in files if is_almost_csv(f.manifest.object["kind"])), None)

@@ -65,7 +65,7 @@ def image_catalogs(
             folder = intact_folder(root, image, report)
             texts = catalog_texts(root, folder, report) if folder is not None else {}
             left_out = ""
-            # A stranger's catalog may have a file of this name as well.
+            # An untrusted catalog may have a file of this name as well.
             if folder is not None and image.packages:
                 texts = dict(texts)
                 left_out = texts.pop(folder.join(LEFT_OUT_FILE), "")

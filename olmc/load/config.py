@@ -192,7 +192,7 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
 
 
 LOCK_FILE = "olmc.lock"
-HEADER = "# Written by olmc resolve --update and olmc vendor. Commit it; olmc render obeys it.\n"
+HEADER = "# Written by olmc resolve --update and olmc vendor. Commit it; olmc render follows it.\n"
 
 _FIELDS = ("package", "name", "version", "channel", "catalog", "catalogNamespace", "digest")
 _IMAGE_FIELDS = LockedImage._fields

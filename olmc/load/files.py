@@ -104,7 +104,7 @@ def has_file(root: Path, path: str) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; no name that a stranger wrote is too long, or too strange, to ask that."""
+    """Whether there is a file; no name in untrusted input is too long, or too strange, to ask that."""
     return stat.S_ISREG(mode_of(path))
 
 
@@ -252,7 +252,7 @@ def _inside(path: Path, home: Path) -> Path | None:
 
 
 def _not_followed(root: Path, path: str) -> Diagnostic:
-    """Where a link leads that is not followed; of a place outside it is not even said whether it exists."""
+    """Where a link leads that is not followed; of a place outside not even its existence is reported."""
     where, hint = "to a place outside of the workspace", "Copy what it points to into the workspace."
     try:
         if (root / path).resolve().is_relative_to(root.resolve()):
@@ -273,7 +273,7 @@ def read_bounded(path: Path) -> bytes:
 
 
 def _start_of(stream: BinaryIO, most: int) -> bytes:
-    """The bytes of a file, so many at most. To ask for all of these would make room for them, which takes a while."""
+    """The bytes of a file, so many at most. To ask for all of these would make space for them, which takes a while."""
     expected = min(os.fstat(stream.fileno()).st_size + 1, most)
     data = stream.read(expected)
     # A device says that it has none, and a file may have grown.

@@ -279,7 +279,7 @@ def _by_library(folder: str, request: _Request) -> list[tuple[str, str]] | Outpu
     try:
         texts = json.loads(output.text)
     except ValueError:
-        return Output("", "Helm has said something else than what it was asked for")
+        return Output("", "Helm printed something else than the manifests it was run for")
     return [(name, text) for name, text in texts if name.rpartition("/")[2] != _NOTES]
 
 

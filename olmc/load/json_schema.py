@@ -234,7 +234,7 @@ def _about_value(validator: str, value: Any, expected: Any, error: SchemaError) 
             quotes = "; put it in quotes" if "string" in kinds and isinstance(value, int | float) else ""
             return f"{_shown(value)} is {_kind(value)}, not {' or '.join(_NAMES[kind] for kind in kinds)}{quotes}"
         case "enum":
-            # Where the empty text is allowed, too, it means that nothing is said.
+            # Where the empty text is allowed, too, it means that nothing is given.
             choices = ", ".join(str(choice) for choice in expected if choice != "")
             return f"{_shown(value)} is not one of {choices}{_suggestion(_closest(value, expected))}"
         case "const":

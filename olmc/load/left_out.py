@@ -198,7 +198,7 @@ def _reason_by_header(text: str) -> Reason:
 def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
     """What is left out of files that are read for something else, by file and reason."""
     grouped: dict[tuple[str, Reason], list[Manifest]] = {}
-    # What is refused is told as that, and a review shows it.
+    # What is refused is reported as that, and a review shows it.
     for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
         if entry.manifest.source.path.endswith(SUFFIXES):
             grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)

@@ -172,7 +172,7 @@ def _bare_secret(
     kept = {key: metadata[key] for key in ("name", "namespace", "labels", "ownerReferences") if metadata.get(key)}
     if metadata.get("creationTimestamp"):
         kept["creationTimestamp"] = metadata["creationTimestamp"]
-    said = {key: annotations[key] for key in _OF_SECRETS if annotations.get(key)}
-    kept |= {"annotations": said} if said else {}
+    remaining = {key: annotations[key] for key in _OF_SECRETS if annotations.get(key)}
+    kept |= {"annotations": remaining} if remaining else {}
     bare: KubernetesObject = {"apiVersion": "v1", "kind": "Secret", "metadata": kept}
     return {**bare, "type": obj["type"]} if isinstance(obj.get("type"), str) else bare

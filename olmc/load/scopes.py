@@ -19,7 +19,7 @@ def manifests_in_their_scope(
 ) -> tuple[Manifest, ...]:
     """The manifests without the namespaces that the API server clears, each of which is reported.
 
-    What the kinds of others are is said by the CRDs among the manifests, then by those of the bundles, then by the
+    What the kinds of others are follows from the CRDs among the manifests, then by those of the bundles, then by the
     `resources` of the cluster.
     """
     manifests = tuple(manifests)
@@ -32,7 +32,7 @@ def manifests_in_their_scope(
 
 
 def ignored_in_bundle(manifests: Iterable[Manifest]) -> Iterable[Diagnostic]:
-    """What is to be said of the objects of a bundle; they stay as they are, for InstallPlans show them so."""
+    """The findings about the objects of a bundle; they stay as they are, for InstallPlans show them so."""
     return (_ignored(manifest) for manifest in manifests if BUILTIN.ignored_namespace(manifest.object) is not None)
 
 
@@ -56,7 +56,7 @@ def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, repo
     if not options.default_namespace:
         for manifest in nowhere:
             obj = manifest.object
-            if gvk_of(obj).group != OLM_GROUP:  # of what OLM looks at, it is said what follows
+            if gvk_of(obj).group != OLM_GROUP:  # of what OLM looks at, the consequences are reported
                 place = at(manifest.source, "metadata")
                 report.add(rules.UNPLACED.finding(place, kind=obj["kind"], name=obj["metadata"]["name"]))
         return manifests

@@ -25,7 +25,7 @@ _NO_CONTENT = regex(r"^\s*(#.*)?$|^---\s*(#.*)?$")
 
 
 class Suppression(NamedTuple):
-    """A code that is accepted, why, and where that is said: `place` is in the comment's file, or in olmc.yaml.
+    """A code that is accepted, why, and where that is written: `place` is in the comment's file, or in olmc.yaml.
 
     `line` is the line that a comment speaks of. An entry of olmc.yaml has the `number` that it has there, and the
     `pattern` (as in .gitignore) of the files that it speaks of, "" for everything.

@@ -13,7 +13,7 @@ _BEGINS = regex(r"^(?:apiVersion|kind|[\"']?(?:apiVersion|kind)[\"']?)\s*:")
 
 
 def line_of(template: str, obj: Mapping[str, Any]) -> int:
-    """The line on which an object begins in the template that it comes from, 0 where it can't be told.
+    """The line on which an object begins in the template that it comes from, 0 where it can't be determined.
 
     >>> line_of("{{ if .Values.own }}\\nkind: Namespace\\nmetadata:\\n  name: {{ .Values.name }}\\n{{ end }}\\n",
     ...         {"kind": "Namespace", "metadata": {"name": "harbour"}})

@@ -109,7 +109,8 @@ def _add_catalog(root: Path, folder: Folder, reading: FoundFiles, report: Report
 
 
 def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:  # noqa: ARG001
-    """What a chart holds beyond files that are read as any other: templates, of which only is said that they exist."""
+    """What a chart holds beyond files that are read as any other: templates, of which only their existence is
+    reported."""
     for diagnostic in unrendered_chart(root, folder, SUFFIXES):
         report.add(diagnostic)
 

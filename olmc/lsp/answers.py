@@ -40,8 +40,8 @@ def hover(analysis: Analysis, path: Path, text: str, line: int, column: int) -> 
     if there is None or compilation is None:
         return ""
     subject = there[0]
-    said = [*_about(subject, compilation), *_outcome(subject, compilation)]
-    return "\n\n".join(said[:_LINES])
+    lines = [*_about(subject, compilation), *_outcome(subject, compilation)]
+    return "\n\n".join(lines[:_LINES])
 
 
 def _about(subject: EditorSubject, compilation: Compilation) -> Iterator[str]:
@@ -125,12 +125,12 @@ def _sources(subject: EditorSubject, compilation: Compilation) -> list[CatalogSo
 
 def _about_catalog(source: CatalogSource) -> str:
     spec, catalog = spec_of(source.manifest or {}), source.catalog
-    said = [f"**{_plain(source.key.name)}**, a CatalogSource in {_plain(source.key.namespace)}"]
-    said += [f"image {_plain(as_text(spec['image']))}"] if "image" in spec else []
-    said += [f"priority {source.priority}"] if source.priority else []
-    said += ["its content is not in the workspace"] if catalog is None else [_size(catalog)]
+    lines = [f"**{_plain(source.key.name)}**, a CatalogSource in {_plain(source.key.namespace)}"]
+    lines += [f"image {_plain(as_text(spec['image']))}"] if "image" in spec else []
+    lines += [f"priority {source.priority}"] if source.priority else []
+    lines += ["its content is not in the workspace"] if catalog is None else [_size(catalog)]
     problem = source.refused or source.problem
-    return ", ".join(said) + (f"\n\nOLM can't use it: {_plain(problem)}" if problem else "")
+    return ", ".join(lines) + (f"\n\nOLM can't use it: {_plain(problem)}" if problem else "")
 
 
 def _size(catalog: Catalog) -> str:

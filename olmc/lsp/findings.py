@@ -48,8 +48,8 @@ class EditorFinding(NamedTuple):
     @property
     def message(self) -> str:
         """The message and what to do, without characters that are not meant to be seen."""
-        said = (self.diagnostic.message, self.diagnostic.hint)
-        return "\n".join(clean(line) for text in said if text for line in text.split("\n"))
+        texts = (self.diagnostic.message, self.diagnostic.hint)
+        return "\n".join(clean(line) for text in texts if text for line in text.split("\n"))
 
 
 def findings_by_file(

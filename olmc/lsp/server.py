@@ -1,4 +1,4 @@
-"""The language server: the protocol on stdin and stdout, when something is compiled, and when that is told.
+"""The language server: the protocol on stdin and stdout, when something is compiled, and when that is reported.
 
 The documents are those that pygls keeps. One task compiles, in a thread, one workspace after the other; what is asked
 at a position is answered from what was compiled last. Nothing listens, and nobody is asked.
@@ -161,8 +161,8 @@ async def _compile_when_calm(server: LanguageServer, session: EditorSession) -> 
             session.compiled = await asyncio.to_thread(compiled, opened, changed, session.compiled, session.least)
         except Exception as error:  # a bug, or files that go away while they are read: the next change may fare better
             session.everything = True
-            said = clean(f"olmc: internal error: {type(error).__name__}: {error}")
-            server.window_log_message(types.LogMessageParams(types.MessageType.Error, said))
+            message = clean(f"olmc: internal error: {type(error).__name__}: {error}")
+            server.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
         else:
             if not session.woken.is_set():
                 _publish(server, session, versions)

@@ -40,7 +40,7 @@ class WorkspaceEntry(NamedTuple):
 
 
 class LoadedCatalog(NamedTuple):
-    """A catalog, all that it was loaded from, and what was said about it."""
+    """A catalog, all that it was loaded from, and what was reported about it."""
 
     texts: Mapping[str, str]
     indexing: Indexing

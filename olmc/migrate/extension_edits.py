@@ -111,23 +111,23 @@ def config_change(
     root: Path, workspace: Workspace, moves: Iterable[ExtensionMove], cluster: Cluster, asked: str
 ) -> tuple[tuple[FileChange, ...], list[Diagnostic]]:
     """What olmc.yaml has to say for the profile that was asked for, and what a patch can't do."""
-    told = []
+    findings = []
     for key in _by_catalog(moves):
         name, _ = catalog_for(key, cluster)
         if name != key.name and key.name in workspace.catalogs:
             hint = f"Rename catalogs/{key.name} to catalogs/{name}."
             text = f"the content of ClusterCatalog {name} is looked for in catalogs/{name}"
-            told.append(rules.BY_HAND.finding(None, text=text, hint=hint))
+            findings.append(rules.BY_HAND.finding(None, text=text, hint=hint))
     config = read_config(root, Report())
     gone = _plans(moves, cluster)
     approved = [entry for entry in texts(config.get("approve")) if entry not in gone]
     settings: dict[str, Any] = {"olmVersion": asked} if asked not in ("", config.get("olmVersion")) else {}
     settings |= {"approve": approved} if approved != texts(config.get("approve")) else {}
     if not settings:
-        return (), told
+        return (), findings
     text = (read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else "") or ""
     try:
-        said = with_settings(text, lambda _: settings)
-        return ((FileChange(CONFIG_FILE, text, said),) if said != text else ()), told
+        changed = with_settings(text, lambda _: settings)
+        return ((FileChange(CONFIG_FILE, text, changed),) if changed != text else ()), findings
     except EditError as error:
-        return (), [*told, left_alone("olmc.yaml", Source(CONFIG_FILE, text), str(error))]
+        return (), [*findings, left_alone("olmc.yaml", Source(CONFIG_FILE, text), str(error))]

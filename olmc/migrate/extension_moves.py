@@ -217,7 +217,7 @@ def _modes(member: CsvState, gates: FeatureGates) -> Iterator[MoveReason]:
 def _config(
     subscription: Subscription, member: CsvState, gates: FeatureGates
 ) -> tuple[dict[str, Any], list[MoveReason]]:
-    """The inline configuration for what a group targets and a Subscription configures, and what can't be said in it."""
+    """The inline configuration for what a group targets and a Subscription configures, and what has no place in it."""
     inline: dict[str, Any] = {}
     targets = member.group.targets if member.group is not None else ("",)
     if targets != ("",):

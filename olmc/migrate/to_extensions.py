@@ -81,7 +81,7 @@ def _migrated(
     plan = plan_extensions(workspace, cluster, gates, [rendered.object for rendered in before.objects])
     stays = dict(plan.stays)
     moves = list(plan.moves)
-    for name, reasons in stays.items():  # what the bundle says against it is told as well
+    for name, reasons in stays.items():  # what the bundle says against it is reported as well
         stays[name] = (*reasons, *_of_bundle(name, before, workspace, options, reasons))
     after = before
     changes: tuple[FileChange, ...] = ()
@@ -108,9 +108,9 @@ def _migrated(
     verdicts = tuple(sorted(_verdicts(moves, stays, lost, cluster), key=lambda verdict: verdict.subscription))
     remarks = [finding for verdict in verdicts for finding in _findings(verdict)]
     if moves:
-        config, told = config_change(root, workspace, moves, cluster, asked)
+        config, config_findings = config_change(root, workspace, moves, cluster, asked)
         changes = (*changes, *config)
-        remarks += (*_goes_with_v0(before, moves), *told)
+        remarks += (*_goes_with_v0(before, moves), *config_findings)
     steps = cutover(before, after, moves, gates) if moves else ""
     return ExtensionMigration(Migration(tuple(sorted(changes)), tuple(remarks)), verdicts, steps)
 

@@ -204,7 +204,7 @@ class SubscriptionRequest(NamedTuple):
 class InstalledEntry(NamedTuple):
     """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310.
 
-    `namespace` is its own where the question is about the whole cluster, else "".
+    `namespace` is its own where the request is about the whole cluster, else "".
     """
 
     name: str
@@ -220,7 +220,7 @@ class ResolveRequest(NamedTuple):
     """One namespace to resolve: the catalogs it sees, its Subscriptions, and the CSVs that it holds.
 
     `shared`: group and kind of the APIs that any number of bundles may provide. `whole_cluster`: it is not about one
-    namespace but about all of them, and wishes are named with theirs.
+    namespace but about all of them, and requests are named with theirs.
     `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
     may come from other catalogs where the Subscription's own has none (D17). `timeout`: how long the solver may search,
     in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual. `cel`: what rules in CEL cost so far.
@@ -228,7 +228,7 @@ class ResolveRequest(NamedTuple):
 
     namespace: str
     catalogs: tuple[VisibleCatalog, ...]
-    wishes: tuple[SubscriptionRequest, ...]
+    requests: tuple[SubscriptionRequest, ...]
     present: tuple[InstalledEntry, ...] = ()
     fail_forward: bool = False
     shared: frozenset[tuple[str, str]] = frozenset()
@@ -251,7 +251,7 @@ class ResolveRequest(NamedTuple):
     @property
     def kind(self) -> str:
         """The kind of those who ask."""
-        return self.wishes[0].kind if self.wishes else "Subscription"
+        return self.requests[0].kind if self.requests else "Subscription"
 
 
 class Selection(NamedTuple):
@@ -262,13 +262,13 @@ class Selection(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """What to install, in pick order (D21), or OLM's message why nothing can be.
+    """What to install, in selection order (D21), or OLM's message why nothing can be.
 
     `reason` is the reason of the Subscriptions' condition ResolutionFailed: "" on success, `ConstraintsNotSatisfiable`
     or `ErrorPreventedResolution`; `conflict` are the texts of the constraints that can't hold together (R-CAT-570).
     """
 
-    picks: tuple[Selection, ...] = ()
+    selections: tuple[Selection, ...] = ()
     message: str = ""
     reason: str = ""
     conflict: tuple[str, ...] = ()

@@ -284,7 +284,7 @@ class Report:
             kept.add(diagnostic)
         self.found.append(diagnostic)
 
-    def room(self, subject: Subject) -> int:
+    def capacity(self, subject: Subject) -> int:
         """How many more findings of a rule in a file are kept: whoever makes many need not make the others."""
         return max(FINDINGS.most - len(self._kept.get(subject, ())), 0)
 

@@ -147,7 +147,7 @@ class _CsvFields(NamedTuple):
     source: Source | None = None
 
 
-# Derived, since a NamedTuple has no room for what was decoded once.
+# Derived, since a NamedTuple has no space for what was decoded once.
 class Csv(_CsvFields):
     """A ClusterServiceVersion; `object` is not to be changed.
 

@@ -70,7 +70,7 @@ class APIResource(NamedTuple):
 
 
 class Indexing(NamedTuple):
-    """How bundles that bring no update graph along become a catalog, as the registry's `index add` is told (R-CAT-144).
+    """How bundles that bring no update graph along become a catalog, by the registry's mode of `index add` (R-CAT-144).
 
     `mode`: edges from what their CSVs replace and skip, or from the order of their versions, in which older patches may
     be skipped. `alpha`: whether a CSV may have the annotation olm.substitutesFor (R-CAT-345).

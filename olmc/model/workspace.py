@@ -117,7 +117,7 @@ class LeftOut(NamedTuple):
 
 
 class LockedOperator(NamedTuple):
-    """A bundle that was chosen: where it comes from, and the digest of what the catalog and the bundle said then."""
+    """A bundle that was chosen: where it comes from, and the digest of the contents of catalog and bundle then."""
 
     package: str
     name: str
@@ -130,7 +130,7 @@ class LockedOperator(NamedTuple):
 
 class LockedExtension(NamedTuple):
     """The bundle that a ClusterExtension was resolved to: the ClusterCatalog that it is from, and the digest of what
-    that and the bundle said then."""
+    that and the bundle had then."""
 
     package: str
     name: str

@@ -66,7 +66,7 @@ def check_config(value: Any, schema: Schema, install_namespace: str) -> None:
     root = _check(value, schema, _ConfigPlace((), install_namespace))
     if root is None:
         return
-    # What is below one error at the top is told as if there were no top.
+    # What is below one error at the top is reported as if there were no top.
     nodes = root.below if root.kind == "group" else (root,)
     messages = [message for node in nodes for message in _messages(node)]
     lines = "".join(f"\n  - {message}" for message in messages)

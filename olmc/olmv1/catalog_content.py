@@ -14,7 +14,7 @@ from olmc.model.objects import mapping, text
 
 
 def served_packages(blobs: Blobs) -> Mapping[str, Package]:
-    """The packages of a catalog by name, whatever is said of one."""
+    """The packages of a catalog by name, whatever is reported about one."""
     defaults = {package.name: package.default_channel for package in blobs.packages}
     channels: dict[str, dict[str, Channel]] = {}
     for channel in blobs.channels:

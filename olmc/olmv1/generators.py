@@ -70,6 +70,7 @@ def _permissions(bundle: RegistryBundle, key: str) -> list[Mapping[str, Any]]:
 def _service_accounts(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObject]:
     """One for each name in the permissions, but for that which every namespace has (R-V1-GEN-3)."""
     permissions = _permissions(bundle, "permissions") + _permissions(bundle, "clusterPermissions")
+    # Kubernetes makes the account `default` in every namespace; to own it would be to delete it on removal.
     for name in sorted(set(map(_account_of, permissions)) - {"default"}):
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": at.namespace}}
 
@@ -84,6 +85,7 @@ def _roles(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObjec
 def _cluster_roles(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObject]:
     """Also what would be Roles, where all namespaces are watched, with the right to see these (R-V1-GEN-5)."""
     permissions = _permissions(bundle, "clusterPermissions")
+    # Who watches all namespaces lists them to see that new ones come, which OLM v0 grants by the group's ClusterRole.
     for permission in _permissions(bundle, "permissions") if at.watches_all else ():
         permissions.append({**permission, "rules": [*(permission.get("rules") or ()), _READ_NAMESPACES]})
     for permission in permissions:
@@ -123,6 +125,7 @@ def _crds(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObject
 
 
 def _converted(crd: KubernetesObject, webhook: Mapping[str, Any], at: Installation) -> KubernetesObject:
+    # The API server refuses such a CRD; the controller says so before anything is written.
     if spec_of(crd).get("preserveUnknownFields"):
         raise BundleError(
             f"custom resource definition '{name_of(crd)}' must have .spec.preserveUnknownFields set to false to let "
@@ -156,8 +159,10 @@ def _deployments(bundle: RegistryBundle, at: Installation) -> Iterator[Kubernete
         name, labels = text(entry.get("name")), mapping(entry.get("label"))
         spec = mapping(entry.get("spec"))
         template = mapping(spec.get("template"))
+        # As in OLM v0 the CSV's annotations go onto the pods: operators read their target namespaces from there.
         annotations = {**annotations_of(bundle.csv), **annotations_of(template), TARGETS: ",".join(at.targets)}
         pod = dict(spec_of(template))
+        # Without a provider the renderer still makes the Deployment; the support checks have refused the bundle before.
         if name in serving and at.certificates != "none":
             pod = with_certificate_volumes(pod, name)
         metadata = {**metadata_of(template), "annotations": dict(sorted(annotations.items()))}
@@ -179,6 +184,8 @@ def _webhook_configurations(kind: str) -> Callable[[RegistryBundle, Installation
         for webhook in bundle.webhooks:
             if webhook.get("type") != kind:
                 continue
+            # OLM v0 leaves the rest of the name to the API server; here names are fixed, so that an upgrade finds its
+            # objects.
             name = text(webhook.get("generateName")).removesuffix("-")
             called = {
                 "name": name,
@@ -230,6 +237,7 @@ def _ports(webhooks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     pairs = set()
     for webhook in webhooks:
         port = webhook.get("containerPort") or 0
+        # A Service needs a port where the webhook configuration may leave it to the API server.
         port = port if port > 0 else 443
         target = webhook.get("targetPort")
         pairs.add((port, port if target is None else target))

@@ -66,8 +66,8 @@ def is_same_revision(there: KubernetesObject, wanted: KubernetesObject) -> bool:
 def applied_over(held: Sequence[Rendered], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
     """The objects that are there once `objects` are applied: with what the server keeps of those before them.
 
-    What has no place any more is deleted, CRDs included, but for what Helm is told to keep; ClusterObjectSets that are
-    followed by another one are archived, and five of them stay.
+    What has no place any more is deleted, CRDs included, but for what Helm is configured to keep; ClusterObjectSets
+    that are followed by another one are archived, and five of them stay.
     """
     before = {rendered.identity: rendered for rendered in held}
     applied = [_over(before[new.identity], new) if new.identity in before else new for new in objects]

@@ -91,6 +91,7 @@ def installed(
         image = bundle.image or "the catalog names no image"
         report.add(rules.NO_BUNDLE.finding(place, name=extension.name, bundle=bundle.name, image=image))
         return result._replace(problem=f"bundle {bundle.name} is not in the workspace")
+    # A deprecation is no reason not to install; it stands in the conditions beside success.
     deprecations = deprecation_conditions(extension.source, chosen, resolution.deprecations)
     for condition in deprecations[1:]:
         if condition.status == "True":
@@ -186,6 +187,7 @@ def _with_rights(
     """The result with the rights that its account needs, and those that it lacks if the workspace has the account."""
     extension, there = result.extension, setting.cluster.objects
     mapper = rest_mapper(rendered)
+    # The account must also be allowed to set the finalizers of the revision that owns what it creates.
     revision = f"{extension.name}-1" if setting.gates.boxcutter_runtime else ""
     required = required_rules(extension, rendered, mapper, revision)
     account = installer(extension)
@@ -207,8 +209,10 @@ def _preflight(
     extension, there = result.extension, setting.cluster.objects
     if setting.gates.preflight_permissions and result.missing:
         return preflight_error(result.missing)
+    # CRDs of the whole cluster count, whoever made them: the check protects the objects that are stored.
     installed = [found.object for key, found in there.items() if key.kind == CRD_KIND]
     problem = upgrade_errors(installed, rendered) if extension.checks_crds else ""
+    # An upgrade finds the objects of its own release, and the COS runtime judges collisions object by object.
     if problem or extension.installed is not None or setting.gates.boxcutter_runtime:
         return problem
     for obj in rendered:

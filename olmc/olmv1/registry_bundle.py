@@ -135,7 +135,7 @@ def _package(files: Mapping[str, str]) -> str:
 
 
 def _first_document(path: str, text: str, prefix: str) -> Document | None:
-    """The first document of a file, None if there is none; what is wrong with its text is told behind `prefix`."""
+    """The first document of a file, None if there is none; what is wrong with its text is reported behind `prefix`."""
     report = Report()
     documents = read(path, text, report)
     _check_syntax(text, report, prefix)
@@ -147,8 +147,8 @@ def _check_syntax(text: str, report: Report, prefix: str) -> None:
     if problem is not None:
         from olmc.yaml.problems import parser_problem  # hardly any bundle holds what is no YAML
 
-        said = parser_problem(text) or problem.message
-        raise BundleError(f"{prefix}error converting YAML to JSON: {said}", problem.location)
+        reason = parser_problem(text) or problem.message
+        raise BundleError(f"{prefix}error converting YAML to JSON: {reason}", problem.location)
 
 
 def _objects(path: str, text: str) -> Iterator[Manifest]:

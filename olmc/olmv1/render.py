@@ -63,10 +63,12 @@ def render_objects(
 
     Raises BundleError.
     """
+    # All validators run before anything is generated, so that an author sees all errors at once.
     errors = validation_errors(bundle)
     if errors:
         raise BundleError("\n".join(errors))
     if targets is None:
+        # Of several modes that a bundle supports the widest is the default; the others need a configuration.
         targets = ("",) if ALL_NAMESPACES in bundle.install_modes else ()
     _check_targets(bundle, namespace, targets)
     objects = generate(bundle, Installation(namespace, tuple(targets), certificates, config))
@@ -117,6 +119,7 @@ def _read_config(bundle: RegistryBundle, request: InstallRequest) -> Mapping[str
 
     value = parse_config(request.config) if isinstance(request.config, str) else request.config
     schema = config_schema(bundle, with_deployment_config=request.gates.deployment_config)
+    # A bundle may require watchNamespace, so that no configuration at all is wrong as well.
     check_config({} if request.config is None else value, schema, request.namespace)
     return mapping(value)
 

@@ -163,9 +163,12 @@ def _walk(
     candidates: list[_Candidate] = []
     for served in selected:
         catalog = served.catalog
+        # A catalog that is switched off counts as selected, so that the message speaks of what was found, not of the
+        # selector.
         if not catalog.available:
             outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped=_UNAVAILABLE))
             continue
+        # One catalog that can't be read ends the resolution: a better bundle might be in it.
         if served.problem:
             where = f"error getting package {quoted(source.package)} from catalog {quoted(catalog.name)}"
             raise _ResolutionError(f"error walking catalogs: {where}: {served.problem}")
@@ -216,6 +219,7 @@ def _best(
         ranged = ((bundle, known[bundle.name]) for bundle in bundles)
         bundles = [bundle for bundle, version in ranged if version is not None and versions.contains(version.version)]
         left.append((f"matching version {quoted(versions.text)}", len(bundles)))
+    # SelfCertified is the user's word that any version may follow, downgrades included.
     if source.policy != SELF_CERTIFIED and installed is not None:
         successors = _successors(installed, channels, known)
         bundles = [bundle for bundle in bundles if bundle.name in successors]
@@ -225,6 +229,7 @@ def _best(
         return _order(known[other.name], known[one.name])
 
     ordered = sorted(bundles, key=cmp_to_key(compare))
+    # Sorting is stable: what is deprecated goes behind everything else, and stays in order of versions there.
     ordered.sort(key=lambda bundle: _is_deprecated(bundle, package.deprecations))
     return (ordered[0] if ordered else None), tuple(left)
 
@@ -256,6 +261,7 @@ def _successors(
     except ValueError as error:
         raise _ResolutionError(f"error walking catalogs: error finding upgrade edges: {error}") from None
     version = _skippable(installed.version)
+    # What is installed may stay, also as a bundle of the same version under another name.
     names = {name for name, other in known.items() if other is not None and other.compare(own) == 0}
     for channel in channels:
         for entry in channel.entries:
@@ -302,6 +308,7 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
         version = bundle_version(bundle, releases=releases)
     except ValueError as error:
         raise _ResolutionError(f"error getting resolved bundle version for bundle {name}: {error}") from None
+    # OLM v1 resolves no dependencies: it refuses a bundle that declares one, and installs none beside it.
     for prop in bundle.properties:
         if prop.type in DEPENDENCIES:
             text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"

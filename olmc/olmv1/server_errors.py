@@ -40,7 +40,7 @@ def _crd_errors(crd: KubernetesObject) -> Iterator[str]:
     webhook = mapping(conversion.get("webhook"))
     if _lacks_port(webhook):
         yield f"spec.conversion.webhookClientConfig.service.port: {_NO_PORT}"
-        # One place is told once.
+        # One place is reported once.
         conversion = {"strategy": "None"}
     yield from map(str, crds.creation_errors({**crd, "spec": {**crd["spec"], "conversion": conversion or None}}))
 

@@ -237,7 +237,7 @@ def _source_of(obj: KubernetesObject, bundle: RegistryBundle) -> Source:
 
 
 def _place_of(obj: KubernetesObject, bundle: RegistryBundle) -> Location:
-    """Where that is; finding it takes another reading, which only what is told pays for."""
+    """Where that is; finding it takes another reading, which only what is reported pays for."""
     return locate(_source_of(obj, bundle), ())
 
 

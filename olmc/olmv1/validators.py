@@ -51,7 +51,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _name_problems(name: str) -> list[str]:
-    # Kubernetes counts in bytes by now; operator-controller has a version that still said characters.
+    # Kubernetes counts in bytes by now; operator-controller has a version that still counts characters.
     return sorted(message.replace(" bytes", " characters") for message in is_dns1123_subdomain(name))
 
 

@@ -1,6 +1,6 @@
 """How untrusted text is printed: for people by `clean`, as JSON by `json_text`; YAML's emitter has the same escapes.
 
-A terminal obeys control characters, a reader is deceived by those that turn the direction of text, and a CI system
+A terminal executes control characters, a reader is deceived by those that turn the direction of text, and a CI system
 takes lines that begin in its own way for commands. Names of files need not be UTF-8: Python keeps each byte that it
 can't read as half of a surrogate pair, which no output can hold: it is shown as an escape, `gr\\xfcn.yaml`."""
 

@@ -285,10 +285,11 @@ def _render(
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    """Whether a path, links followed, is in a folder: the functionConfig is part of a package, so of a stranger's."""
+    """Whether a path, links followed, is in a folder: the functionConfig is part of a package, so of untrusted
+    input."""
     try:
         return path.resolve().is_relative_to(root.resolve())
-    except ValueError:  # a NUL: it names nothing, which is said as of every path
+    except ValueError:  # a NUL: it names nothing, which is reported as of every path
         return True
     except (OSError, RuntimeError):  # links that go round
         return False

@@ -16,14 +16,14 @@ from olmc.model.workspace import Bundle
 from olmc.olm.openshift_maximum import MAXIMUM, maximum_of_values
 from olmc.plan.platform import ClusterPlatform, MoveFinding, OperatorFacts, PlatformMove, facts_of, findings_of
 from olmc.reconcile.requirements import kube_version_problem
-from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
+from olmc.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
 from olmc.resolver.upgrade_path import ChannelError, ordered, upgrade_path, upgrades
 
 
 class CatalogsMove(NamedTuple):
     """The catalogs before and after, by what they are called, and the bundles whose content is known, by CSV.
 
-    `known`: of which catalogs somebody has said what they hold after the move; the others stay as they are.
+    `known`: of which catalogs somebody has stated what they hold after the move; the others stay as they are.
     """
 
     old: Mapping[CatalogKey, CatalogSource]
@@ -44,7 +44,7 @@ class SubscribedOperator(NamedTuple):
     @property
     def entry(self) -> Entry:
         """It as the resolver sees it."""
-        return item_of_present(self.installed, self.csv.namespace)
+        return entry_of_installed(self.installed, self.csv.namespace)
 
 
 class ClusterMoveStep(NamedTuple):
@@ -106,7 +106,7 @@ def _in_channel(source: CatalogSource, package: str, channel: str) -> list[Candi
 
 def _chain(source: CatalogSource, package: str, channel: str) -> tuple[Entry, ...]:
     try:
-        return ordered([item_of_candidate(entry) for entry in _in_channel(source, package, channel)])
+        return ordered([entry_of_candidate(entry) for entry in _in_channel(source, package, channel)])
     except ChannelError:
         return ()  # which nothing is installed from
 

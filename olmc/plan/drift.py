@@ -61,7 +61,7 @@ def compare_state(
 ) -> StateComparison:  # fmt: skip
     """Where the objects that a cluster holds are not those that are expected, of which `applied` are manifests.
 
-    What else a cluster holds is its own business; of what nobody expects only that is told which OLM has made.
+    What else a cluster holds is its own business; of what nobody expects only that is reported which OLM has made.
     """
     held = list(held)
     there, wanted = predicted(held), predicted(expected)

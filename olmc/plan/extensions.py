@@ -134,7 +134,7 @@ def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionResult])
 def _stopped(result: ExtensionResult) -> Iterator[tuple[str, str]]:
     name, chosen = result.extension.name, result.resolution.bundle if result.resolution is not None else None
     if not result.problem or result.stored is not None:
-        return  # what the API server refuses is told with its field
+        return  # what the API server refuses is reported with its field
     stays = f"{result.installed.name} runs on" if result.installed is not None else "Nothing is installed"
     if _CRD_CHECK in result.problem and chosen is not None:
         yield (

@@ -30,7 +30,7 @@ from olmc.plan.outcomes import OperatorOutcome
 from olmc.plan.tasks import Task
 
 RESYNC = "OLM's next resync, which comes every 15 minutes"
-"""When OLM looks at everything again, if nobody has told it another interval (U-15)."""
+"""When OLM looks at everything again, if no other interval is configured (U-15)."""
 _AUTH_READER = "-auth-reader"
 
 
@@ -57,6 +57,7 @@ def leftovers_of(
 
 def _crds(context: Leftovers) -> Iterator[Task]:
     """The CRDs that operators owned before and nobody owns now (observed-60)."""
+    # OLM never deletes a CRD: every object of its kind would go with it, which only a person can want.
     needed = {crd.name for csv in context.cluster.csvs.values() for crd in csv.owned_crds}
     for operator in context.operators:
         if operator.outcome not in ("removed", "upgraded") or (operator.subscription and not operator.after):
@@ -64,6 +65,7 @@ def _crds(context: Leftovers) -> Iterator[Task]:
         csv = context.state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, operator.namespace, operator.before))
         names = {crd.name for crd in Csv(csv.object).owned_crds} - needed if csv is not None else set()
         there = (name for name in sorted(names) if crd_key(name) in context.cluster.objects)
+        # What a ClusterExtension has taken over is no leftover: it goes with the extension.
         left = [name for name in there if not owner_of(context.after.get(crd_key(name), {}))]
         if left:
             what = "its CRDs and their objects behind"
@@ -85,6 +87,8 @@ def _of_bundles(context: Leftovers) -> Iterator[Task]:
         left = [
             key
             for key, obj in sorted(context.after.items())
+            # In namespaces owner references let the garbage collector do it; objects of the cluster can't be owned by a
+            # CSV.
             if label in labels_of(obj) and not key.namespace and key.kind not in (CRD_KIND, "Operator")
             and not owner_references(obj) and key in context.state.objects
         ]  # fmt: skip
@@ -94,6 +98,7 @@ def _of_bundles(context: Leftovers) -> Iterator[Task]:
 
 def _auth_readers(context: Leftovers) -> Iterator[Task]:
     """The RoleBindings in kube-system of Services that are gone; nothing says whose they are (observed-60)."""
+    # OLM makes the binding for a Service and writes no label on it, so only the name tells the two belong together.
     services = {key.name for key in context.after if (key.group, key.kind) == ("", "Service")}
     left = [
         key
@@ -115,6 +120,7 @@ def _of_groups(context: Leftovers) -> Iterator[Task]:
         if group is None:
             continue
         rbac = [key for key in sorted(context.after) if key.group == RBAC and key in context.state.objects]
+        # OLM makes roles for the scope that a group has now, and looks for those of another scope nowhere.
         if group.is_global:
             left = [
                 key for key in rbac
@@ -156,6 +162,8 @@ def late_changes(applied: Iterable[AppliedChange], state: ClusterState, cluster:
         if before is None:
             continue
         targets = frozenset(texts(status_of(before.object).get("namespaces")))
+        # The status is what OLM saw last: where it differs from the targets, something happens without a change of the
+        # group.
         if targets == frozenset(group.targets):
             continue
         if key not in touched and group.spec.get("selector"):

@@ -109,7 +109,7 @@ def _delta(delta: Delta) -> str:
 
 
 def _olm_lines(plan: Plan) -> Iterator[str]:
-    told = set()
+    reported = set()
     for extension in plan.extensions:
         further = f"; goes on to {clean(extension.further)} then" if extension.further else ""
         hop = _hops([(extension.before, extension.after)])
@@ -119,11 +119,11 @@ def _olm_lines(plan: Plan) -> Iterator[str]:
         yield f"  InstallPlan {name}: {_hops(install.hops)}, {_state(install)}"
         for problem in plan.problems:
             # The finding about a plan has its message and says where it comes from.
-            if install.message and install.message in problem.message and problem not in told:
-                told.add(problem)
+            if install.message and install.message in problem.message and problem not in reported:
+                reported.add(problem)
                 yield f"    {_place(problem)}{clean(install.message)}"
     for problem in plan.problems:
-        if problem not in told:
+        if problem not in reported:
             first, *more = problem.message.split("\n")
             yield f"  {_place(problem)}{clean(first)}"
             yield from (f"    {clean(line)}" for line in more)

@@ -54,6 +54,7 @@ def plan_of(
     becomes of ClusterExtensions."""
     installs = planned_installs(state, settled)
     operators = tuple(operator_outcomes(state, settled))
+    # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
     cluster = settled.cluster
     tasks = (
@@ -84,6 +85,7 @@ def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[Extensio
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
     tasks = [task for task in plan.tasks if task.text not in hints]
     operators = paired_outcomes(plan.operators, extension_outcomes(state, results))
+    # Whoever moves an operator to OLM v1 has to act before the extension is applied, whatever comes of it.
     before, after = list(tasks_of_moves(operators)), list(tasks_of_extensions(state, results))
     return plan._replace(
         extensions=tuple(planned_extensions(state, results)),

@@ -68,7 +68,7 @@ class MoveTask(NamedTuple):
 class PlatformPlan(NamedTuple):
     """What a move does: to operators, by what OLM says of each release on the way, to manifests, and what to do.
 
-    `unknown`: the catalogs of which nobody has said what they hold after the move.
+    `unknown`: the catalogs of which nobody has stated what they hold after the move.
     """
 
     move: PlatformMove

@@ -76,8 +76,8 @@ def _is_predicted(
     owners = {text(ref.get("kind")): text(ref.get("name")) for ref in owner_references(obj)}
     if key.kind == "OperatorCondition":
         # What operators and people say in it is not made by OLM.
-        said = spec_of(obj).get("conditions") or spec_of(obj).get("overrides")
-        return (key.namespace, key.name) in succeeded and not said
+        overridden = spec_of(obj).get("conditions") or spec_of(obj).get("overrides")
+        return (key.namespace, key.name) in succeeded and not overridden
     if "OperatorCondition" in owners:
         return (key.namespace, owners["OperatorCondition"]) in succeeded
     if key.kind == "ClusterRole" and {owner.lower() for owner in owners} & {CRD_KIND.lower(), "apiservice"}:

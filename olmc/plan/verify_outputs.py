@@ -28,8 +28,8 @@ def verification_text(found: Verification, *, with_names: bool = True) -> str:
         f"{found.compared} objects predicted from the rest of the cluster: {found.equal} {are} as predicted, "
         f"{differing or 'none'} {'is' if differing == 1 else 'are'} not"
     ]
-    told = drift_lines(found.drift, verbose=True) if with_names else _nameless(found)
-    lines += (f"  {line}" for line in told)
+    drift_text = drift_lines(found.drift, verbose=True) if with_names else _nameless(found)
+    lines += (f"  {line}" for line in drift_text)
     if found.not_compared:
         lines += ["", f"Not compared: {sum(found.not_compared.values())}"]
         lines += (f"  {count:6} {reason}" for reason, count in found.not_compared.items())

@@ -74,7 +74,7 @@ def holders(permissions: Permissions, objects: Iterable[Rendered]) -> tuple[Perm
     running = _operators(objects)
     everybody = []
     for subject in {*by_subject, *running}:
-        # Who is in a group has what the group has, said so or not.
+        # Who is in a group has what the group has, named or not.
         grants = [grant for member in with_groups(subject) for grant in by_subject.get(member, ())]
         everybody.append(_holder(subject, running.get(subject, ()), grants))
     return tuple(sorted(everybody, key=lambda holder: (-holder.level, holder.subject)))

@@ -253,7 +253,7 @@ def unjudged_rules(cluster: Cluster) -> Iterator[Diagnostic]:
     from importlib.util import find_spec  # takes its time
 
     if find_spec("cel_expr_python") is None:
-        told = sorted((name, place.source.path) for name, crd, place in having if _RULES in str(crd.object))
-        if told:
-            names = join_limited([name for name, _ in told], _SHOWN)
-            yield rules.CEL_RULES_UNJUDGED.finding(Location(told[0][1]), names=names)
+        with_rules = sorted((name, place.source.path) for name, crd, place in having if _RULES in str(crd.object))
+        if with_rules:
+            names = join_limited([name for name, _ in with_rules], _SHOWN)
+            yield rules.CEL_RULES_UNJUDGED.finding(Location(with_rules[0][1]), names=names)

@@ -340,7 +340,7 @@ def _hash_beside(
 def existing_deployment(name: str, csv: Csv, cluster: Cluster, members: Iterable[CsvState]) -> KubernetesObject | None:
     """The Deployment of that name that a CSV finds in its namespace: of a manifest, or as another CSV has written it.
 
-    `members` are the CSVs of the namespace, and what became of them. Of theirs only what stays as it was is told
+    `members` are the CSVs of the namespace, and what became of them. Of theirs only what stays as it was is reported
     (observed-49).
     """
     for member in members:

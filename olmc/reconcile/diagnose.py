@@ -145,7 +145,7 @@ def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnos
 
 
 def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnostic:
-    """What is said of an object that has no namespace, instead of all that follows from it."""
+    """What is reported about an object that has no namespace, instead of all that follows from it."""
     hint = "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it."
     if kind == "ClusterServiceVersion":
         hint += (

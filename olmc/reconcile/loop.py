@@ -166,16 +166,16 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
 
 
 def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
-    """What the resolver picked on the way to rest, in order, with the namespace; also what was never installed."""
+    """What the resolver selected on the way to rest, in order, with the namespace; also what was never installed."""
     for round_ in (*settled.history, *settled.rounds.values()):
-        if round_.question is None or round_.answer is None:
+        if round_.resolve_request is None or round_.resolution is None:
             continue
-        for pick in round_.answer.picks:
-            if not round_.question.whole_cluster:
-                yield round_.question.namespace, pick
+        for selection in round_.resolution.selections:
+            if not round_.resolve_request.whole_cluster:
+                yield round_.resolve_request.namespace, selection
             # A resolution of the whole cluster speaks of no namespace: where a bundle goes, its plan says.
-            elif round_.plan is not None and pick.candidate.name in round_.plan.csvs:
-                yield round_.plan.namespace, pick
+            elif round_.plan is not None and selection.candidate.name in round_.plan.csvs:
+                yield round_.plan.namespace, selection
 
 
 def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:

@@ -234,7 +234,7 @@ def _fields(manifest: Manifest, profile: Profile, report: Report) -> Iterator[Di
     obj = manifest.object
     subject = (rules.DROPPED_FIELD.code, rules.DROPPED_FIELD.severity, manifest.source.path)
     dropped = _dropped(obj, profile, exact=True)
-    for field in (_described(obj, field) for field in islice(dropped, report.room(subject))):
+    for field in (_described(obj, field) for field in islice(dropped, report.capacity(subject))):
         place = locate(manifest.source, field.keys, of_key=True)
         yield rules.DROPPED_FIELD.finding(
             place,

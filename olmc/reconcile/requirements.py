@@ -118,7 +118,7 @@ class RequirementContext(NamedTuple):
     api_resources: tuple[APIResource, ...] = ()
 
     def cluster_serves(self, api: GVK) -> bool:
-        """Whether the cluster is said to serve an API, whatever the workspace brings."""
+        """Whether the cluster is stated to serve an API, whatever the workspace brings."""
         kinds = (each for each in self.api_resources if (each.group, each.kind) == api.group_kind)
         return api.path in self.extra_apis or any(api.version in each.versions for each in kinds)
 

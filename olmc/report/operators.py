@@ -154,10 +154,10 @@ def operator_pages(
     rows = operators(settled, proposed, extensions.rows)
     owned = _by_operator(rows, objects)
     accounts = holders(permissions(objects), objects)
-    told = tuple(findings)
+    all_findings = tuple(findings)
     slugs = _slugs(rows)
     return tuple(
-        _page(row, slug, owned[number], accounts, told, settled, extensions.of(row))
+        _page(row, slug, owned[number], accounts, all_findings, settled, extensions.of(row))
         for number, (row, slug) in enumerate(zip(rows, slugs, strict=True))
     )
 

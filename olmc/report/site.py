@@ -47,7 +47,8 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
-    # What comes from the input is escaped by the templates, and what a terminal or a page would obey is made visible.
+    # What comes from the input is escaped by the templates, and what a terminal or a page would execute is made
+    # visible.
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined,
         loader=FunctionLoader(template_text),

@@ -37,25 +37,31 @@ from olmc.resolver.predicates import (
     ProvidingAPIPredicate,
     requirements,
 )
-from olmc.resolver.requests import UnreadablePropertiesError, present_of, question_of, visible_catalog, wish_of
-from olmc.resolver.rounds import ResolutionRound, answer_with_lock, make_plan, refresh_status, resolve_namespace
-from olmc.resolver.snapshot import EXISTING, Entry, item_of_candidate, item_of_present, visible_catalogs
+from olmc.resolver.requests import (
+    UnreadablePropertiesError,
+    present_of,
+    request_of,
+    resolve_request_of,
+    visible_catalog,
+)
+from olmc.resolver.rounds import ResolutionRound, make_plan, refresh_status, resolve_namespace, resolve_with_lock
+from olmc.resolver.snapshot import EXISTING, Entry, entry_of_candidate, entry_of_installed, visible_catalogs
 from olmc.resolver.steps import content_of
 
 CLUSTER = "cluster"
-"""What stands in a question in the place of the namespace; it is no namespace, and nobody gets to read it."""
+"""What stands in a request in the place of the namespace; it is no namespace, and nobody gets to read it."""
 
 _ANYTHING = ("anything",)
 
 
-def cluster_question(
+def cluster_resolve_request(
     workspace: Workspace,
     cluster: Cluster,
-    wishes: Iterable[SubscriptionRequest],
+    requests: Iterable[SubscriptionRequest],
     subscriptions: Mapping[NamespacedName, Subscription],
     options: Options,
 ) -> ResolveRequest:
-    """The question of the whole cluster: all catalogs, all CSVs, each name once; `subscriptions` may own CSVs."""
+    """The request of the whole cluster: all catalogs, all CSVs, each name once; `subscriptions` may own CSVs."""
     catalogs = [visible_catalog(source) for _, source in sorted(cluster.catalogs.items())]
     present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
@@ -68,7 +74,7 @@ def cluster_question(
     return ResolveRequest(
         CLUSTER,
         tuple(catalogs),
-        tuple(wishes),
+        tuple(requests),
         tuple(present.values()),
         shared=shared,
         whole_cluster=True,
@@ -99,70 +105,72 @@ def _csvs_of_catalogs(workspace: Workspace, cluster: Cluster, groups: Set[str]) 
     """The CSVs, not decoded yet, of what catalogs serve and the workspace has, by an API of one of these groups."""
     for source in cluster.catalogs.values():
         for entry in source.entries:
-            if any(api.group in groups for api in item_of_candidate(entry).apis):
+            if any(api.group in groups for api in entry_of_candidate(entry).apis):
                 content = content_of(workspace, cluster, entry)
                 if content is not None:
                     yield content.csv.object
 
 
-def components(question: ResolveRequest) -> tuple[ResolveRequest, ...]:
-    """The parts of a question that have nothing to do with each other, by their lowest wish; the rest is left out.
+def components(resolve_request: ResolveRequest) -> tuple[ResolveRequest, ...]:
+    """The parts of a request that have nothing to do with each other, by their lowest request; the rest is left out.
 
     Bundles belong together that share a package or an API, or of which one could meet a requirement of the other. A
-    requirement that only CEL can judge may be met by any bundle, so it holds everything together. What a wish has
+    requirement that only CEL can judge may be met by any bundle, so it holds everything together. What a request has
     installed belongs to it, even if the CSV does not say of which package it is (R-CAT-310).
     """
     graph = _Graph()
-    entries = [item_of_candidate(entry) for catalog in question.catalogs for entry in catalog.entries]
-    existing = [item_of_present(csv, question.namespace) for csv in question.present]
+    entries = [entry_of_candidate(entry) for catalog in resolve_request.catalogs for entry in catalog.entries]
+    existing = [entry_of_installed(csv, resolve_request.namespace) for csv in resolve_request.present]
     needs: list[tuple[Entry, Hashable]] = []
-    account = question.cel or CelAccount()
-    for item in (*entries, *existing):
-        offered = list(_offers(item))
-        graph.join(item.identifier, *offered)
-        needs += [(item, key) for key in _demands(item.properties, account)]
+    account = resolve_request.cel or CelAccount()
+    for entry in (*entries, *existing):
+        offered = list(_offers(entry))
+        graph.join(entry.identifier, *offered)
+        needs += [(entry, key) for key in _demands(entry.properties, account)]
     # Only CEL asks for anything; to know which bundles a rule accepts, each would have to be judged by it.
     if any(key == _ANYTHING for _, key in needs):
-        graph.join(_ANYTHING, *(item.identifier for item in (*entries, *existing)))
+        graph.join(_ANYTHING, *(entry.identifier for entry in (*entries, *existing)))
     # What nobody offers joins nothing: two bundles that lack the same API don't depend on each other.
-    for item, key in needs:
+    for entry, key in needs:
         if key in graph:
-            graph.join(item.identifier, key)
-    for wish in question.wishes:
-        graph.join(_package_key(wish), *(item.identifier for item in existing if item.name == wish.installed))
-    wishes_by_root: dict[Hashable, list[SubscriptionRequest]] = defaultdict(list)
-    for wish in sorted(question.wishes, key=lambda wish: wish.name):
-        wishes_by_root[graph.root(_package_key(wish))].append(wish)
-    return tuple(_part(question, graph, root, wishes) for root, wishes in wishes_by_root.items())
+            graph.join(entry.identifier, key)
+    for request in resolve_request.requests:
+        graph.join(_package_key(request), *(entry.identifier for entry in existing if entry.name == request.installed))
+    requests_by_root: dict[Hashable, list[SubscriptionRequest]] = defaultdict(list)
+    for request in sorted(resolve_request.requests, key=lambda request: request.name):
+        requests_by_root[graph.root(_package_key(request))].append(request)
+    return tuple(_part(resolve_request, graph, root, requests) for root, requests in requests_by_root.items())
 
 
 def _part(
-    question: ResolveRequest, graph: _Graph, root: Hashable, wishes: Sequence[SubscriptionRequest]
+    resolve_request: ResolveRequest, graph: _Graph, root: Hashable, requests: Sequence[SubscriptionRequest]
 ) -> ResolveRequest:
     catalogs = tuple(
         catalog._replace(entries=tuple(e for e in catalog.entries if graph.root(_identifier(e)) == root))
-        for catalog in question.catalogs
+        for catalog in resolve_request.catalogs
     )
     present = tuple(
-        csv for csv in question.present if graph.root(item_of_present(csv, question.namespace).identifier) == root
+        csv
+        for csv in resolve_request.present
+        if graph.root(entry_of_installed(csv, resolve_request.namespace).identifier) == root
     )
-    return question._replace(catalogs=catalogs, present=present, wishes=tuple(wishes))
+    return resolve_request._replace(catalogs=catalogs, present=present, requests=tuple(requests))
 
 
 def _identifier(entry: Candidate) -> str:
-    return item_of_candidate(entry).identifier
+    return entry_of_candidate(entry).identifier
 
 
-def _package_key(wish: SubscriptionRequest) -> Hashable:
-    return ("package", wish.package)
+def _package_key(request: SubscriptionRequest) -> Hashable:
+    return ("package", request.package)
 
 
-def _offers(item: Entry) -> Iterator[Hashable]:
-    for package in (item.package, *(name for name, _ in item.packages)):
+def _offers(entry: Entry) -> Iterator[Hashable]:
+    for package in (entry.package, *(name for name, _ in entry.packages)):
         if package:
             yield ("package", package)
-    yield from (("api", api) for api in item.apis)
-    yield from (("label", label) for label in item.labels)
+    yield from (("api", api) for api in entry.apis)
+    yield from (("label", label) for label in entry.labels)
 
 
 def _demands(properties: Iterable[Property], account: CelAccount) -> Iterator[Hashable]:
@@ -218,9 +226,9 @@ class _ComponentRound(NamedTuple):
     """What became of a part of a namespace's Subscriptions."""
 
     subscriptions: dict[NamespacedName, Subscription]
-    picks: tuple[Selection, ...] = ()
-    question: ResolveRequest | None = None
-    answer: Resolution | None = None
+    selections: tuple[Selection, ...] = ()
+    resolve_request: ResolveRequest | None = None
+    resolution: Resolution | None = None
 
 
 def resolver_for(options: Options) -> Resolver:
@@ -257,12 +265,12 @@ def _apart(
     results += _in_cluster(workspace, cluster, namespace, descoped, options)
     after = dict(sorted((name, s) for result in results for name, s in result.subscriptions.items()))
     for result in results:
-        resolution_round = make_plan(workspace, cluster, namespace, after, result.picks, options)
+        resolution_round = make_plan(workspace, cluster, namespace, after, result.selections, options)
         if resolution_round.plan is not None or resolution_round.missing or resolution_round.unreadable:
-            return resolution_round._replace(question=result.question, answer=result.answer)
-    # A round has one answer to explain: of several the first that fails, since successes explain themselves.
-    first = min(results, key=lambda r: (r.answer is None, not (r.answer and r.answer.message)))
-    return ResolutionRound(after, question=first.question, answer=first.answer)
+            return resolution_round._replace(resolve_request=result.resolve_request, resolution=result.resolution)
+    # A round has one resolution to explain: of several the first that fails, since successes explain themselves.
+    first = min(results, key=lambda r: (r.resolution is None, not (r.resolution and r.resolution.message)))
+    return ResolutionRound(after, resolve_request=first.resolve_request, resolution=first.resolution)
 
 
 def _in_namespace(
@@ -270,8 +278,10 @@ def _in_namespace(
 ) -> _ComponentRound:
     if not scoped:
         return _ComponentRound({})
-    question = question_of(cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options)
-    return _component_round(answer_with_lock(question, workspace, [namespace]), scoped, lambda _: True)
+    resolve_request = resolve_request_of(
+        cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options
+    )
+    return _component_round(resolve_with_lock(resolve_request, workspace, [namespace]), scoped, lambda _: True)
 
 
 def _in_cluster(
@@ -285,24 +295,28 @@ def _in_cluster(
 
     Dependencies that nobody asked for go where the component's first Subscription is.
     """
-    wishes = {_cluster_wish(s): s for s in descoped.values()}
+    requests = {_subscription_request(s): s for s in descoped.values()}
     results = []
-    for part in components(cluster_question(workspace, cluster, wishes, descoped, options)):
-        local = {wishes[wish].name: wishes[wish] for wish in part.wishes if wishes[wish].name.namespace == namespace}
+    for part in components(cluster_resolve_request(workspace, cluster, requests, descoped, options)):
+        local = {
+            requests[request].name: requests[request]
+            for request in part.requests
+            if requests[request].name.namespace == namespace
+        }
         if local:
-            homes = {wish.package: wishes[wish].name.namespace for wish in part.wishes}
-            first = wishes[part.wishes[0]].name.namespace
+            homes = {request.package: requests[request].name.namespace for request in part.requests}
+            first = requests[part.requests[0]].name.namespace
 
             def is_local(candidate: Candidate, homes: Mapping[str, str] = homes, first: str = first) -> bool:
                 return homes.get(candidate.package, first) == namespace
 
-            namespaces = sorted({wishes[wish].name.namespace for wish in part.wishes})
-            results.append(_component_round(answer_with_lock(part, workspace, namespaces), local, is_local))
+            namespaces = sorted({requests[request].name.namespace for request in part.requests})
+            results.append(_component_round(resolve_with_lock(part, workspace, namespaces), local, is_local))
     return results
 
 
-def _cluster_wish(subscription: Subscription) -> SubscriptionRequest:
-    return wish_of(subscription)._replace(name=str(subscription.name))
+def _subscription_request(subscription: Subscription) -> SubscriptionRequest:
+    return request_of(subscription)._replace(name=str(subscription.name))
 
 
 def _component_round(
@@ -310,14 +324,19 @@ def _component_round(
     subscriptions: Mapping[NamespacedName, Subscription],
     is_local: Callable[[Candidate], bool],
 ) -> _ComponentRound:
-    question, answer = done
-    if answer.message:
-        failure = (answer.reason, answer.message)
+    resolve_request, resolution = done
+    if resolution.message:
+        failure = (resolution.reason, resolution.message)
         return _ComponentRound(
-            {name: s._replace(failure=failure) for name, s in subscriptions.items()}, (), question, answer
+            {name: s._replace(failure=failure) for name, s in subscriptions.items()}, (), resolve_request, resolution
         )
     after = {name: s.resolved for name, s in subscriptions.items()}
-    return _ComponentRound(after, tuple(pick for pick in answer.picks if is_local(pick.candidate)), question, answer)
+    return _ComponentRound(
+        after,
+        tuple(selection for selection in resolution.selections if is_local(selection.candidate)),
+        resolve_request,
+        resolution,
+    )
 
 
 def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscription) -> bool:

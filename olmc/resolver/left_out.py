@@ -23,9 +23,9 @@ from olmc.resolver.predicates import (
     requirements,
     wording,
 )
-from olmc.resolver.snapshot import Entry, Snapshot, item_of_candidate
+from olmc.resolver.snapshot import Entry, Snapshot, entry_of_candidate
 
-__all__ = ["NotVendoredError", "PackageKey", "check_requirement", "check_wish", "package_of_entries", "reachable"]
+__all__ = ["NotVendoredError", "PackageKey", "check_request", "check_requirement", "package_of_entries", "reachable"]
 
 PackageKey = tuple[CatalogKey, str]
 """A package in a catalog."""
@@ -43,35 +43,35 @@ class NotVendoredError(Exception):
         self.location = location
 
 
-def check_wish(view: Snapshot, wish: SubscriptionRequest, *, any_catalog: bool) -> None:
+def check_request(snapshot: Snapshot, request: SubscriptionRequest, *, any_catalog: bool) -> None:
     """Raise NotVendoredError for a Subscription whose package was left out of its catalog, or of any that may serve its
     upgrades."""
-    for key, packages in view.left_out.items():
+    for key, packages in snapshot.left_out.items():
         for package in packages:
-            if _is_asked_for(wish, key, package, any_catalog=any_catalog):
-                asking = f"{wish.kind} {wish.name} asks for it"
-                raise NotVendoredError(key, package.name, asking, wish.place_of("name"))
+            if _is_asked_for(request, key, package, any_catalog=any_catalog):
+                asking = f"{request.kind} {request.name} asks for it"
+                raise NotVendoredError(key, package.name, asking, request.place_of("name"))
 
 
-def check_requirement(view: Snapshot, predicate: Predicate, item: Entry) -> None:
-    """Raise NotVendoredError for a requirement of `item` that a package which was left out may meet."""
-    for key, packages in view.left_out.items():
+def check_requirement(snapshot: Snapshot, predicate: Predicate, entry: Entry) -> None:
+    """Raise NotVendoredError for a requirement of `entry` that a package which was left out may meet."""
+    for key, packages in snapshot.left_out.items():
         for package in packages:
             if may_meet(predicate, package):
-                asking = f"{item.name} requires an operator {wording(predicate)}"
-                raise NotVendoredError(key, package.name, asking, item.location)
+                asking = f"{entry.name} requires an operator {wording(predicate)}"
+                raise NotVendoredError(key, package.name, asking, entry.location)
 
 
-def _is_asked_for(wish: SubscriptionRequest, key: CatalogKey, package: LeftOutPackage, *, any_catalog: bool) -> bool:
+def _is_asked_for(request: SubscriptionRequest, key: CatalogKey, package: LeftOutPackage, *, any_catalog: bool) -> bool:
     # A Subscription that names no catalog takes the package from any (R-CAT-571).
-    seen = any_catalog or wish.catalog in (key, CatalogKey("", ""))
-    return seen and (not wish.package or wish.package in (package.name, *package.packages))
+    seen = any_catalog or request.catalog in (key, CatalogKey("", ""))
+    return seen and (not request.package or request.package in (package.name, *package.packages))
 
 
 def may_meet(predicate: Predicate, package: LeftOutPackage) -> bool:
     """Whether some bundle of a package may meet a requirement, by what is known of all of them together.
 
-    Versions don't count: that none is in a range can only be said by whoever knows them.
+    Versions don't count: that none is in a range is known only to whoever has them.
     """
     match predicate:
         case ProvidingAPIPredicate(api):
@@ -91,18 +91,18 @@ def may_meet(predicate: Predicate, package: LeftOutPackage) -> bool:
 
 def package_of_entries(name: str, entries: Iterable[Candidate]) -> LeftOutPackage:
     """What is to be known of a package, should it be left out; everything in order."""
-    items = [item_of_candidate(entry) for entry in entries]
+    items = [entry_of_candidate(candidate) for candidate in entries]
     return LeftOutPackage(
         name,
-        tuple(sorted({package for item in items for package, _ in item.packages} - {name})),
-        tuple(sorted({api for item in items for api in item.apis})),
-        tuple(sorted({label for item in items for label in item.labels})),
+        tuple(sorted({package for entry in items for package, _ in entry.packages} - {name})),
+        tuple(sorted({api for entry in items for api in entry.apis})),
+        tuple(sorted({label for entry in items for label in entry.labels})),
     )
 
 
 def reachable(
     catalogs: Sequence[VisibleCatalog],
-    wishes: Iterable[SubscriptionRequest],
+    requests: Iterable[SubscriptionRequest],
     present: Iterable[Sequence[Property]],
     *,
     any_catalog: bool,
@@ -118,9 +118,9 @@ def reachable(
     offers |= {(catalog.key, package.name): package for catalog in catalogs for package in catalog.left_out}
     asked = [
         key
-        for wish in wishes
+        for request in requests
         for key, offer in offers.items()
-        if _is_asked_for(wish, key[0], offer, any_catalog=any_catalog)
+        if _is_asked_for(request, key[0], offer, any_catalog=any_catalog)
     ]
     seen: dict[Predicate, None] = {}
     account = CelAccount()

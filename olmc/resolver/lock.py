@@ -1,7 +1,7 @@
 """Obeying `olmc.lock`: what of the catalogs a locked namespace may still choose from, and whether the lock holds.
 
 The lock lists every bundle that the plans of a namespace go through, not only where they end: the same hops leave the
-same traces, and what is picked without ever being installed (R-CAT-583) is needed for the next resolution as well.
+same traces, and what is selected without ever being installed (R-CAT-583) is needed for the next resolution as well.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from olmc.model.workspace import Lock, LockedOperator, Workspace
 from olmc.resolver.steps import content_of
 
 
-def restrictions(question: ResolveRequest, locked: Sequence[LockedOperator]) -> Iterator[ResolveRequest]:
-    """The question with everything withheld that is not locked, save packages that are asked for and not in the lock;
+def restrictions(resolve_request: ResolveRequest, locked: Sequence[LockedOperator]) -> Iterator[ResolveRequest]:
+    """The request with everything withheld that is not locked, save packages that are asked for and not in the lock;
     then with packages that nobody asked for as well, so that a dependency which the lock lacks is found and can be
     named; at last as it was asked."""
     names = {_identity(operator) for operator in locked}
     packages = {operator.package for operator in locked}
-    requested = {wish.package for wish in question.wishes}
-    catalogs = [(catalog, indexed(catalog.entries)) for catalog in question.catalogs]
+    requested = {request.package for request in resolve_request.requests}
+    catalogs = [(catalog, indexed(catalog.entries)) for catalog in resolve_request.catalogs]
     strict = {package for _, entries in catalogs for package in entries.catalog_index.counts} - (requested - packages)
     for restricted in (strict, packages):
         withheld = partial(_withheld, packages=restricted, names=names)
-        yield question._replace(
+        yield resolve_request._replace(
             catalogs=tuple(catalog._replace(entries=entries.changed(withheld)) for catalog, entries in catalogs)
         )
-    yield question
+    yield resolve_request
 
 
 def _withheld(entry: Candidate, packages: Set[str], names: Set[tuple[str, ...]]) -> Candidate:
@@ -50,19 +50,19 @@ def _identity_of(entry: Candidate) -> tuple[str, ...]:
     return entry.name, entry.package, entry.channel, entry.catalog.name, entry.catalog.namespace
 
 
-def lock_of(workspace: Workspace, cluster: Cluster, picks: Iterable[tuple[str, Selection]]) -> Lock:
-    """The lock for a settled cluster: `picks` are the namespaces and bundles that were picked on the way, in order;
-    what the Subscriptions were at before counts as well."""
+def lock_of(workspace: Workspace, cluster: Cluster, selections: Iterable[tuple[str, Selection]]) -> Lock:
+    """The lock for a settled cluster: `selections` are the bundles that were selected on the way, in order, with their
+    namespaces; what the Subscriptions were at before counts as well."""
     chosen: dict[str, dict[tuple[str, ...], Candidate]] = {}
     for name in sorted(cluster.subscriptions):
         entry = _entry_of(cluster, name)
         if entry is not None:
             chosen.setdefault(name.namespace, {})[_identity_of(entry)] = entry
-    for namespace, pick in picks:
-        # The last one of a package is the one that is to be at rest: what was picked again goes to the end.
+    for namespace, selection in selections:
+        # The last one of a package is the one that is to be at rest: what was selected again goes to the end.
         entries = chosen.setdefault(namespace, {})
-        entries.pop(_identity_of(pick.candidate), None)
-        entries[_identity_of(pick.candidate)] = pick.candidate
+        entries.pop(_identity_of(selection.candidate), None)
+        entries[_identity_of(selection.candidate)] = selection.candidate
     return Lock(
         {
             namespace: tuple(

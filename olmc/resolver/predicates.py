@@ -73,7 +73,7 @@ def compile_rule(rule: str, account: CelAccount | None = None) -> Rule:
         raise CelError("cel expressions must have type Bool")
 
     def holds(properties: Sequence[tuple[str, object]]) -> bool:
-        # Which lives as long as the account: the properties of a bundle stay the same object from question to question.
+        # Which lives as long as the account: the properties of a bundle stay the same object from request to request.
         key = rule, id(properties)
         if key not in account.results:
             account.spend(cost.steps(bundle_size(properties)))
@@ -279,32 +279,32 @@ def wording(predicate: Predicate) -> str:
             return f"with constraint: {quoted(rule)} and message: {quoted(message)}"
 
 
-def matches(predicate: Predicate, item: Entry) -> bool:
-    """Whether `item` meets the predicate (R-CAT-320)."""
+def matches(predicate: Predicate, entry: Entry) -> bool:
+    """Whether `entry` meets the predicate (R-CAT-320)."""
     match predicate:
         case ProvidingAPIPredicate(api):
-            return api in item.apis
+            return api in entry.apis
         case PackagePredicate():
-            return _in_package(predicate, item)
+            return _in_package(predicate, entry)
         case LabelPredicate(label):
-            return label in item.labels
+            return label in entry.labels
         case And(members):
-            return all(matches(member, item) for member in members)
+            return all(matches(member, entry) for member in members)
         case Or(members):
-            return any(matches(member, item) for member in members)
+            return any(matches(member, entry) for member in members)
         case Not(members):
-            return not any(matches(member, item) for member in members)
+            return not any(matches(member, entry) for member in members)
         case CelPredicate():
-            return predicate.holds(item.properties)
+            return predicate.holds(entry.properties)
 
 
-def _in_package(predicate: PackagePredicate, item: Entry) -> bool:
+def _in_package(predicate: PackagePredicate, entry: Entry) -> bool:
     # The package that it was served in counts as well as those that its properties name (R-CAT-320).
-    if item.package != predicate.name and all(name != predicate.name for name, _ in item.packages):
+    if entry.package != predicate.name and all(name != predicate.name for name, _ in entry.packages):
         return False
-    if any(_declared_inside(version, predicate.range) for _, version in item.packages):
+    if any(_declared_inside(version, predicate.range) for _, version in entry.packages):
         return True
-    version = item.version
+    version = entry.version
     return version is not None and predicate.range.contains(version)
 
 

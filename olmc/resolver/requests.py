@@ -71,14 +71,14 @@ def _gvk(api: GVK) -> dict[str, str]:
     return {"group": api.group, "kind": api.kind, "version": api.version}
 
 
-def question_of(
+def resolve_request_of(
     cluster: Cluster,
     namespace: str,
     subscriptions: Mapping[NamespacedName, Subscription],
     visible: Sequence[CatalogSource],
     options: Options,
 ) -> ResolveRequest:
-    """The question that a namespace's Subscriptions ask of the catalogs that it sees."""
+    """The request that a namespace's Subscriptions ask of the catalogs that it sees."""
     catalogs = [visible_catalog(source) for source in visible]
     present = []
     for csv in cluster.csvs_in(namespace):
@@ -86,11 +86,11 @@ def question_of(
             present.append(present_of(csv, cluster, subscriptions))
         except UnreadablePropertiesError as error:
             catalogs.append(VisibleCatalog(CatalogKey(namespace, EXISTING), problem=str(error)))
-    wishes = tuple(wish_of(s) for s in subscriptions.values())
+    requests = tuple(request_of(s) for s in subscriptions.values())
     unheeded = REQUIREMENTS.difference(cluster.profile.resolver_constraints)
     fail_forward = fails_forward(cluster, namespace)
     return ResolveRequest(
-        namespace, tuple(catalogs), wishes, tuple(present), fail_forward,
+        namespace, tuple(catalogs), requests, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
         timeout=options.resolve_timeout, cel=cluster.cel,
     )  # fmt: skip
@@ -102,7 +102,7 @@ def visible_catalog(source: CatalogSource) -> VisibleCatalog:
     return VisibleCatalog(source.key, source.priority, source.entries, source.problem, left_out)
 
 
-def wish_of(s: Subscription) -> SubscriptionRequest:
+def request_of(s: Subscription) -> SubscriptionRequest:
     """A Subscription as the resolver sees it."""
     return SubscriptionRequest(
         name=s.name.name,

@@ -24,7 +24,7 @@ from olmc.model.objects import CatalogKey
 from olmc.olm.profiles.platform_catalogs import init_command
 from olmc.resolver.left_out import NotVendoredError
 from olmc.resolver.predicates import LabelPredicate, PackagePredicate, Predicate, ProvidingAPIPredicate, wording
-from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, view_of
+from olmc.resolver.snapshot import EXISTING, Entry, Snapshot, snapshot_of
 from olmc.resolver.solver import Decision, Solution, select
 from olmc.resolver.variables import (
     ConstraintKind,
@@ -43,10 +43,10 @@ __all__ = [
     "PREVENTED",
     "absent_hint",
     "absent_place",
-    "answer",
     "collect_variables",
     "failure",
     "remarks",
+    "resolve",
     "unmet_hint",
     "without_superseded",
 ]
@@ -55,18 +55,18 @@ __all__ = [
 _MOST = 5
 
 
-def absent_hint(view: Snapshot, wish: SubscriptionRequest) -> str:
+def absent_hint(snapshot: Snapshot, request: SubscriptionRequest) -> str:
     """For a Subscription whose selection is empty (R-CAT-571): which name is wrong, what is there."""
-    return _find_absent(view, wish).hint
+    return _find_absent(snapshot, request).hint
 
 
-def absent_place(view: Snapshot, wish: SubscriptionRequest) -> Location | None:
+def absent_place(snapshot: Snapshot, request: SubscriptionRequest) -> Location | None:
     """For a Subscription whose selection is empty: the place of the field that is wrong."""
-    return wish.place_of(_find_absent(view, wish).field)
+    return request.place_of(_find_absent(snapshot, request).field)
 
 
 class AbsentField(NamedTuple):
-    """A field of a Subscription's spec that asks for what is not there: what is said about it, what it asks for, and
+    """A field of a Subscription's spec that asks for what is not there: the message, what it asks for, and
     what was probably meant, "" if nothing is like it."""
 
     field: str
@@ -75,38 +75,38 @@ class AbsentField(NamedTuple):
     meant: str = ""
 
 
-def _find_absent(view: Snapshot, wish: SubscriptionRequest) -> AbsentField:
+def _find_absent(snapshot: Snapshot, request: SubscriptionRequest) -> AbsentField:
     """The field of a Subscription's spec that asks for what is not there, and what there is."""
-    catalogs = list(view.catalogs)
-    items = view.catalogs.get(wish.catalog)
+    catalogs = list(snapshot.catalogs)
+    items = snapshot.catalogs.get(request.catalog)
     if items is None:
         names = {f"{key.name} in {key.namespace}": key.name for key in catalogs}
-        field = "sourceNamespace" if wish.catalog.name in names.values() else "source"
-        problem = f"no catalog {wish.catalog.name} in {wish.catalog.namespace} is visible"
-        command = init_command(wish.catalog.name, wish.catalog.namespace)
-        if command and not any(key.name == wish.catalog.name for key in catalogs):
+        field = "sourceNamespace" if request.catalog.name in names.values() else "source"
+        problem = f"no catalog {request.catalog.name} in {request.catalog.namespace} is visible"
+        command = init_command(request.catalog.name, request.catalog.namespace)
+        if command and not any(key.name == request.catalog.name for key in catalogs):
             return AbsentField(field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it")
-        absent = _with_alternatives(field, problem, wish.catalog.name, names)
+        absent = _with_alternatives(field, problem, request.catalog.name, names)
         return absent if field == "source" else absent._replace(meant="")
-    left_out = view.left_out.get(wish.catalog, ())
+    left_out = snapshot.left_out.get(request.catalog, ())
     if not items and not left_out:
-        return AbsentField("source", f"the catalog {wish.catalog.name} is empty")
+        return AbsentField("source", f"the catalog {request.catalog.name} is empty")
     packages = items.index.counts.keys() | {package.name for package in left_out}
     # An entry alone may be asked for by an Operator, whatever its package (R-OPERATOR-8).
-    if wish.package not in packages and (wish.package or wish.kind == "Subscription"):
-        problem = f"the catalog {wish.catalog.name} has no package {wish.package}"
-        return _with_alternatives("name", problem, wish.package, packages)
-    entries = list(items.of([wish.package]) if wish.package else items)
-    channels = {item.channel for item in entries}
-    if wish.channel and wish.channel not in channels:
-        problem = f"the package {wish.package} has no channel {wish.channel}"
-        return _with_alternatives("channel", problem, wish.channel, channels)
-    entries = [item for item in entries if wish.channel in ("", item.channel)]
-    where = f"the catalog {wish.catalog.name}"
-    if wish.package:
-        where = f"the channel {wish.channel}" if wish.channel else f"the package {wish.package}"
-    names = {item.name: item.name for item in entries}
-    return _with_alternatives("startingCSV", f"{where} has no entry {wish.starting}", wish.starting, names)
+    if request.package not in packages and (request.package or request.kind == "Subscription"):
+        problem = f"the catalog {request.catalog.name} has no package {request.package}"
+        return _with_alternatives("name", problem, request.package, packages)
+    entries = list(items.of([request.package]) if request.package else items)
+    channels = {entry.channel for entry in entries}
+    if request.channel and request.channel not in channels:
+        problem = f"the package {request.package} has no channel {request.channel}"
+        return _with_alternatives("channel", problem, request.channel, channels)
+    entries = [entry for entry in entries if request.channel in ("", entry.channel)]
+    where = f"the catalog {request.catalog.name}"
+    if request.package:
+        where = f"the channel {request.channel}" if request.channel else f"the package {request.package}"
+    names = {entry.name: entry.name for entry in entries}
+    return _with_alternatives("startingCSV", f"{where} has no entry {request.starting}", request.starting, names)
 
 
 def _with_alternatives(field: str, problem: str, name: str, names: Iterable[str] | dict[str, str]) -> AbsentField:
@@ -119,52 +119,56 @@ def _with_alternatives(field: str, problem: str, name: str, names: Iterable[str]
     return AbsentField(field, f"{problem}; {there}")
 
 
-def unmet_hint(view: Snapshot, predicate: Predicate) -> str:
+def unmet_hint(snapshot: Snapshot, predicate: Predicate) -> str:
     """For a requirement without candidates: what comes close, "" when there is nothing to say."""
     match predicate:
         case ProvidingAPIPredicate(api):
-            providers = tuple(view.providing(api))
+            providers = tuple(snapshot.providing(api))
             if providers:
                 # They exist and still are no candidates: R-CAT-402 leaves out what another entry skips.
-                names = join_limited([item.name for item in providers], _MOST)
+                names = join_limited([entry.name for entry in providers], _MOST)
                 return f"only entries that another one skips provide it: {names}"
             # A slip in the kind, or the right kind in another group or version.
-            known = view.apis | {each for package in view.unvendored for each in package.apis}
+            known = snapshot.apis | {each for package in snapshot.unvendored for each in package.apis}
             best = closest(api.kind, sorted(each.kind for each in known if each.group == api.group), POSSIBLE)
             alike = sorted(each.bracketed for each in known if each.kind == api.kind)
             alike = alike or sorted(each.bracketed for each in known if each.group_kind == (api.group, best))
             return did_you_mean(join_limited(alike, _MOST), inside=True)
         case PackagePredicate(name, text):
-            items = tuple(view.of_package(name))
+            items = tuple(snapshot.of_package(name))
             if not items:
-                others = (other for package in view.unvendored for other in (package.name, *package.packages))
-                question = did_you_mean(closest(name, (*view.packages, *others), POSSIBLE), inside=True)
-                return f"there is no package {name}" + (f"; {question}" if question else "")
-            versions = sorted({item.origin.version for item in items})
+                others = (other for package in snapshot.unvendored for other in (package.name, *package.packages))
+                resolve_request = did_you_mean(closest(name, (*snapshot.packages, *others), POSSIBLE), inside=True)
+                return f"there is no package {name}" + (f"; {resolve_request}" if resolve_request else "")
+            versions = sorted({entry.origin.version for entry in items})
             return f"no version of {name} on a channel is inside {text}; there is {join_limited(versions, _MOST)}"
         case LabelPredicate(label):
-            labels = (*view.labels, *(other for package in view.unvendored for other in package.labels))
+            labels = (*snapshot.labels, *(other for package in snapshot.unvendored for other in package.labels))
             return did_you_mean(closest(label, labels, POSSIBLE), inside=True)
         case _:
             return ""
 
 
 def failure(
-    question: ResolveRequest, draft: VariableSet, errors: Sequence[ResolveError], given: Resolution, rule: Rule
+    resolve_request: ResolveRequest,
+    variables: VariableSet,
+    errors: Sequence[ResolveError],
+    given: Resolution,
+    rule: Rule,
 ) -> Diagnostic:
     """The diagnostic for a namespace that can't be resolved: where the cause stands, else at its first Subscription."""
-    wishes = sorted(question.wishes, key=lambda each: each.name)
-    placed = [(wish.name, wish.location) for wish in wishes if wish.location]
+    requests = sorted(resolve_request.requests, key=lambda each: each.name)
+    placed = [(request.name, request.location) for request in requests if request.location]
     cause = next((each.location for each in errors if each.location), None)
     first = next(iter(placed), ("", None))
-    name, place, slip = ("", cause, None) if cause else _blamed(question, wishes, draft) or (*first, None)
+    name, place, slip = ("", cause, None) if cause else _blamed(resolve_request, requests, variables) or (*first, None)
     related: tuple[tuple[str, Location], ...] = tuple(
-        (f"{question.kind} {each}", location) for each, location in placed if each != name
+        (f"{resolve_request.kind} {each}", location) for each, location in placed if each != name
     )
-    return rule.finding(place, related=related, scope=question.scope, message=given.message).caused_by(slip)
+    return rule.finding(place, related=related, scope=resolve_request.scope, message=given.message).caused_by(slip)
 
 
-def _not_vendored(question: ResolveRequest, error: NotVendoredError) -> Diagnostic:
+def _not_vendored(resolve_request: ResolveRequest, error: NotVendoredError) -> Diagnostic:
     from olmc.diagnostics.rules import vendor as vendor_rules  # most catalogs are whole
 
     return vendor_rules.NOT_VENDORED.finding(
@@ -173,71 +177,73 @@ def _not_vendored(question: ResolveRequest, error: NotVendoredError) -> Diagnost
         catalog=error.catalog.name,
         namespace=error.catalog.namespace,
         asking=error.asking,
-        scope=question.scope,
+        scope=resolve_request.scope,
     )
 
 
 def _blamed(
-    question: ResolveRequest, wishes: Sequence[SubscriptionRequest], draft: VariableSet
+    resolve_request: ResolveRequest, requests: Sequence[SubscriptionRequest], variables: VariableSet
 ) -> tuple[str, Location, Misspelling | None] | None:
     """The first Subscription that asks for what is not there or can't be read, the place of the field that does, and
     what was probably meant."""
-    unusable = {catalog.key for catalog in question.catalogs if catalog.problem}
-    for wish in wishes:
-        place, slip = wish.place_of("source") if wish.catalog in unusable else None, None
-        kinds = {each.kind for each in draft.constraints.get(subscription_variable(wish.name), ())}
+    unusable = {catalog.key for catalog in resolve_request.catalogs if catalog.problem}
+    for request in requests:
+        place, slip = request.place_of("source") if request.catalog in unusable else None, None
+        kinds = {each.kind for each in variables.constraints.get(subscription_variable(request.name), ())}
         if ConstraintKind.PROHIBITED in kinds:
-            absent = _find_absent(draft.view, wish)
-            place, slip = wish.place_of(absent.field), misspelt(absent.asked, absent.meant)
+            absent = _find_absent(variables.snapshot, request)
+            place, slip = request.place_of(absent.field), misspelt(absent.asked, absent.meant)
         if place is not None:
-            return wish.name, place, slip
+            return request.name, place, slip
     return None
 
 
-def remarks(question: ResolveRequest, draft: VariableSet, picked: tuple[Decision, ...]) -> Iterator[Diagnostic]:
+def remarks(
+    resolve_request: ResolveRequest, variables: VariableSet, picked: tuple[Decision, ...]
+) -> Iterator[Diagnostic]:
     """Findings about a resolution that came to a result."""
-    yield from _unreadable_skip_ranges(draft)
-    wishes = {subscription_variable(wish.name): wish for wish in question.wishes}
+    yield from _unreadable_skip_ranges(variables)
+    requests = {subscription_variable(request.name): request for request in resolve_request.requests}
     for each in picked:
-        item = draft.items.get(each.identifier)
-        if item is None or item.existing or each.because.kind is not ConstraintKind.DEPENDS:
+        entry = variables.items.get(each.identifier)
+        if entry is None or entry.existing or each.because.kind is not ConstraintKind.DEPENDS:
             continue
-        others = [draft.items[other] for other in each.because.others]
+        others = [variables.items[other] for other in each.because.others]
         if each.because.requirement is None:
-            yield from _other_channels(wishes[each.because.subject], item, others)
+            yield from _other_channels(requests[each.because.subject], entry, others)
         else:
-            yield from _other_providers(draft.items[each.because.subject], each.because.requirement, item, others)
+            yield from _other_providers(variables.items[each.because.subject], each.because.requirement, entry, others)
 
 
-def _unreadable_skip_ranges(draft: VariableSet) -> Iterator[Diagnostic]:
-    for item in draft.items.values():
-        if item.skip_range:
+def _unreadable_skip_ranges(variables: VariableSet) -> Iterator[Diagnostic]:
+    for entry in variables.items.values():
+        if entry.skip_range:
             try:
-                parse_range(item.skip_range)
+                parse_range(entry.skip_range)
             except RangeError as error:
                 yield rules.SKIP_RANGE_UNREADABLE.finding(
-                    item.location, text=item.skip_range, bundle=item.name, cause=error
+                    entry.location, text=entry.skip_range, bundle=entry.name, cause=error
                 )
 
 
-def _other_channels(wish: SubscriptionRequest, item: Entry, others: list[Entry]) -> Iterator[Diagnostic]:
-    channels = [other.channel for other in others if other.name == item.name]
-    if not wish.channel and len(channels) > 1:
+def _other_channels(request: SubscriptionRequest, entry: Entry, others: list[Entry]) -> Iterator[Diagnostic]:
+    channels = [other.channel for other in others if other.name == entry.name]
+    if not request.channel and len(channels) > 1:
         yield rules.CHANNEL_LEFT_OPEN.finding(
-            wish.location, name=wish.name, bundle=item.name, channels=", ".join(channels), channel=item.channel
+            request.location, name=request.name, bundle=entry.name, channels=", ".join(channels), channel=entry.channel
         )
 
 
 def _other_providers(
-    requiring: Entry, requirement: Predicate, item: Entry, others: list[Entry]
+    requiring: Entry, requirement: Predicate, entry: Entry, others: list[Entry]
 ) -> Iterator[Diagnostic]:
-    packages = sorted({other.package for other in others} - {item.package})
+    packages = sorted({other.package for other in others} - {entry.package})
     if packages:
         yield rules.SEVERAL_PROVIDERS.finding(
             requiring.location,
             bundle=requiring.name,
             wanted=wording(requirement),
-            chosen=item.name,
+            chosen=entry.name,
             others=", ".join(packages),
         )
 
@@ -247,7 +253,7 @@ NOT_SATISFIABLE = "ConstraintsNotSatisfiable"
 PREVENTED = "ErrorPreventedResolution"
 
 
-def answer(question: ResolveRequest, report: Report | None = None) -> Resolution:
+def resolve(resolve_request: ResolveRequest, report: Report | None = None) -> Resolution:
     """What OLM's resolver answers in a namespace: one hop for each Subscription, and the dependencies
     (R-CAT-415).
 
@@ -255,66 +261,70 @@ def answer(question: ResolveRequest, report: Report | None = None) -> Resolution
     read, and CEL rules that can't be judged for want of the library.
     """
     # Without a Subscription nothing is resolved, whatever the CSVs of the namespace lack (R-CAT-500).
-    if not question.wishes:
+    if not resolve_request.requests:
         return Resolution()
     try:
-        draft, errors = collect_variables(question)
+        variables, errors = collect_variables(resolve_request)
     except CelMissingError as error:
         if report is not None:
             is_cost = isinstance(error, CelCostError)
             rule = rules.CEL_COST if is_cost else rules.CEL_MISSING
-            report.add(rule.finding(None, scope=question.scope, cause=error))
+            report.add(rule.finding(None, scope=resolve_request.scope, cause=error))
         return Resolution(message=f"a CEL constraint can't be judged: {error}", reason=PREVENTED)
     except NotVendoredError as error:
         if report is not None:
-            report.add(_not_vendored(question, error))
+            report.add(_not_vendored(resolve_request, error))
         return Resolution(message=str(error), reason=PREVENTED)
     try:
-        selection = Solution() if errors else select(problem_of(draft), question.conflicts)
+        selection = Solution() if errors else select(problem_of(variables), resolve_request.conflicts)
     except UnfinishedError:
         if report is not None:
-            report.add(rules.UNFINISHED.finding(None, scope=question.scope, conflicts=question.conflicts))
+            report.add(rules.UNFINISHED.finding(None, scope=resolve_request.scope, conflicts=resolve_request.conflicts))
         return Resolution(message="no solution and no conflict was found in time", reason=PREVENTED)
-    resolution = _prevented(each.text for each in errors) if errors else _resolution_of(draft, selection)
+    resolution = _prevented(each.text for each in errors) if errors else _resolution_of(variables, selection)
     if report is not None:
         if resolution.message:
             rule = rules.NOT_SATISFIABLE if resolution.reason == NOT_SATISFIABLE else rules.PREVENTED
-            report.add(failure(question, draft, errors, resolution, rule))
-        for remark in remarks(question, draft, selection.picked):
+            report.add(failure(resolve_request, variables, errors, resolution, rule))
+        for remark in remarks(resolve_request, variables, selection.picked):
             report.add(remark)
     return resolution
 
 
-def collect_variables(question: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
-    """The variables of a question, and the errors that stand in the way of a resolution (R-CAT-510 …
+def collect_variables(resolve_request: ResolveRequest) -> tuple[VariableSet, list[ResolveError]]:
+    """The variables of a request, and the errors that stand in the way of a resolution (R-CAT-510 …
     R-CAT-514).
 
     Raises cel.CelMissingError, and left_out.NotVendoredError.
     """
-    present, failure = without_superseded(question)
-    draft = VariableSet(view_of(question, present), unheeded=question.unheeded, cel=question.cel or CelAccount())
-    if question.kind != "Subscription":
-        draft.asking = f"an {question.kind}"
+    present, failure = without_superseded(resolve_request)
+    variables = VariableSet(
+        snapshot_of(resolve_request, present),
+        unheeded=resolve_request.unheeded,
+        cel=resolve_request.cel or CelAccount(),
+    )
+    if resolve_request.kind != "Subscription":
+        variables.asking = f"an {resolve_request.kind}"
     # By name, since their order decides whose preference counts first; OLM's is that of a map, which is none (D20).
-    wishes = sorted(question.wishes, key=lambda wish: wish.name)
+    requests = sorted(resolve_request.requests, key=lambda request: request.name)
     # Errors of existing CSVs hide those of catalogs, and these hide those of Subscriptions (R-CAT-510). A catalog that
     # can't be read stops the namespace even if no Subscription names it (R-CAT-511).
-    errors = add_existing(draft, wishes) or _catalog_errors(question, failure)
+    errors = add_existing(variables, requests) or _catalog_errors(resolve_request, failure)
     if not errors:
-        for wish in wishes:
-            errors += add_subscription(draft, wish, legacy_precedence=question.legacy_precedence)
-    return draft, errors
+        for request in requests:
+            errors += add_subscription(variables, request, legacy_precedence=resolve_request.legacy_precedence)
+    return variables, errors
 
 
-def without_superseded(question: ResolveRequest) -> tuple[tuple[InstalledEntry, ...], str]:
+def without_superseded(resolve_request: ResolveRequest) -> tuple[tuple[InstalledEntry, ...], str]:
     """The CSVs that count, and the error of R-CAT-504 or "".
 
     With fail-forward, a CSV that is being replaced by a chain of CSVs that ends in a failed one does not
     count.
     """
-    if not question.fail_forward:
-        return question.present, ""
-    present = sorted(question.present, key=lambda csv: csv.name)
+    if not resolve_request.fail_forward:
+        return resolve_request.present, ""
+    present = sorted(resolve_request.present, key=lambda csv: csv.name)
     successors = {csv.replaces: csv for csv in present if csv.replaces}
     left = []
     for csv in present:
@@ -325,9 +335,9 @@ def without_superseded(question: ResolveRequest) -> tuple[tuple[InstalledEntry, 
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/fail_forward.go
         while last.name in successors:
             if last.phase != "Replacing":
-                return (), f"csv {question.namespace}/{last.name} in phase {last.phase} instead of Replacing"
+                return (), f"csv {resolve_request.namespace}/{last.name} in phase {last.phase} instead of Replacing"
             if last.name in seen:
-                return (), f"csv {question.namespace}/{last.name} has already been seen"
+                return (), f"csv {resolve_request.namespace}/{last.name} has already been seen"
             seen.add(last.name)
             last = successors[last.name]
         if not (csv.phase == "Replacing" and last.phase == "Failed"):
@@ -335,11 +345,11 @@ def without_superseded(question: ResolveRequest) -> tuple[tuple[InstalledEntry, 
     return tuple(left), ""
 
 
-def _catalog_errors(question: ResolveRequest, failure: str) -> list[ResolveError]:
+def _catalog_errors(resolve_request: ResolveRequest, failure: str) -> list[ResolveError]:
     """One text for each catalog that can't be used, ordered by namespace and name (R-CAT-511, R-CAT-512)."""
-    problems = {catalog.key: catalog.problem for catalog in question.catalogs if catalog.problem}
+    problems = {catalog.key: catalog.problem for catalog in resolve_request.catalogs if catalog.problem}
     if failure:
-        problems[CatalogKey(question.namespace, EXISTING)] = failure
+        problems[CatalogKey(resolve_request.namespace, EXISTING)] = failure
     return [
         ResolveError(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
         for key in sorted(problems, key=lambda each: (each.namespace, each.name))
@@ -352,19 +362,19 @@ def _prevented(errors: Iterable[str]) -> Resolution:
     return Resolution(message=texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", reason=PREVENTED)
 
 
-def _resolution_of(draft: VariableSet, selection: Solution) -> Resolution:
+def _resolution_of(variables: VariableSet, selection: Solution) -> Resolution:
     if selection.conflict:
         message = f"constraints not satisfiable: {', '.join(selection.conflict)}"
         return Resolution(message=message, reason=NOT_SATISFIABLE, conflict=selection.conflict)
-    picks = []
+    selections = []
     errors = []
     for picked in selection.picked:
-        item = draft.items.get(picked.identifier)
-        # Existing CSVs were picked to stay, and are nothing to install (R-CAT-565).
-        if item is None or not isinstance(item.origin, Candidate):
+        entry = variables.items.get(picked.identifier)
+        # Existing CSVs were selected to stay, and are nothing to install (R-CAT-565).
+        if entry is None or not isinstance(entry.origin, Candidate):
             continue
-        # OLM looks up what was picked by its name and channel, and a catalog may have that twice (R-CAT-566).
-        if picked.identifier in draft.view.copies:
-            errors.append(f"expected exactly one operator, got {draft.view.copies[picked.identifier]}")
-        picks.append(Selection(item.origin, draft.replaced.get(picked.identifier) or item.origin.replaces))
-    return _prevented(errors) if errors else Resolution(tuple(picks))
+        # OLM looks up what was selected by its name and channel, and a catalog may have that twice (R-CAT-566).
+        if picked.identifier in variables.snapshot.copies:
+            errors.append(f"expected exactly one operator, got {variables.snapshot.copies[picked.identifier]}")
+        selections.append(Selection(entry.origin, variables.replaced.get(picked.identifier) or entry.origin.replaces))
+    return _prevented(errors) if errors else Resolution(tuple(selections))

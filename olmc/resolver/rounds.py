@@ -12,8 +12,8 @@ from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options, Profile, upgrades_from_any_catalog
 from olmc.model.workspace import PolicyApproval, Workspace
 from olmc.olm.naming import CSV_API, random_suffix
-from olmc.resolver.requests import fails_forward, question_of, unreadable_duration
-from olmc.resolver.resolve import answer
+from olmc.resolver.requests import fails_forward, resolve_request_of, unreadable_duration
+from olmc.resolver.resolve import resolve
 from olmc.resolver.snapshot import visible_catalogs
 from olmc.resolver.steps import (
     Content,
@@ -31,15 +31,15 @@ MANUAL, AUTOMATIC = "Manual", "Automatic"
 class ResolutionRound(NamedTuple):
     """What a round changes: the namespace's Subscriptions, and the InstallPlan that it makes (None: nothing to do).
 
-    `question` and `answer` are kept for explanations; `missing` names bundles whose content is not in the workspace,
-    `unreadable` those whose CSV OLM can't decode. `descoped` are those of the namespace's Subscriptions that need no
-    OperatorGroup to be resolved (R-DESCOPE-11).
+    `resolve_request` and `resolution` are kept for explanations; `missing` names bundles whose content is not in the
+    workspace, `unreadable` those whose CSV OLM can't decode. `descoped` are those of the namespace's Subscriptions that
+    need no OperatorGroup to be resolved (R-DESCOPE-11).
     """
 
     subscriptions: Mapping[NamespacedName, Subscription]
     plan: InstallPlan | None = None
-    question: ResolveRequest | None = None
-    answer: Resolution | None = None
+    resolve_request: ResolveRequest | None = None
+    resolution: Resolution | None = None
     missing: tuple[Candidate, ...] = ()
     unreadable: tuple[UndecodableCSV, ...] = ()
     descoped: frozenset[NamespacedName] = frozenset()
@@ -58,34 +58,36 @@ def resolve_namespace(workspace: Workspace, cluster: Cluster, namespace: str, op
     if all(s.plan and s.state == "UpgradePending" for s in subscriptions.values()):
         return ResolutionRound(subscriptions)
     visible = visible_catalogs(cluster, namespace, options)
-    question, resolution = answer_with_lock(
-        question_of(cluster, namespace, subscriptions, visible, options), workspace, [namespace]
+    resolve_request, resolution = resolve_with_lock(
+        resolve_request_of(cluster, namespace, subscriptions, visible, options), workspace, [namespace]
     )
     if resolution.message:
         failure = (resolution.reason, resolution.message)
         return ResolutionRound(
-            {n: s._replace(failure=failure) for n, s in subscriptions.items()}, question=question, answer=resolution
+            {n: s._replace(failure=failure) for n, s in subscriptions.items()},
+            resolve_request=resolve_request,
+            resolution=resolution,
         )
     subscriptions = {name: s.resolved for name, s in subscriptions.items()}
-    return make_plan(workspace, cluster, namespace, subscriptions, resolution.picks, options)._replace(
-        question=question, answer=resolution
+    return make_plan(workspace, cluster, namespace, subscriptions, resolution.selections, options)._replace(
+        resolve_request=resolve_request, resolution=resolution
     )
 
 
-def answer_with_lock(
-    question: ResolveRequest, workspace: Workspace, namespaces: Iterable[str]
+def resolve_with_lock(
+    resolve_request: ResolveRequest, workspace: Workspace, namespaces: Iterable[str]
 ) -> tuple[ResolveRequest, Resolution]:
-    """The answer, obeying what `olmc.lock` says about these namespaces, and the question that it answers."""
+    """The resolution, with what `olmc.lock` says about these namespaces applied, and the request that it answers."""
     lock = workspace.lock.namespaces if workspace.lock is not None else {}
     locked = [operator for namespace in namespaces for operator in lock.get(namespace, ())]
     if locked:
         from olmc.resolver.lock import restrictions  # few workspaces have a lock
 
-        for restricted in restrictions(question, locked):
-            resolution = answer(restricted)
+        for restricted in restrictions(resolve_request, locked):
+            resolution = resolve(restricted)
             if not resolution.message:
                 return restricted, resolution
-    return question, answer(question)
+    return resolve_request, resolve(resolve_request)
 
 
 def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription:
@@ -107,7 +109,7 @@ def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription
 
 
 class _Intent(NamedTuple):
-    """What the picks of a round mean: those to install, the Subscriptions that move on, and those to be generated."""
+    """What a round's selections mean: what to install, the Subscriptions that move on, and those to be generated."""
 
     installs: tuple[Selection, ...]
     moved: Mapping[NamespacedName, Subscription]
@@ -122,18 +124,20 @@ def make_plan(
     cluster: Cluster,
     namespace: str,
     subscriptions: Mapping[NamespacedName, Subscription],
-    picks: Sequence[Selection],
+    selections: Sequence[Selection],
     options: Options,
 ) -> ResolutionRound:
     """R-CAT-580 … R-CAT-585, R-CAT-600 … R-CAT-603."""
-    intent = _intent(cluster, namespace, subscriptions, picks, options)
+    intent = _intent(cluster, namespace, subscriptions, selections, options)
     # OLM makes a plan only when an existing Subscription moves: a dependency that a running operator lacks since has to
     # wait until one does (R-CAT-583).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/step_resolver.go
     if not intent.moved or not intent.installs:
         return ResolutionRound(subscriptions)
-    contents = {pick.candidate.name: content_of(workspace, cluster, pick.candidate) for pick in intent.installs}
-    missing = tuple(pick.candidate for pick in intent.installs if contents[pick.candidate.name] is None)
+    contents = {
+        selection.candidate.name: content_of(workspace, cluster, selection.candidate) for selection in intent.installs
+    }
+    missing = tuple(selection.candidate for selection in intent.installs if contents[selection.candidate.name] is None)
     try:
         steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
@@ -155,24 +159,24 @@ def _intent(
     cluster: Cluster,
     namespace: str,
     subscriptions: Mapping[NamespacedName, Subscription],
-    picks: Sequence[Selection],
+    selections: Sequence[Selection],
     options: Options,
 ) -> _Intent:
     anywhere = upgrades_from_any_catalog(options, cluster.profile)
     installs: list[Selection] = []
     moved: dict[NamespacedName, Subscription] = {}
     generated: dict[str, Step] = {}
-    for pick in picks:
-        name = pick.candidate.name
-        matching = [key for key, s in subscriptions.items() if _follows(s, pick, anywhere=anywhere)]
+    for selection in selections:
+        name = selection.candidate.name
+        matching = [key for key, s in subscriptions.items() if _follows(s, selection, anywhere=anywhere)]
         behind = [key for key in matching if subscriptions[key].current != name]
-        # A pick that is there is no change. If its CSV has gone meanwhile, it is installed once more (R-CAT-580).
+        # A selection that is there is no change. If its CSV has gone meanwhile, it is installed once more (R-CAT-580).
         if matching and not behind and NamespacedName(namespace, name) in cluster.csvs:
             continue
-        installs.append(pick)
+        installs.append(selection)
         moved |= {key: subscriptions[key]._replace(current=name) for key in behind}
         if not matching:
-            generated[name] = _generated_subscription(pick.candidate, namespace)
+            generated[name] = _generated_subscription(selection.candidate, namespace)
     return _Intent(tuple(installs), moved, generated)
 
 
@@ -227,7 +231,7 @@ def _waiting(
 ) -> dict[NamespacedName, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
-    That a Job has failed is said in the place of that it runs (observed-66); any other problem beside it.
+    That a Job has failed is reported in the place of that it runs (observed-66); any other problem beside it.
     """
     unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions
@@ -256,7 +260,7 @@ def _not_available(candidate: Candidate) -> str:
 def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
     """R-CAT-607: by an option, or by an InstallPlan in the workspace."""
     # A plan is approved as a whole, so whoever approves one of its CSVs approves all.
-    names = {f"{namespace}/{pick.candidate.name}" for pick in installs}
+    names = {f"{namespace}/{selection.candidate.name}" for selection in installs}
     given = {f"{plan.namespace}/{csv}" for plan in cluster.approved for csv in plan.csvs}
     is_named = "all" in options.approve or not names.isdisjoint({*options.approve, *given})
     return is_named or (bool(cluster.approvals) and _is_approved_by_policies(namespace, installs, cluster))
@@ -267,22 +271,26 @@ def _is_approved_by_policies(namespace: str, installs: Sequence[Selection], clus
     for is what they require."""
     approvals = {approval.name: approval for approval in cluster.approvals if approval.namespace == namespace}
     by_package = {s.package: s for s in cluster.subscriptions.within(namespace).values()}
-    asked = [(by_package[pick.candidate.package], pick) for pick in installs if pick.candidate.package in by_package]
-    return bool(asked) and all(_allows(approvals.get(s.name.name), s, pick) for s, pick in asked)
+    asked = [
+        (by_package[selection.candidate.package], selection)
+        for selection in installs
+        if selection.candidate.package in by_package
+    ]
+    return bool(asked) and all(_allows(approvals.get(s.name.name), s, selection) for s, selection in asked)
 
 
-def _allows(approval: PolicyApproval | None, s: Subscription, pick: Selection) -> bool:
+def _allows(approval: PolicyApproval | None, s: Subscription, selection: Selection) -> bool:
     if approval is None or ((s.installed or s.current) and not approval.upgrades):
         return False
-    return not approval.csvs or pick.candidate.name in approval.csvs
+    return not approval.csvs or selection.candidate.name in approval.csvs
 
 
-def _follows(s: Subscription, pick: Selection, *, anywhere: bool) -> bool:
-    """Whether a pick is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of what it
-    has installed (D17)."""
-    candidate = pick.candidate
+def _follows(s: Subscription, selection: Selection, *, anywhere: bool) -> bool:
+    """Whether a selection is for a Subscription: of its catalog, or, with the documents' precedence, an upgrade of
+    what it has installed (D17)."""
+    candidate = selection.candidate
     channel = s.channel or candidate.channel
-    from_elsewhere = anywhere and bool(s.installed) and pick.replaces == s.installed
+    from_elsewhere = anywhere and bool(s.installed) and selection.replaces == s.installed
     return (
         s.package == candidate.package
         and channel == candidate.channel
@@ -319,12 +327,12 @@ def _steps(
     ordered: list[Step] = []
     unpacked: list[Step] = []
     lookups: list[BundleLookup] = []
-    for pick in installs:
-        content, candidate = contents[pick.candidate.name], pick.candidate
+    for selection in installs:
+        content, candidate = contents[selection.candidate.name], selection.candidate
         if content is None:
             continue
         properties = properties_text(content.served if content.inline else candidate.properties)
-        csv = csv_object(content, namespace, pick.replaces, properties, profile)
+        csv = csv_object(content, namespace, selection.replaces, properties, profile)
         steps = bundle_steps(content, csv, candidate.catalog, profile)
         # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies
         # already, and the steps go behind them without being sorted (R-CAT-613).
@@ -332,7 +340,9 @@ def _steps(
             ordered += steps
         else:
             unpacked += steps
-            lookups.append(BundleLookup(candidate.image, candidate.name, pick.replaces, candidate.catalog, properties))
+            lookups.append(
+                BundleLookup(candidate.image, candidate.name, selection.replaces, candidate.catalog, properties)
+            )
         if candidate.name in generated:
             ordered.append(generated[candidate.name])
     return (*partitioned(ordered), *unpacked), tuple(lookups)

@@ -26,10 +26,10 @@ __all__ = [
     "ChannelKey",
     "Entry",
     "Snapshot",
-    "item_of_candidate",
-    "item_of_present",
+    "entry_of_candidate",
+    "entry_of_installed",
     "needed_catalogs",
-    "view_of",
+    "snapshot_of",
     "visible_catalogs",
 ]
 
@@ -63,7 +63,7 @@ EXISTING = "@existing"
 _ZERO = parse_tolerant("0.0.0")
 
 
-# Without slots: most items are never asked for more than their place, so the rest is read when it is asked for.
+# Without slots: most entries are never asked for more than their place, so the rest is read when it is asked for.
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A bundle that could be chosen, of a catalog or existing (`channel` is "" then); one per CSV and channel.
@@ -136,15 +136,15 @@ class Entry:
         return isinstance(self.origin, Candidate) and self.origin.default_channel
 
 
-def item_of_candidate(candidate: Candidate) -> Entry:
-    """The item for an entry of a catalog."""
+def entry_of_candidate(candidate: Candidate) -> Entry:
+    """The entry for an entry of a catalog."""
     catalog = candidate.catalog
     identifier = f"{catalog.name}/{catalog.namespace}/{candidate.channel}/{candidate.name}"
     return Entry(identifier, candidate.name, candidate.package, candidate.channel, catalog, candidate)
 
 
-def item_of_present(present: InstalledEntry, namespace: str) -> Entry:
-    """The item for a CSV that exists in `namespace`, or in its own."""
+def entry_of_installed(present: InstalledEntry, namespace: str) -> Entry:
+    """The entry for a CSV that exists in `namespace`, or in its own."""
     # A later property overwrites an earlier one in OLM's reading of a CSV (R-CAT-310).
     packages = [fields["packageName"] for fields in _decoded(present.properties, "olm.package")]
     package = packages[-1] if packages else ""
@@ -171,7 +171,7 @@ class ChannelKey(NamedTuple):
 
 
 class CatalogItems:
-    """The items of a catalog by package, channel and name, those of a package made when they are asked for."""
+    """The entries of a catalog by package, channel and name, those of a package made when they are asked for."""
 
     def __init__(self, entries: ServedEntries) -> None:
         self.index = entries.catalog_index
@@ -179,16 +179,16 @@ class CatalogItems:
         self._known: dict[str, dict[str, tuple[Entry, ...]]] = {}
 
     def channels(self, package: str) -> Mapping[str, tuple[Entry, ...]]:
-        """The items of a package by channel."""
+        """The entries of a package by channel."""
         if package not in self._known:
-            entries = sorted(self._entries.of(package), key=lambda entry: (entry.channel, entry.name))
-            channels = groupby(map(item_of_candidate, entries), key=lambda item: item.channel)
+            entries = sorted(self._entries.of(package), key=lambda candidate: (candidate.channel, candidate.name))
+            channels = groupby(map(entry_of_candidate, entries), key=lambda entry: entry.channel)
             self._known[package] = {channel: tuple(items) for channel, items in channels}
         return self._known[package]
 
     def of(self, packages: Iterable[str]) -> Iterator[Entry]:
-        """The items of packages, which are given in order."""
-        return (item for package in packages for items in self.channels(package).values() for item in items)
+        """The entries of packages, which are given in order."""
+        return (entry for package in packages for items in self.channels(package).values() for entry in items)
 
     def __iter__(self) -> Iterator[Entry]:
         return self.of(self.index.counts)
@@ -199,7 +199,7 @@ class CatalogItems:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The items of a namespace by catalog, and its existing CSVs, which count as a catalog as well (EXISTING).
+    """The entries of a namespace by catalog, and its existing CSVs, which count as a catalog as well (EXISTING).
 
     `copies` says of each identifier that is not unique how often it occurs (R-CAT-566). `left_out` are the packages
     that were not vendored, by catalog.
@@ -222,22 +222,24 @@ class Snapshot:
         return chain(self.existing, *self.catalogs.values())
 
     def providing(self, api: GVK) -> Iterator[Entry]:
-        """The items that provide an API."""
-        return (item for item in self._having(lambda index: index.apis.get(api, ())) if api in item.apis)
+        """The entries that provide an API."""
+        return (entry for entry in self._having(lambda index: index.apis.get(api, ())) if api in entry.apis)
 
     def of_package(self, package: str) -> Iterator[Entry]:
-        """The items of a package, be it that they were served in it or that a property says so."""
-        return (item for item in self._having(lambda index: _serving(index, package)) if is_of_package(item, package))
+        """The entries of a package, be it that they were served in it or that a property says so."""
+        return (
+            entry for entry in self._having(lambda index: _serving(index, package)) if is_of_package(entry, package)
+        )
 
     def labelled(self, label: str) -> Iterator[Entry]:
-        """The items with a label."""
-        return (item for item in self._having(lambda index: index.labels.get(label, ())) if label in item.labels)
+        """The entries with a label."""
+        return (entry for entry in self._having(lambda index: index.labels.get(label, ())) if label in entry.labels)
 
     def in_channel(self, channel: ChannelKey) -> tuple[Entry, ...]:
-        """The items of a channel, by name."""
+        """The entries of a channel, by name."""
         if channel.catalog in self.catalogs:
             return self.catalogs[channel.catalog].channels(channel.package).get(channel.channel, ())
-        return tuple(item for item in self.existing if item.package == channel.package)
+        return tuple(entry for entry in self.existing if entry.package == channel.package)
 
     def _having(self, packages: Callable[[CatalogIndex], Iterable[str]]) -> Iterator[Entry]:
         return chain(self.existing, *(items.of(packages(items.index)) for items in self.catalogs.values()))
@@ -250,7 +252,7 @@ class Snapshot:
     @property
     def packages(self) -> set[str]:
         """All packages that there is something of."""
-        own = {package for item in self.existing for package in (item.package, *(name for name, _ in item.packages))}
+        own = {package for entry in self.existing for package in (entry.package, *(name for name, _ in entry.packages))}
         return own.union(*((*items.index.counts, *items.index.packages) for items in self.catalogs.values()))
 
     @property
@@ -275,31 +277,37 @@ class Snapshot:
         return sorted((CatalogKey(self.namespace, EXISTING), *self.catalogs), key=rank)
 
 
-def view_of(question: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
-    """The view of a question whose existing CSVs are `present` (what R-CAT-504 leaves of them), all in fixed order."""
-    existing = tuple(item_of_present(each, question.namespace) for each in sorted(present, key=lambda csv: csv.name))
+def snapshot_of(resolve_request: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
+    """The snapshot for a request whose existing CSVs are `present` (what R-CAT-504 leaves of them), in fixed order."""
+    existing = tuple(
+        entry_of_installed(each, resolve_request.namespace) for each in sorted(present, key=lambda csv: csv.name)
+    )
     # What comes first is preferred where no rule decides; OLM leaves that to the order of maps and of what a registry
     # sends, we to names (D2).
-    served = sorted((each for each in question.catalogs if not each.problem), key=lambda catalog: catalog.key)
+    served = sorted((each for each in resolve_request.catalogs if not each.problem), key=lambda catalog: catalog.key)
     catalogs = {catalog.key: CatalogItems(indexed(catalog.entries)) for catalog in served}
-    times = Counter(item.identifier for item in existing)
+    times = Counter(entry.identifier for entry in existing)
     copies = {identifier: number for identifier, number in times.items() if number > 1}
     for key, items in catalogs.items():
-        copies |= {f"{key.name}/{key.namespace}/{entry}": number for entry, number in items.index.copies.items()}
+        copies |= {f"{key.name}/{key.namespace}/{name}": number for name, number in items.index.copies.items()}
     return Snapshot(
-        question.namespace,
-        {catalog.key: catalog.priority for catalog in question.catalogs},
+        resolve_request.namespace,
+        {catalog.key: catalog.priority for catalog in resolve_request.catalogs},
         existing,
         catalogs,
         copies,
-        question.shared,
-        {catalog.key: catalog.left_out for catalog in question.catalogs if catalog.left_out and not catalog.problem},
+        resolve_request.shared,
+        {
+            catalog.key: catalog.left_out
+            for catalog in resolve_request.catalogs
+            if catalog.left_out and not catalog.problem
+        },
     )
 
 
-def is_of_package(item: Entry, package: str) -> bool:
-    """Whether an item is of a package: it was served in it, or a property says so."""
-    return item.package == package or any(name == package for name, _ in item.packages)
+def is_of_package(entry: Entry, package: str) -> bool:
+    """Whether an entry is of a package: it was served in it, or a property says so."""
+    return entry.package == package or any(name == package for name, _ in entry.packages)
 
 
 def _serving(index: CatalogIndex, package: str) -> list[str]:

@@ -8,12 +8,12 @@ solution" can't matter, because it only ever says yes or no.
 
 Most problems need no solver. First the walk is done with the cheapest test there is, one that refuses only
 what can never be chosen in any solution. If the set that comes out satisfies every constraint, then it is itself
-a solution that contains each of its prefixes, so the exact test would have said yes to each of its picks; and
-it would have said no to everything that was passed over. Otherwise the walk is repeated with the SAT solver
+a solution that contains each of its prefixes, so the exact test would have stated yes to each of its selections; and
+it would have stated no to everything that was passed over. Otherwise the walk is repeated with the SAT solver
 as the test.
 
-Nothing is installed but what was picked (R-CAT-561): the set is closed under its dependencies, so making
-everything else false is a solution, and no solution that contains the picks is smaller.
+Nothing is installed but what was selected (R-CAT-561): the set is closed under its dependencies, so making
+everything else false is a solution, and no solution that contains the selections is smaller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Decision", "Solution", "select"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A variable that was picked, and the constraint that called for it."""
+    """A variable that was selected, and the constraint that called for it."""
 
     identifier: str
     because: AppliedConstraint
@@ -38,7 +38,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The picks in order, or, when there is no solution, the texts of the constraints that can't hold
+    """The selections in order, or, when there is no solution, the texts of the constraints that can't hold
     together.
     """
 
@@ -77,7 +77,7 @@ def _conflict(problem: ConstraintProblem, conflicts: int) -> tuple[str, ...]:
 
 
 def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] | None:
-    """The picks of R-CAT-560, None when a choice is left without an acceptable candidate."""
+    """The selections of R-CAT-560, None when a choice is left without an acceptable candidate."""
     queue: deque[tuple[tuple[str, ...], AppliedConstraint]] = deque(
         ((anchor,), constraint)
         for anchor in problem.anchors
@@ -88,21 +88,21 @@ def _walk(problem: ConstraintProblem, acceptable: Acceptable) -> list[Decision] 
     order: list[str] = []
     while queue:
         candidates, because = queue.popleft()
-        # What an earlier pick happens to meet is met, even if something better could be had (R-CAT-564).
+        # What an earlier selection happens to meet is met, even if something better could be had (R-CAT-564).
         if any(candidate in chosen for candidate in candidates):
             continue
         # Candidates are in the order of preference, and a worse one is taken rather than none: so OLM falls back to an
         # older version when the channel head can't be installed (R-CAT-411, R-CAT-420).
-        pick = next((candidate for candidate in candidates if acceptable(order, candidate)), None)
-        if pick is None:
+        selection = next((candidate for candidate in candidates if acceptable(order, candidate)), None)
+        if selection is None:
             return None
-        chosen[pick] = Decision(pick, because)
-        order.append(pick)
+        chosen[selection] = Decision(selection, because)
+        order.append(selection)
         # Behind the anchors that still wait: what they prefer goes before what a dependency prefers (R-CAT-560).
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/registry/resolver/solver/search.go
         queue.extend(
             (constraint.others, constraint)
-            for constraint in problem.variables[pick]
+            for constraint in problem.variables[selection]
             if constraint.kind is ConstraintKind.DEPENDS and constraint.others
         )
     return list(chosen.values())

@@ -40,7 +40,7 @@ class ConflictBudget:
         before = solver.accum_stats()["conflicts"]
         while self.left > 0:
             solver.conf_budget(min(self.left, _AT_ONCE))
-            # Said to be interruptible, it leaves the signals to Python.
+            # Declared interruptible, it leaves the signals to Python.
             outcome = solver.solve_limited(assumptions=wanted, expect_interrupt=True)
             after = solver.accum_stats()["conflicts"]
             self.left -= after - before
@@ -100,7 +100,7 @@ class Encoding:
 class Oracle:
     """Tells whether constraints can hold while some variables are true.
 
-    It keeps the last solution: while that one contains all that is asked for, the answer needs no search.
+    It keeps the last solution: while that one contains all that is asked for, the resolution needs no search.
     """
 
     def __init__(self, constraints: Iterable[AppliedConstraint], budget: ConflictBudget | None = None) -> None:
@@ -127,7 +127,7 @@ def indispensable(constraints: Iterable[AppliedConstraint], budget: ConflictBudg
     """The texts of constraints that can't hold together, found by deletion (D22): sorted, and none of them
     dispensable.
 
-    Identical texts are one constraint. A core that the solver reports saves questions, never changes an
+    Identical texts are one constraint. A core that the solver reports saves requests, never changes an
     answer: what is outside a core of the rest can be left out without asking.
     """
     budget = budget or ConflictBudget()

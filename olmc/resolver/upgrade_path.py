@@ -234,7 +234,7 @@ class ChannelError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChannelOffer:
-    """The items that a Subscription can get, best first; `absent` is OLM's text why the named selection is
+    """The entries that a Subscription can get, best first; `absent` is OLM's text why the named selection is
     empty.
     """
 
@@ -250,18 +250,18 @@ def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
     """
     if not items:
         return ()
-    by_name = {item.name: item for item in items}
-    skipped = {name for item in items for name in item.skips if name in by_name}
-    replaced = skipped | {item.replaces for item in items if item.replaces in by_name}
+    by_name = {entry.name: entry for entry in items}
+    skipped = {name for entry in items for name in entry.skips if name in by_name}
+    replaced = skipped | {entry.replaces for entry in items if entry.replaces in by_name}
     # A skip is an edge when heads are looked for, but not one to walk: what is skipped is passed through by `replaces`
     # and then left out, whatever it would be good for (R-CAT-402).
-    heads = sorted((item for item in items if item.name not in replaced), key=lambda item: item.name)
+    heads = sorted((entry for entry in items if entry.name not in replaced), key=lambda entry: entry.name)
     where = f"channel {quoted(items[0].channel)} of package {quoted(items[0].package)}"
     if not heads:
         raise ChannelError(
             f"no channel heads (entries not replaced by another entry) found in {where}", items[0].location
         )
-    chains = [[item for item in _descent(head, by_name, where) if item.name not in skipped] for head in heads]
+    chains = [[entry for entry in _descent(head, by_name, where) if entry.name not in skipped] for head in heads]
     if len(chains) > 1:
         raise ChannelError(
             "a unique replacement chain within a channel is required to determine the relative order "
@@ -269,7 +269,7 @@ def ordered(items: Sequence[Entry]) -> tuple[Entry, ...]:
             + ", ".join(map(_span, chains)),
             items[0].location,
         )
-    return tuple(item for item in chains[0] if not item.withheld)
+    return tuple(entry for entry in chains[0] if not entry.withheld)
 
 
 def _descent(head: Entry, by_name: dict[str, Entry], where: str) -> list[Entry]:
@@ -291,7 +291,7 @@ def _span(chain: Sequence[Entry]) -> str:
 
 
 def offer(
-    view: Snapshot, wish: SubscriptionRequest, installed: Entry | None, *, legacy_precedence: bool = False
+    snapshot: Snapshot, request: SubscriptionRequest, installed: Entry | None, *, legacy_precedence: bool = False
 ) -> ChannelOffer:
     """The candidates of a Subscription whose installed CSV is `installed`, without that CSV itself.
 
@@ -299,53 +299,55 @@ def offer(
     ChannelError.
     """
     # startingCSV says where to begin, and is never looked at again (R-CAT-422).
-    starting = "" if installed else wish.starting
-    selected, absent = _selection(view, wish, starting)
+    starting = "" if installed else request.starting
+    selected, absent = _selection(snapshot, request, starting)
     if absent:
         return ChannelOffer(absent=absent)
-    fitting = [item for item in _chains(selected) if installed is None or upgrades(item, installed)]
+    fitting = [entry for entry in _chains(selected) if installed is None or upgrades(entry, installed)]
     # One name in several channels is as many candidates, D19 says in which order.
-    twins: dict[str, list[Entry]] = {item.name: [] for item in fitting}
-    for item in selected:
-        if item.name in twins and not item.withheld:
-            twins[item.name].append(item)
+    twins: dict[str, list[Entry]] = {entry.name: [] for entry in fitting}
+    for entry in selected:
+        if entry.name in twins and not entry.withheld:
+            twins[entry.name].append(entry)
     candidates = {twin.identifier: twin for named in twins.values() for twin in named}
     # OLM's documents have other catalogs step in for upgrades; its code never looks there (D17).
     if installed and not candidates and legacy_precedence:
-        return ChannelOffer(tuple(_elsewhere(view, wish, installed)))
+        return ChannelOffer(tuple(_elsewhere(snapshot, request, installed)))
     return ChannelOffer(tuple(candidates.values()))
 
 
-def _selection(view: Snapshot, wish: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
+def _selection(snapshot: Snapshot, request: SubscriptionRequest, starting: str) -> tuple[list[Entry], str]:
     """The entries that the Subscription names, default channel first, or why there are none (R-CAT-571)."""
     # A Subscription that names no catalog takes the package from any (R-CAT-571).
-    anywhere = wish.catalog == CatalogKey("", "")
+    anywhere = request.catalog == CatalogKey("", "")
     catalogs = [
-        each for each in view.order(wish.catalog) if each in view.catalogs and (anywhere or each == wish.catalog)
+        each
+        for each in snapshot.order(request.catalog)
+        if each in snapshot.catalogs and (anywhere or each == request.catalog)
     ]
     # Of a catalog with packages that were not vendored nobody says that it is empty.
-    is_whole = not (view.left_out.get(wish.catalog) or (anywhere and view.left_out))
-    if not any(view.catalogs[key] for key in catalogs) and is_whole:
-        source = f"catalog {wish.catalog.name} in namespace {wish.catalog.namespace}"
-        return [], f"no operators found from {source} referenced by {wish.in_texts}"
-    entries = [item for key in catalogs for item in view.of_package(wish.package) if item.catalog == key]
-    tail = f"in the catalog referenced by {wish.in_texts}"
+    is_whole = not (snapshot.left_out.get(request.catalog) or (anywhere and snapshot.left_out))
+    if not any(snapshot.catalogs[key] for key in catalogs) and is_whole:
+        source = f"catalog {request.catalog.name} in namespace {request.catalog.namespace}"
+        return [], f"no operators found from {source} referenced by {request.in_texts}"
+    entries = [entry for key in catalogs for entry in snapshot.of_package(request.package) if entry.catalog == key]
+    tail = f"in the catalog referenced by {request.in_texts}"
     if not entries:
-        return [], f"no operators found in package {wish.package} {tail}"
-    entries = [item for item in entries if wish.channel in ("", item.channel)]
-    where = f"in channel {wish.channel} of package {wish.package} {tail}"
+        return [], f"no operators found in package {request.package} {tail}"
+    entries = [entry for entry in entries if request.channel in ("", entry.channel)]
+    where = f"in channel {request.channel} of package {request.package} {tail}"
     if not entries:
         return [], f"no operators found {where}"
     # This goes before the order of the channel: startingCSV may name an entry that another one skips (R-CAT-421).
     if starting:
-        entries = [item for item in entries if item.name == starting]
+        entries = [entry for entry in entries if entry.name == starting]
         if not entries:
             return [], f"no operators found with name {starting} {where}"
     return sorted(entries, key=_channel_rank), ""
 
 
-def _channel_rank(item: Entry) -> tuple[bool, str]:
-    return (not item.default_channel, item.channel)
+def _channel_rank(entry: Entry) -> tuple[bool, str]:
+    return (not entry.default_channel, entry.channel)
 
 
 def _chains(selected: Iterable[Entry]) -> list[Entry]:
@@ -354,21 +356,23 @@ def _chains(selected: Iterable[Entry]) -> list[Entry]:
     """
     groups = [list(group) for _, group in groupby(selected, key=_channel_rank)]
     chains = [group if len(group) == 1 else ordered(group) for group in groups]
-    return [item for chain in chains for item in chain if not item.withheld]
+    return [entry for chain in chains for entry in chain if not entry.withheld]
 
 
-def _elsewhere(view: Snapshot, wish: SubscriptionRequest, installed: Entry) -> Iterable[Entry]:
+def _elsewhere(snapshot: Snapshot, request: SubscriptionRequest, installed: Entry) -> Iterable[Entry]:
     """Upgrades from the other catalogs, heads that skip first, then those that replace (R-CAT-413, steps 3
     and 4).
     """
     others = [
-        key for key in view.order(wish.catalog) if key not in (wish.catalog, CatalogKey(view.namespace, EXISTING))
+        key
+        for key in snapshot.order(request.catalog)
+        if key not in (request.catalog, CatalogKey(snapshot.namespace, EXISTING))
     ]
     chains: list[tuple[Entry, ...]] = []
     for key in others:
-        entries = [item for item in view.of_package(wish.package) if item.catalog == key]
-        entries = sorted((item for item in entries if wish.channel in ("", item.channel)), key=_channel_rank)
+        entries = [entry for entry in snapshot.of_package(request.package) if entry.catalog == key]
+        entries = sorted((entry for entry in entries if request.channel in ("", entry.channel)), key=_channel_rank)
         chains += [ordered(list(group)) for _, group in groupby(entries, key=_channel_rank)]
     heads = [chain[0] for chain in chains if chain and skips_over(chain[0], installed.version)]
-    following = [item for chain in chains for item in chain if replaces_or_skips(item, installed.name)]
-    return [item for item in dict.fromkeys(heads + following) if item.name != installed.name]
+    following = [entry for chain in chains for entry in chain if replaces_or_skips(entry, installed.name)]
+    return [entry for entry in dict.fromkeys(heads + following) if entry.name != installed.name]

@@ -14,7 +14,7 @@ from olmc.model.catalog import Candidate, SubscriptionRequest
 from olmc.model.cel_account import CelAccount
 from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
-from olmc.resolver.left_out import check_requirement, check_wish
+from olmc.resolver.left_out import check_request, check_requirement
 from olmc.resolver.predicates import (
     ConstraintError,
     LabelPredicate,
@@ -38,7 +38,7 @@ __all__ = [
     "add_existing",
     "add_subscription",
     "applied",
-    "installed_item",
+    "installed_entry",
     "problem_of",
     "subscription_variable",
 ]
@@ -116,11 +116,11 @@ class ResolveError(NamedTuple):
 class VariableSet:
     """The variables of one resolution while they are collected.
 
-    `items` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
+    `entries` are the bundles included by identifier, `replaced` the CSV that a bundle would replace
     (R-CAT-414); `asking` is the kind of those who ask, as texts have it.
     """
 
-    view: Snapshot
+    snapshot: Snapshot
     items: dict[str, Entry] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     constraints: dict[str, list[AppliedConstraint]] = field(default_factory=dict)
@@ -138,34 +138,36 @@ def subscription_variable(name: str) -> str:
     return f"subscription:{name}"
 
 
-def add_existing(draft: VariableSet, wishes: Iterable[SubscriptionRequest]) -> list[ResolveError]:
+def add_existing(variables: VariableSet, requests: Iterable[SubscriptionRequest]) -> list[ResolveError]:
     """Include the existing CSVs; those that no Subscription has installed are anchors (R-CAT-503, R-CAT-543).
 
     Returns the errors, here and below in the order in which OLM meets them.
     """
-    draft.owned = frozenset(wish.installed for wish in wishes)
+    variables.owned = frozenset(request.installed for request in requests)
     # No plan of OLM takes away a CSV that no Subscription has installed, so every solution has to hold it (R-CAT-543).
-    draft.anchors += [item.identifier for item in draft.view.existing if item.name not in draft.owned]
-    return _include(draft, list(draft.view.existing))
+    variables.anchors += [
+        entry.identifier for entry in variables.snapshot.existing if entry.name not in variables.owned
+    ]
+    return _include(variables, list(variables.snapshot.existing))
 
 
 def add_subscription(
-    draft: VariableSet, wish: SubscriptionRequest, *, legacy_precedence: bool = False
+    variables: VariableSet, request: SubscriptionRequest, *, legacy_precedence: bool = False
 ) -> list[ResolveError]:
     """Include a Subscription and all that it could lead to (R-CAT-546, R-CAT-547, R-CAT-571).
 
     Raises left_out.NotVendoredError.
     """
-    check_wish(draft.view, wish, any_catalog=legacy_precedence)
-    installed = installed_item(draft.view, wish)
+    check_request(variables.snapshot, request, any_catalog=legacy_precedence)
+    installed = installed_entry(variables.snapshot, request)
     try:
-        offered = offer(draft.view, wish, installed, legacy_precedence=legacy_precedence)
+        offered = offer(variables.snapshot, request, installed, legacy_precedence=legacy_precedence)
     except ChannelError as error:
         return [ResolveError(str(error), error.location)]
     # OLM gives up on a Subscription at the first candidate that can't be included, but still looks at the next
     # Subscription: the message has the errors of all (R-CAT-514).
     for candidate in offered.candidates:
-        errors = _include(draft, [candidate])
+        errors = _include(variables, [candidate])
         if errors:
             return errors
     options = list(offered.candidates)
@@ -175,157 +177,159 @@ def add_subscription(
         for candidate in offered.candidates:
             identifier = candidate.identifier
             text = f"{identifier} conflicts with {installed.identifier}"
-            draft.replaced[identifier] = installed.name
-            draft.constraints[identifier].append(
+            variables.replaced[identifier] = installed.name
+            variables.constraints[identifier].append(
                 AppliedConstraint(ConstraintKind.CONFLICTS, identifier, (installed.identifier,), text)
             )
         options.append(installed)
-    subject = subscription_variable(wish.name)
+    subject = subscription_variable(request.name)
     identifiers = tuple(option.identifier for option in options)
-    draft.anchors.append(subject)
-    draft.constraints[subject] = [
-        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"{wish.in_texts} exists"),
+    variables.anchors.append(subject)
+    variables.constraints[subject] = [
+        AppliedConstraint(ConstraintKind.MANDATORY, subject, (), f"{request.in_texts} exists"),
         # A package that is no longer in its catalog stops the namespace, though the operator is installed (R-CAT-571).
         AppliedConstraint(ConstraintKind.PROHIBITED, subject, (), offered.absent)
         if offered.absent
-        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _wish_text(wish, identifiers)),
+        else AppliedConstraint(ConstraintKind.DEPENDS, subject, identifiers, _request_text(request, identifiers)),
     ]
     return []
 
 
-def installed_item(view: Snapshot, wish: SubscriptionRequest) -> Entry | None:
+def installed_entry(snapshot: Snapshot, request: SubscriptionRequest) -> Entry | None:
     """The existing CSV that a Subscription has installed."""
-    return next((item for item in view.existing if item.name == wish.installed), None)
+    return next((entry for entry in snapshot.existing if entry.name == request.installed), None)
 
 
-def _wish_text(wish: SubscriptionRequest, identifiers: Sequence[str]) -> str:
+def _request_text(request: SubscriptionRequest, identifiers: Sequence[str]) -> str:
     match identifiers:
         case []:
-            return f"no operators found matching the criteria of {wish.in_texts}"
+            return f"no operators found matching the criteria of {request.in_texts}"
         case [one]:
-            return f"{wish.in_texts} requires {one}"
+            return f"{request.in_texts} requires {one}"
         case _:
-            return f"{wish.in_texts} requires at least one of {_listed(identifiers, 'or')}"
+            return f"{request.in_texts} requires at least one of {_listed(identifiers, 'or')}"
 
 
 def _listed(parts: Sequence[str], conjunction: str) -> str:
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 
 
-def _include(draft: VariableSet, stack: list[Entry]) -> list[ResolveError]:
+def _include(variables: VariableSet, stack: list[Entry]) -> list[ResolveError]:
     """Include the bundles of `stack` and all that could meet their requirements, depth first (R-CAT-521)."""
     errors: list[ResolveError] = []
     while stack:
-        item = stack.pop()
-        if item.identifier in draft.items:
+        entry = stack.pop()
+        if entry.identifier in variables.items:
             continue
-        draft.items[item.identifier] = item
-        draft.constraints[item.identifier] = constraints = list(_own_constraints(draft, item))
+        variables.items[entry.identifier] = entry
+        variables.constraints[entry.identifier] = constraints = list(_own_constraints(variables, entry))
         try:
-            predicates = requirements((each for each in item.properties if each.type not in draft.unheeded), draft.cel)
+            predicates = requirements(
+                (each for each in entry.properties if each.type not in variables.unheeded), variables.cel
+            )
         except ConstraintError as error:
-            errors.append(_unreadable(item, str(error)))
+            errors.append(_unreadable(entry, str(error)))
             continue
         for predicate in predicates:
             try:
-                options = _options(draft, predicate, item)
+                options = _options(variables, predicate, entry)
             except ChannelError as error:
                 errors.append(ResolveError(str(error), error.location))
                 continue
             # All that could be chosen is collected before anything is: the solver needs to see each way out
             # (R-CAT-521).
             stack += options
-            text = f"bundle {item.name} requires an operator {wording(predicate)}"
+            text = f"bundle {entry.name} requires an operator {wording(predicate)}"
             identifiers = tuple(option.identifier for option in options)
             constraints.append(
-                AppliedConstraint(ConstraintKind.DEPENDS, item.identifier, identifiers, text, requirement=predicate)
+                AppliedConstraint(ConstraintKind.DEPENDS, entry.identifier, identifiers, text, requirement=predicate)
             )
     return errors
 
 
-def _unreadable(item: Entry, text: str) -> ResolveError:
+def _unreadable(entry: Entry, text: str) -> ResolveError:
     """That a requirement of a bundle can't be read, at the properties of the bundle."""
-    origin = item.origin
+    origin = entry.origin
     bundle = origin.bundle if isinstance(origin, Candidate) else None
-    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else item.location
-    return ResolveError(text, location, f"a requirement of {item.name} can't be read: {text}")
+    location = locate(bundle.source, (*bundle.keys, "properties")) if bundle is not None else entry.location
+    return ResolveError(text, location, f"a requirement of {entry.name} can't be read: {text}")
 
 
-def _own_constraints(draft: VariableSet, item: Entry) -> Iterator[AppliedConstraint]:
-    identifier = item.identifier
+def _own_constraints(variables: VariableSet, entry: Entry) -> Iterator[AppliedConstraint]:
+    identifier = entry.identifier
     # Its requirements still count, so a leftover CSV with an unmet one stops the whole namespace (R-CAT-543).
-    if item.existing and item.name not in draft.owned:
-        text = f"clusterserviceversion {item.name} exists and is not referenced by {draft.asking}"
+    if entry.existing and entry.name not in variables.owned:
+        text = f"clusterserviceversion {entry.name} exists and is not referenced by {variables.asking}"
         yield AppliedConstraint(ConstraintKind.MANDATORY, identifier, (), text)
     # A deprecated bundle stays in its channel, and can be its head, but nothing gets it any more (R-CAT-431).
-    if any(declared.type == "olm.deprecated" for declared in item.properties):
+    if any(declared.type == "olm.deprecated" for declared in entry.properties):
         yield AppliedConstraint(ConstraintKind.PROHIBITED, identifier, (), f"bundle {identifier} is deprecated")
 
 
-def _options(draft: VariableSet, predicate: Predicate, requiring: Entry) -> tuple[Entry, ...]:
+def _options(variables: VariableSet, predicate: Predicate, requiring: Entry) -> tuple[Entry, ...]:
     """The bundles that meet a requirement of a bundle, best first (R-CAT-540).
 
     Whole channels are ordered, not only the bundles that match, so that a broken channel is an error either
     way.
     """
     own = requiring.catalog
-    cached = draft.options.get((predicate, own))
+    cached = variables.options.get((predicate, own))
     if cached is not None:
         return cached
-    check_requirement(draft.view, predicate, requiring)
+    check_requirement(variables.snapshot, predicate, requiring)
     # The matching bundles only say which channels to look at: a channel is then walked from its head, and what another
     # entry skips is not on the way, however well it would match (R-CAT-540).
     by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))
-    for item in _matching(draft.view, predicate):
-        by_catalog[item.catalog][ChannelKey(item.catalog, item.package, item.channel)].append(item)
+    for entry in _matching(variables.snapshot, predicate):
+        by_catalog[entry.catalog][ChannelKey(entry.catalog, entry.package, entry.channel)].append(entry)
     options: list[Entry] = []
-    for key in draft.view.order(own):
+    for key in variables.snapshot.order(own):
         channels = by_catalog.get(key, {})
-        for channel in sorted(channels, key=lambda each: _rank(draft.view, each)):
+        for channel in sorted(channels, key=lambda each: _rank(variables.snapshot, each)):
             # Existing CSVs count one by one; they have no channel to be ordered with.
             matched = channels[channel]
-            chain = ordered(matched) if matched[0].existing else _chain(draft, channel)
-            options += [item for item in chain if matches(predicate, item)]
-    draft.options[predicate, own] = tuple(options)
-    return draft.options[predicate, own]
+            chain = ordered(matched) if matched[0].existing else _chain(variables, channel)
+            options += [entry for entry in chain if matches(predicate, entry)]
+    variables.options[predicate, own] = tuple(options)
+    return variables.options[predicate, own]
 
 
-def _matching(view: Snapshot, predicate: Predicate) -> Iterable[Entry]:
+def _matching(snapshot: Snapshot, predicate: Predicate) -> Iterable[Entry]:
     match predicate:
         case ProvidingAPIPredicate(api):
-            return view.providing(api)
+            return snapshot.providing(api)
         case LabelPredicate(label):
-            return view.labelled(label)
+            return snapshot.labelled(label)
         case PackagePredicate(name):
-            return (item for item in view.of_package(name) if matches(predicate, item))
+            return (entry for entry in snapshot.of_package(name) if matches(predicate, entry))
         case _:
-            return (item for item in view.items() if matches(predicate, item))
+            return (entry for entry in snapshot.items() if matches(predicate, entry))
 
 
-def _chain(draft: VariableSet, shelf: ChannelKey) -> tuple[Entry, ...]:
-    if shelf not in draft.chains:
-        draft.chains[shelf] = ordered(draft.view.in_channel(shelf))
-    return draft.chains[shelf]
+def _chain(variables: VariableSet, channel_key: ChannelKey) -> tuple[Entry, ...]:
+    if channel_key not in variables.chains:
+        variables.chains[channel_key] = ordered(variables.snapshot.in_channel(channel_key))
+    return variables.chains[channel_key]
 
 
-def _rank(view: Snapshot, shelf: ChannelKey) -> tuple[bool, str, str]:
+def _rank(snapshot: Snapshot, channel_key: ChannelKey) -> tuple[bool, str, str]:
     """Default channels first, of whatever package (R-CAT-531)."""
-    default = any(item.default_channel for item in view.in_channel(shelf))
-    return (not default, shelf.package, shelf.channel)
+    default = any(entry.default_channel for entry in snapshot.in_channel(channel_key))
+    return (not default, channel_key.package, channel_key.channel)
 
 
-def problem_of(draft: VariableSet) -> ConstraintProblem:
-    """The solver's problem: the draft, and "at most one" per API and per package (R-CAT-545)."""
-    variables = dict(draft.constraints)
+def problem_of(variables: VariableSet) -> ConstraintProblem:
+    """The solver's problem: the variables, and "at most one" per API and per package (R-CAT-545)."""
+    constraints = dict(variables.constraints)
     providers: dict[GVK, list[str]] = defaultdict(list)
     of_package: dict[str, list[str]] = defaultdict(list)
-    for identifier, item in draft.items.items():
+    for identifier, entry in variables.items.items():
         # OLM looks the bundle up by name and channel and gives up on what isn't unique.
-        if identifier not in draft.view.copies:
-            for api in item.apis:
-                if (api.group, api.kind) not in draft.view.shared:
+        if identifier not in variables.snapshot.copies:
+            for api in entry.apis:
+                if (api.group, api.kind) not in variables.snapshot.shared:
                     providers[api].append(identifier)
-            for package, _ in item.packages:
+            for package, _ in entry.packages:
                 of_package[package].append(identifier)
     groups: list[tuple[str, str, GVK | None, list[str]]] = [
         *((api.bracketed, "provide", api, members) for api, members in providers.items()),
@@ -336,9 +340,7 @@ def problem_of(draft: VariableSet) -> ConstraintProblem:
     for name, verb, provided, members in sorted(groups, key=itemgetter(0, 1)):
         if len(members) > 1:
             text = f"{_listed(sorted(members), 'and')} {verb} {name}"
-            variables.setdefault(name, []).append(
+            constraints.setdefault(name, []).append(
                 AppliedConstraint(ConstraintKind.AT_MOST_ONE, name, tuple(sorted(members)), text, api=provided)
             )
-    return ConstraintProblem(
-        {name: tuple(constraints) for name, constraints in variables.items()}, tuple(draft.anchors)
-    )
+    return ConstraintProblem({name: tuple(each) for name, each in constraints.items()}, tuple(variables.anchors))

@@ -59,7 +59,7 @@ ASKED = (
 )
 """The kinds that olmc begins with, in the order in which they are asked for."""
 
-# All that is said of a Secret; what is in it, and other annotations, which may hold it as well, are not printed.
+# All that is reported about a Secret; what is in it, and other annotations, which may hold it as well, are not printed.
 _SECRET = """\
 {range .items[*]}---
 apiVersion: v1

@@ -33,7 +33,7 @@ class GivenCatalog(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The path as it is told and locked: what is above the user's own folder is nobody else's business."""
+        """The path as it is reported and locked: what is above the user's own folder is nobody else's business."""
         return self.path.name if self.path.is_absolute() else self.path.as_posix()
 
     def fits(self, source: CatalogSource) -> bool:

@@ -85,7 +85,7 @@ def credential_for(files: Sequence[AuthFile], registry: str, repository: str) ->
     Raises VendorError if there is one that can't be read.
     """
     for file in files:
-        # From what is said of this registry alone to what is said of all of them.
+        # From what is configured for this registry alone to what is for all of them.
         helper = file.helpers.get(registry)
         if helper:
             credential = _from_helper(file, helper, registry)

@@ -103,7 +103,7 @@ def keep(root: Path, blobs: Mapping[str, Path]) -> list[Path]:
 
 
 def remove_blobs(root: Path, results: Sequence[ProofResult]) -> None:
-    """Remove the blobs that prove none of the images; none at all while what proves one of them can not be told."""
+    """Remove the blobs that prove none of the images; none at all while what proves one of them can't be determined."""
     if any(result.proof is Proof.FALSE for result in results):
         return
     for path in surplus_blobs(root, results):
@@ -139,7 +139,7 @@ def prove(root: Path, images: Iterable[LockedImage], limits: LayerLimits | None 
 
 
 class _FalseError(Exception):
-    """Content, or what is to prove it, is not what it is said to be."""
+    """Content, or what is to prove it, is not what it is declared to be."""
 
 
 def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str]) -> Proof:

@@ -28,7 +28,7 @@ from olmc.model.options import Options, upgrades_from_any_catalog
 from olmc.model.workspace import LockedImage, Workspace
 from olmc.reconcile.loop import SettledCluster
 from olmc.resolver.left_out import PackageKey, package_of_entries, reachable
-from olmc.resolver.requests import UnreadablePropertiesError, csv_properties, visible_catalog, wish_of
+from olmc.resolver.requests import UnreadablePropertiesError, csv_properties, request_of, visible_catalog
 from olmc.vendor.needs import all_catalogs
 from olmc.vendor.store import place
 from olmc.yaml import Document, dump
@@ -94,7 +94,7 @@ def _reached(settled: SettledCluster, options: Options) -> frozenset[PackageKey]
     any_catalog = upgrades_from_any_catalog(options, settled.cluster.profile)
     return reachable(
         [visible_catalog(source) for source in settled.cluster.catalogs.values()],
-        [wish_of(subscription) for cluster in clusters for subscription in cluster.subscriptions.values()],
+        [request_of(subscription) for cluster in clusters for subscription in cluster.subscriptions.values()],
         [properties for cluster in clusters for properties in _properties_of_csvs(cluster.csvs)],
         any_catalog=any_catalog,
     )
@@ -155,7 +155,7 @@ def _kept_texts(root: Path, folder: Folder, part: ImageCatalog) -> dict[str, str
         texts[path] = text
     own_index = folder.join(LEFT_OUT_FILE)
     if own_index in texts and not part.catalog.left_out:
-        return None  # a stranger's file of this name, which would be taken for ours
+        return None  # an untrusted file of this name, which would be taken for ours
     texts.pop(own_index, None)
     gone = {package.name for package in part.left_out}
     has_packages = False

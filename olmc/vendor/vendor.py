@@ -280,7 +280,7 @@ def _check(
     needs = needs_of(workspace, settled, work.options)
     images = tuple(sorted(have[need.image] for need in needs if _is_there(need, have)))
     missing = tuple(need.image for need in _missing(work, workspace, settled, needs, have))
-    # What is unknown for want of an image is told by that image.
+    # What is unknown for want of an image is reported by that image.
     is_resolved = bool(missing) or _report_unresolved(workspace, settled, work.options, report)
     changed = images != tuple(sorted(work.lock.images))
     # What is too much is certain only once all is there that could need it.
@@ -289,7 +289,7 @@ def _check(
     removed: tuple[str, ...] = ()
     if not missing:
         removed = (*others(work.root, images), *surplus(work.root, parts, {image.image: image for image in images}))
-        # While what proves one of them can not be told, others may prove it.
+        # While what proves one of them can't be determined, others may prove it.
         removed += tuple(surplus_blobs(work.root, proofs)) if is_proven else ()
     return VendorResult(images, missing, removed, changed, is_resolved, is_empty(workspace), is_proven=is_proven)
 
@@ -355,8 +355,8 @@ def _report_unresolved(workspace: Workspace, settled: SettledCluster, options: O
         report.add(diagnostic)
         is_resolved = False
     for namespace, done in sorted(settled.rounds.items()):
-        if done.answer is not None and done.answer.message:
-            report.add(rules.UNRESOLVED.finding(None, asking=f"namespace {namespace}", text=done.answer.message))
+        if done.resolution is not None and done.resolution.message:
+            report.add(rules.UNRESOLVED.finding(None, asking=f"namespace {namespace}", text=done.resolution.message))
             is_resolved = False
     for result in _extended(workspace, settled, options).results if workspace.extensions else ():
         if result.resolution is not None and result.resolution.error:

@@ -81,7 +81,7 @@ def one_line(text: str) -> str:
 
     Double quotes are for what only an escape can express. A lone surrogate becomes U+FFFD, as in Go.
     """
-    # What runners of pipelines obey wherever it stands in a line of a log.
+    # What runners of pipelines execute wherever it stands in a line of a log.
     if "##" in text and _OBEYED.search(text):
         return f'"{_OBEYED.sub(_HIDDEN, "".join(map(_escaped, replace_surrogates(text))))}"'
     if plain_is_safe(text):
@@ -112,7 +112,7 @@ def literal_header(text: str) -> str | None:
 
     None for a text of one line, and for what no literal block can hold.
     """
-    # A runner obeys a line of a log that begins so, and does not know who wrote it.
+    # A runner executes a line of a log that begins so, and does not know who wrote it.
     if "::" in text and _COMMAND.search(text):
         return None
     if "##" in text and _OBEYED.search(text):

@@ -1,4 +1,4 @@
-"""How documents begin, told from their text without reading them."""
+"""How documents begin, determined from their text without reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a value or a key stands, told by lines: without the parser, in a text that the reader by lines can read.
+"""Where a value or a key stands, found by lines: without the parser, in a text that the reader by lines can read.
 
 There all that belongs to a key or an item is indented further than it, whatever it is, so the next key of a mapping is
 in the next line that begins where the mapping does.
@@ -117,7 +117,7 @@ def _entry(text: str, spot: _Spot, key: str) -> tuple[_Spot, _Spot | None] | Non
 # A mapping or a list with many findings is not to be gone through once for each.
 @lru_cache(maxsize=128)
 def _entries(text: str, spot: _Spot) -> dict[str, tuple[int, int]]:
-    """The keys of the mapping at a spot with their lines and lengths, up to one that can't be told by lines."""
+    """The keys of the mapping at a spot with their lines and lengths, up to one that can't be determined by lines."""
     lines, values = _readable_lines(text), PlainValues()
     entries: dict[str, tuple[int, int]] = {}
     for number in _siblings(lines, spot):

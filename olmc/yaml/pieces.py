@@ -4,7 +4,7 @@ read again.
 A mapping in block style is cut at its keys and a list at its items, down to pieces of a few lines. Each piece is a
 document of its own to a parser, with the same value: whatever ends at a line that is not indented further ends at the
 end of a stream as well. All new pieces of a stream are parsed at once, and what they say is put together. Where a
-piece is not sound by itself, a key stands twice, or the stream has something out of the ordinary, nothing is said:
+piece is not sound by itself, a key stands twice, or the stream has something out of the ordinary, there is no outcome:
 `read` has to read all of it, and to find the words for what is wrong.
 """
 
@@ -65,7 +65,7 @@ class _GiveUp(Exception):  # noqa: N818
 
 
 def read_pieces(path: str, text: str, report: Report, known: Known) -> list[Document]:
-    """As `read`; `known` is what other streams said, and becomes what this one says as well.
+    """As `read`; `known` is what other streams hold, and takes in what this one holds.
 
     Values that were read once may stand in several documents: they are the same object.
     """

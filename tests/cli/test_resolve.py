@@ -184,7 +184,7 @@ def test_update_writes_a_lock_that_fits_its_schema(tmp_path: Path) -> None:
     assert result.stderr == f"{tmp_path / 'olmc.lock'} written\n"
     assert result.stdout == olmc("resolve", tmp_path).stdout
     text = (tmp_path / "olmc.lock").read_text(encoding="utf-8")
-    assert text.startswith("# Written by olmc resolve --update and olmc vendor. Commit it; olmc render obeys it.\n")
+    assert text.startswith("# Written by olmc resolve --update and olmc vendor. Commit it; olmc render follows it.\n")
     value = yaml.safe_load(text)
     Draft202012Validator(schema("lock")).validate(value)
     (namespace,) = value["namespaces"]

@@ -52,7 +52,7 @@ def test_each_gravity_has_its_share_of_a_comment() -> None:
     changes = [number for number, gravity in rows if gravity == "change"]
     assert len(changes) > 100
     assert f"| | … {2000 - len(changes):,} more of gravity change | change | |" in text
-    assert f"… {2000 - len(folded) + 21:,} more of gravity change without room for details" in text
+    assert f"… {2000 - len(folded) + 21:,} more of gravity change without space for details" in text
 
 
 @given(

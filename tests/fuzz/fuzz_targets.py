@@ -34,7 +34,7 @@ from olmc.model.options import Options
 from olmc.olmv1.version_ranges import VersionRangeError, parse_version_range
 from olmc.output.messages import as_text
 from olmc.resolver.predicates import ConstraintError, matches, predicate_of, wording
-from olmc.resolver.snapshot import item_of_candidate
+from olmc.resolver.snapshot import entry_of_candidate
 from olmc.semver import (
     RangeError,
     VersionError,
@@ -152,7 +152,7 @@ def run_constraints(data: bytes) -> None:
         for value in (document.value if isinstance(document.value, list) else [document.value])
         if isinstance(value, dict)
     ]
-    entry = item_of_candidate(Candidate("a.v1", "a", "s", CatalogKey("c", "ns"), "1.0.0", tuple(declared)))
+    entry = entry_of_candidate(Candidate("a.v1", "a", "s", CatalogKey("c", "ns"), "1.0.0", tuple(declared)))
     for one in declared:
         with suppress(ConstraintError, CelCostError):
             predicate = predicate_of(one, CelAccount())

@@ -25,7 +25,7 @@ from olmc.model.catalog import (
 )
 from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
-from olmc.resolver.snapshot import item_of_present, view_of
+from olmc.resolver.snapshot import entry_of_installed, snapshot_of
 from olmc.resolver.upgrade_path import ChannelError, offer
 from olmc.resources import schema
 
@@ -119,7 +119,7 @@ def offered(made: Package, name: str, channel: ChannelView) -> list[str] | None:
     wish = SubscriptionRequest("p", "p", channel.name, KEY, installed=name)
     question = ResolveRequest("ns", (VisibleCatalog(KEY, 0, candidates),), (wish,), (present,))
     try:
-        found = offer(view_of(question, (present,)), wish, item_of_present(present, "ns"))
+        found = offer(snapshot_of(question, (present,)), wish, entry_of_installed(present, "ns"))
     except ChannelError:
         return None
     barred = {each.name for each in made.bundles.values() if any(p.type == "olm.deprecated" for p in each.properties)}

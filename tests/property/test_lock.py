@@ -68,7 +68,7 @@ def compiled(files: Mapping[str, str], approve: tuple[str, ...] = ("all",)) -> o
 def resolved(made: olmc.Compilation) -> bool:
     """Whether every namespace came to rest because nothing was left to do."""
     assert made.settled is not None
-    return not any(done.answer and done.answer.message for done in made.settled.rounds.values())
+    return not any(done.resolution and done.resolution.message for done in made.settled.rounds.values())
 
 
 def walked(made: olmc.Compilation) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from olmc.model.catalog import Candidate, InstalledEntry, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation, reasons
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 T = TypeVar("T")
 KINDS = st.sampled_from("ABCD")
@@ -64,43 +64,47 @@ def channels(draw: st.DrawFn, catalog: CatalogKey, package: str, channel: str) -
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> ResolveRequest:
+def resolve_requests(draw: st.DrawFn) -> ResolveRequest:
     catalogs = []
     for key in draw(st.lists(st.sampled_from(CATALOGS), min_size=1, max_size=3, unique=True)):
         places = st.tuples(st.sampled_from(PACKAGES), st.sampled_from("st"))
         chosen = draw(st.lists(places, min_size=1, max_size=3, unique=True))
         entries = [entry for package, channel in chosen for entry in draw(channels(key, package, channel))]
         catalogs.append(VisibleCatalog(key, draw(st.sampled_from([0, 0, 5])), tuple(entries)))
-    wishes = []
+    requests = []
     present = []
     for package in draw(st.lists(st.sampled_from(PACKAGES), min_size=1, max_size=3, unique=True)):
         key = draw(st.sampled_from(catalogs)).key
         installed = f"{package}.v1" if draw(st.booleans()) else ""
         starting = draw(st.sampled_from(["", "", f"{package}.v2"]))
         channel = draw(st.sampled_from(["s", "s", "t", ""]))
-        wishes.append(SubscriptionRequest(f"sub-{package}", package, channel, key, starting, installed))
+        requests.append(SubscriptionRequest(f"sub-{package}", package, channel, key, starting, installed))
         if installed:
             present.append(InstalledEntry(installed, "1.0.0", draw(properties(package, "1.0.0"))))
     if draw(st.integers(0, 3)) == 0:
         present.append(InstalledEntry("free.v1", "1.0.0", draw(properties("free", "1.0.0"))))
-    return ResolveRequest("ns", tuple(catalogs), tuple(wishes), tuple(present))
+    return ResolveRequest("ns", tuple(catalogs), tuple(requests), tuple(present))
 
 
-@given(questions(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_never_matters_d2(question: ResolveRequest, random: Random) -> None:
+@given(resolve_requests(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_never_matters_d2(resolve_request: ResolveRequest, random: Random) -> None:
     def shuffled(items: tuple[T, ...]) -> tuple[T, ...]:
         return tuple(random.sample(items, len(items)))
 
-    catalogs = [catalog._replace(entries=shuffled(tuple(catalog.entries))) for catalog in question.catalogs]
-    other = question._replace(
-        catalogs=shuffled(tuple(catalogs)), wishes=shuffled(question.wishes), present=shuffled(question.present)
+    catalogs = [catalog._replace(entries=shuffled(tuple(catalog.entries))) for catalog in resolve_request.catalogs]
+    other = resolve_request._replace(
+        catalogs=shuffled(tuple(catalogs)),
+        requests=shuffled(resolve_request.requests),
+        present=shuffled(resolve_request.present),
     )
-    assert answer(other) == answer(question)
-    assert derivation(other, answer(other)) == derivation(question, answer(question))
+    assert resolve(other) == resolve(resolve_request)
+    assert derivation(other, resolve(other)) == derivation(resolve_request, resolve(resolve_request))
 
 
-@given(questions(), st.sampled_from(CATALOGS), st.booleans())
-def test_an_unrelated_package_never_changes_an_answer(question: ResolveRequest, key: CatalogKey, own: bool) -> None:
+@given(resolve_requests(), st.sampled_from(CATALOGS), st.booleans())
+def test_an_unrelated_package_never_changes_an_answer(
+    resolve_request: ResolveRequest, key: CatalogKey, own: bool
+) -> None:
     version = "1.0.0"
     found = (
         Property("olm.package", {"packageName": "stranger", "version": version}),
@@ -108,26 +112,29 @@ def test_an_unrelated_package_never_changes_an_answer(question: ResolveRequest, 
         Property("olm.gvk.required", api("A")),
     )
     stranger = Candidate("stranger.v1", "stranger", "s", key, version, found, default_channel=True)
-    known = {catalog.key: catalog for catalog in question.catalogs}
+    known = {catalog.key: catalog for catalog in resolve_request.catalogs}
     if own and key in known:
         known[key] = known[key]._replace(entries=(stranger, *known[key].entries))
     else:
         other = CatalogKey("olm", "others")
         known[other] = VisibleCatalog(other, 9, (stranger._replace(catalog=other),))
-    assert answer(question._replace(catalogs=tuple(known.values()))) == answer(question)
+    assert resolve(resolve_request._replace(catalogs=tuple(known.values()))) == resolve(resolve_request)
 
 
-@given(questions())
-def test_what_is_picked_fits_together(question: ResolveRequest) -> None:
-    given_answer = answer(question)
+@given(resolve_requests())
+def test_what_is_picked_fits_together(resolve_request: ResolveRequest) -> None:
+    given_answer = resolve(resolve_request)
     if given_answer.message:
-        assert given_answer.picks == ()
-        assert derivation(question, given_answer)
+        assert given_answer.selections == ()
+        assert derivation(resolve_request, given_answer)
         return
-    assert len(reasons(question)) == len(given_answer.picks)
-    replaced = {pick.replaces for pick in given_answer.picks}
-    staying = [csv for csv in question.present if csv.name not in replaced]
-    together: list[Candidate | InstalledEntry] = [*(pick.candidate for pick in given_answer.picks), *staying]
+    assert len(reasons(resolve_request)) == len(given_answer.selections)
+    replaced = {selection.replaces for selection in given_answer.selections}
+    staying = [csv for csv in resolve_request.present if csv.name not in replaced]
+    together: list[Candidate | InstalledEntry] = [
+        *(selection.candidate for selection in given_answer.selections),
+        *staying,
+    ]
     provided = [api_of(found) for each in together for found in each.properties if found.type == "olm.gvk"]
     assert len(provided) == len(set(provided))
     for each in together:
@@ -135,16 +142,16 @@ def test_what_is_picked_fits_together(question: ResolveRequest) -> None:
             assert found.type != "olm.gvk.required" or api_of(found) in provided
     assert all(
         left.package != right.package
-        for left, right in combinations([pick.candidate for pick in given_answer.picks], 2)
+        for left, right in combinations([selection.candidate for selection in given_answer.selections], 2)
     )
-    names = {pick.candidate.name for pick in given_answer.picks} | {csv.name for csv in staying}
-    assert all(any(name.startswith(f"{wish.package}.v") for name in names) for wish in question.wishes)
+    names = {selection.candidate.name for selection in given_answer.selections} | {csv.name for csv in staying}
+    assert all(any(name.startswith(f"{request.package}.v") for name in names) for request in resolve_request.requests)
 
 
 def api_of(found: Property) -> str:
     return str(found.value["kind"])
 
 
-@given(questions())
-def test_asking_twice_gives_the_same_answer(question: ResolveRequest) -> None:
-    assert answer(question) == answer(question)
+@given(resolve_requests())
+def test_asking_twice_gives_the_same_answer(resolve_request: ResolveRequest) -> None:
+    assert resolve(resolve_request) == resolve(resolve_request)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_resolver import questions
+from test_resolver import resolve_requests
 
 from olmc.catalogs.content import served_candidates
 from olmc.catalogs.loading import load_catalog
@@ -18,52 +18,58 @@ from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation, held_back, reasons
 from olmc.resolver.left_out import package_of_entries, reachable
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 KEY = CatalogKey("olm", "community")
 
 
-def trimmed(question: ResolveRequest) -> ResolveRequest:
+def trimmed(resolve_request: ResolveRequest) -> ResolveRequest:
     """The question over what `olmc vendor` would keep of all its catalogs."""
     reached = reachable(
-        question.catalogs,
-        question.wishes,
-        [csv.properties for csv in question.present],
-        any_catalog=question.legacy_precedence,
+        resolve_request.catalogs,
+        resolve_request.requests,
+        [csv.properties for csv in resolve_request.present],
+        any_catalog=resolve_request.legacy_precedence,
     )
     catalogs = []
-    for catalog in question.catalogs:
+    for catalog in resolve_request.catalogs:
         entries = tuple(entry for entry in catalog.entries if (catalog.key, entry.package) in reached)
         gone = sorted({entry.package for entry in catalog.entries} - {entry.package for entry in entries})
         left_out = [package_of_entries(name, (e for e in catalog.entries if e.package == name)) for name in gone]
         catalogs.append(catalog._replace(entries=entries, left_out=tuple(left_out)))
-    return question._replace(catalogs=tuple(catalogs))
+    return resolve_request._replace(catalogs=tuple(catalogs))
 
 
-def everything_said(question: ResolveRequest) -> object:
+def everything_said(resolve_request: ResolveRequest) -> object:
     """The answer, all findings, the derivation of a failure, the reasons of the picks, and what is held back."""
     report = Report()
-    resolution = answer(question, report)
-    because = () if resolution.message else reasons(question)
-    return resolution, tuple(report), derivation(question, resolution), because, held_back(question, resolution)
+    resolution = resolve(resolve_request, report)
+    because = () if resolution.message else reasons(resolve_request)
+    return (
+        resolution,
+        tuple(report),
+        derivation(resolve_request, resolution),
+        because,
+        held_back(resolve_request, resolution),
+    )
 
 
-@given(questions(), st.booleans())
-def test_a_part_that_is_kept_resolves_as_the_whole(question: ResolveRequest, any_catalog: bool) -> None:
-    question = question._replace(legacy_precedence=any_catalog)
-    assert everything_said(trimmed(question)) == everything_said(question)
+@given(resolve_requests(), st.booleans())
+def test_a_part_that_is_kept_resolves_as_the_whole(resolve_request: ResolveRequest, any_catalog: bool) -> None:
+    resolve_request = resolve_request._replace(legacy_precedence=any_catalog)
+    assert everything_said(trimmed(resolve_request)) == everything_said(resolve_request)
 
 
-@given(questions(), st.sampled_from("pqr"))
-def test_what_was_left_out_is_never_said_to_be_missing(question: ResolveRequest, package: str) -> None:
+@given(resolve_requests(), st.sampled_from("pqr"))
+def test_what_was_left_out_is_never_said_to_be_missing(resolve_request: ResolveRequest, package: str) -> None:
     """Over what was kept for others, a new Subscription gets the answer of the whole or hears that it is not known."""
-    first, *others = question.wishes
-    part = trimmed(question._replace(wishes=tuple(others), present=()))
-    later = question._replace(wishes=(first._replace(package=package, installed="", starting=""),), present=())
+    first, *others = resolve_request.requests
+    part = trimmed(resolve_request._replace(requests=tuple(others), present=()))
+    later = resolve_request._replace(requests=(first._replace(package=package, installed="", starting=""),), present=())
     over_part = later._replace(catalogs=part.catalogs)
-    given_answer, report = answer(over_part), Report()
+    given_answer, report = resolve(over_part), Report()
     if "is not vendored" in given_answer.message:
-        answer(over_part, report)
+        resolve(over_part, report)
         assert [finding.code for finding in report] == ["OLMC644"]
     else:
         assert everything_said(over_part) == everything_said(later)
@@ -86,23 +92,23 @@ def entries(shared: Path) -> Sequence[Candidate]:
 def test_a_part_of_a_real_catalog_resolves_as_the_whole(entries: Sequence[Candidate], data: st.DataObject) -> None:
     """Any set of Subscriptions, to packages, channels and versions that there are and to some that there are not."""
     packages = sorted({entry.package for entry in entries})
-    wishes = []
+    requests = []
     for package in data.draw(st.lists(st.sampled_from(packages), min_size=1, max_size=4, unique=True)):
         served = [entry for entry in entries if entry.package == package]
         channel = data.draw(st.sampled_from(["", "no-such-channel", *sorted({entry.channel for entry in served})]))
         starting = data.draw(st.sampled_from(["", "", "no-such.v1.0.0", *sorted({entry.name for entry in served})]))
         asked = data.draw(st.sampled_from([package, package, package, package, package[:-1]]))
-        wishes.append(SubscriptionRequest(f"sub-{package}", asked, channel, KEY, starting))
-    question = ResolveRequest("ns", (VisibleCatalog(KEY, 0, tuple(entries)),), tuple(wishes))
-    part = trimmed(question)
-    assert everything_said(part) == everything_said(question)
+        requests.append(SubscriptionRequest(f"sub-{package}", asked, channel, KEY, starting))
+    resolve_request = ResolveRequest("ns", (VisibleCatalog(KEY, 0, tuple(entries)),), tuple(requests))
+    part = trimmed(resolve_request)
+    assert everything_said(part) == everything_said(resolve_request)
     kept = {entry.package for entry in part.catalogs[0].entries}
     assert kept.isdisjoint(package.name for package in part.catalogs[0].left_out)
     assert len(kept) < len(packages) / 2
 
 
 def test_what_is_required_is_kept_over_all_versions(entries: Sequence[Candidate]) -> None:
-    wish = SubscriptionRequest("messages", "rabbitmq-messaging-topology-operator", "stable", KEY)
+    request = SubscriptionRequest("messages", "rabbitmq-messaging-topology-operator", "stable", KEY)
     catalog = VisibleCatalog(KEY, 0, tuple(entries))
-    reached = reachable([catalog], [wish], [], any_catalog=False)
-    assert {name for _, name in reached} == {wish.package, "rabbitmq-cluster-operator"}
+    reached = reachable([catalog], [request], [], any_catalog=False)
+    assert {name for _, name in reached} == {request.package, "rabbitmq-cluster-operator"}

@@ -31,7 +31,7 @@ class Scene:
     """A case: what is asked, and what is expected: a message, or the picks of each round."""
 
     id: str
-    question: ResolveRequest
+    resolve_request: ResolveRequest
     message: str
     rounds: tuple[tuple[str, ...], ...]
 
@@ -43,17 +43,17 @@ def scenes(name: str) -> list[Scene]:
 
 def _scene(case: Mapping[str, Any], name: str) -> Scene:
     catalogs = tuple(_catalog(each, name) for each in case["catalogs"])
-    wishes = tuple(_wish(each, name) for each in case["subscriptions"])
+    requests = tuple(_request(each, name) for each in case["subscriptions"])
     present = tuple(_present(each, name) for each in case.get("present", ()))
-    question = ResolveRequest(
-        "ns", catalogs, wishes, present, fail_forward=bool(case.get("failForward")),
+    resolve_request = ResolveRequest(
+        "ns", catalogs, requests, present, fail_forward=bool(case.get("failForward")),
         legacy_precedence=bool(case.get("legacy")),
     )  # fmt: skip
     expected = case["expect"]
     if isinstance(expected, str):
-        return Scene(case["id"], question, expected, ())
+        return Scene(case["id"], resolve_request, expected, ())
     rounds = tuple(tuple(each) for each in expected) or ((),)
-    return Scene(case["id"], question, "", rounds)
+    return Scene(case["id"], resolve_request, "", rounds)
 
 
 def tea_workspace(properties: str = "") -> dict[str, str]:
@@ -124,14 +124,14 @@ def _candidates(
         )
 
 
-def _wish(wish: Mapping[str, Any], name: str) -> SubscriptionRequest:
-    package, _, channel = wish["wants"].partition("/")
-    source, _, namespace = wish.get("from", "cat/ns").partition("/")
-    installed = wish.get("installed", "")
+def _request(request: Mapping[str, Any], name: str) -> SubscriptionRequest:
+    package, _, channel = request["wants"].partition("/")
+    source, _, namespace = request.get("from", "cat/ns").partition("/")
+    installed = request.get("installed", "")
     key = CatalogKey(namespace, source)
-    place = Location(f"{name}/{wish['name']}")
+    place = Location(f"{name}/{request['name']}")
     return SubscriptionRequest(
-        wish["name"], package, channel, key, wish.get("starting", ""), installed, installed, place
+        request["name"], package, channel, key, request.get("starting", ""), installed, installed, place
     )
 
 
@@ -146,34 +146,36 @@ def _present(csv: Mapping[str, Any], name: str) -> InstalledEntry:
     )
 
 
-def matches(pick: Selection, text: str) -> bool:
+def matches(selection: Selection, text: str) -> bool:
     """Whether a pick is the one that the notation names."""
     expected, _, catalog = text.partition(" from catalog ")
     expected, _, channel = expected.partition(" from channel ")
     name, _, replaced = expected.partition(" replaces ")
-    got = pick.candidate
+    got = selection.candidate
     return (
-        (got.name, pick.replaces) == (name, replaced)
+        (got.name, selection.replaces) == (name, replaced)
         and channel in ("", got.channel)
         and catalog in ("", got.catalog.name)
     )
 
 
-def carried_out(question: ResolveRequest, answer: Resolution) -> ResolveRequest:
+def carried_out(resolve_request: ResolveRequest, resolution: Resolution) -> ResolveRequest:
     """The question after the picks were installed: upgrades have replaced their predecessors (R-CAT-580 ff.)."""
-    wishes = list(question.wishes)
-    present = {csv.name: csv for csv in question.present}
-    for pick in answer.picks:
-        got = pick.candidate
+    requests = list(resolve_request.requests)
+    present = {csv.name: csv for csv in resolve_request.present}
+    for selection in resolution.selections:
+        got = selection.candidate
         present[got.name] = InstalledEntry(
-            got.name, got.version, got.properties, pick.replaces, "Succeeded", located(got.location)
+            got.name, got.version, got.properties, selection.replaces, "Succeeded", located(got.location)
         )
-        present.pop(pick.replaces, None)
-        fitting = [wish for wish in wishes if wish.package == got.package and wish.channel in ("", got.channel)]
+        present.pop(selection.replaces, None)
+        fitting = [
+            request for request in requests if request.package == got.package and request.channel in ("", got.channel)
+        ]
         if not fitting:
             name = f"{got.package}-{got.channel}-{got.catalog.name}-{got.catalog.namespace}"
-            wishes.append(
+            requests.append(
                 SubscriptionRequest(name, got.package, got.channel, got.catalog, got.name, got.name, got.name)
             )
-        wishes = [wish._replace(installed=got.name) if wish in fitting else wish for wish in wishes]
-    return question._replace(wishes=tuple(wishes), present=tuple(present.values()))
+        requests = [request._replace(installed=got.name) if request in fitting else request for request in requests]
+    return resolve_request._replace(requests=tuple(requests), present=tuple(present.values()))

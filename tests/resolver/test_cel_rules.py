@@ -14,7 +14,7 @@ from olmc.model.diagnostics import Report
 from olmc.model.objects import CatalogKey
 from olmc.resolver import predicates as cel
 from olmc.resolver.predicates import CelError, compile_rule, printed
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 PROPERTIES: list[tuple[str, Any]] = [
     ("olm.package", {"packageName": "p", "version": "4.12.0"}),
@@ -108,7 +108,7 @@ def test_values_are_printed_as_go_does(value: Any, text: str) -> None:
     assert printed(value) == text
 
 
-def question() -> ResolveRequest:
+def resolve_request() -> ResolveRequest:
     key = CatalogKey("ns", "cat")
     rule = {"cel": {"rule": "properties.exists(p, p.type == 'certified')"}, "failureMessage": "m"}
     entries = (
@@ -119,7 +119,7 @@ def question() -> ResolveRequest:
 
 
 def test_a_rule_finds_its_provider() -> None:
-    assert [pick.candidate.name for pick in answer(question()).picks] == ["p.v1", "c.v1"]
+    assert [selection.candidate.name for selection in resolve(resolve_request()).selections] == ["p.v1", "c.v1"]
 
 
 def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +128,8 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
 
     monkeypatch.setattr("olmc.resolver.predicates.compile_rule", missing)
     report = Report()
-    given = answer(question(), report)
-    assert (given.picks, given.reason) == ((), "ErrorPreventedResolution")
+    given = resolve(resolve_request(), report)
+    assert (given.selections, given.reason) == ((), "ErrorPreventedResolution")
     assert [(each.code, "cel_expr_python" in each.message) for each in report] == [("OLMC500", True)]
 
 

@@ -13,14 +13,14 @@ from olmc.model.catalog import Property, ResolveRequest
 from olmc.model.diagnostics import Location
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import ExplanationLine, derivation, reasons
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 
 
 def told(scene: Scene) -> list[str]:
     """The derivation as text, two blanks a step."""
-    lines = derivation(scene.question, answer(scene.question))
+    lines = derivation(scene.resolve_request, resolve(scene.resolve_request))
     return ["  " * line.depth + line.text + (f" @{line.location}" if line.location else "") for line in lines]
 
 
@@ -103,9 +103,9 @@ def test_errors_with_their_places() -> None:
 )
 def test_what_was_probably_meant(changes: dict[str, str], hint: str) -> None:
     (scene,) = scenes("names.yaml")
-    wish = scene.question.wishes[0]._replace(**changes)  # type: ignore[arg-type]
-    asked = scene.question._replace(wishes=(wish,))
-    last = derivation(asked, answer(asked))[-1]
+    request = scene.resolve_request.requests[0]._replace(**changes)  # type: ignore[arg-type]
+    asked = scene.resolve_request._replace(requests=(request,))
+    last = derivation(asked, resolve(asked))[-1]
     assert last == ExplanationLine(2, hint, Location("names.yaml/prometheus"))
 
 
@@ -133,34 +133,34 @@ def test_an_empty_catalog_is_said_to_be_empty() -> None:
 )
 def test_what_comes_close_to_a_requirement(wanted: tuple[str, object], hint: str) -> None:
     (scene,) = scenes("names.yaml")
-    (catalog,) = scene.question.catalogs
+    (catalog,) = scene.resolve_request.catalogs
     entries = tuple(
         entry._replace(properties=(*entry.properties, Property(*wanted))) if entry.package == "prometheus" else entry
         for entry in catalog.entries
     )
-    asked = scene.question._replace(catalogs=(catalog._replace(entries=entries),))
-    last = derivation(asked, answer(asked))[-1]
+    asked = scene.resolve_request._replace(catalogs=(catalog._replace(entries=entries),))
+    last = derivation(asked, resolve(asked))[-1]
     assert last.text.endswith(f", and there is none: {hint}" if hint else ", and there is none")
 
 
 def test_nothing_is_said_of_a_success() -> None:
-    question = SCENES["T-CAT-3"].question
-    assert derivation(question, answer(question)) == ()
-    assert derivation(ResolveRequest("ns", (), ()), answer(ResolveRequest("ns", (), ()))) == ()
+    resolve_request = SCENES["T-CAT-3"].resolve_request
+    assert derivation(resolve_request, resolve(resolve_request)) == ()
+    assert derivation(ResolveRequest("ns", (), ()), resolve(ResolveRequest("ns", (), ()))) == ()
 
 
 def test_reasons_of_picks() -> None:
-    assert tuple(map(str, reasons(SCENES["T-CAT-3"].question))) == (
+    assert tuple(map(str, reasons(SCENES["T-CAT-3"].resolve_request))) == (
         "Subscription b",
         "a.v1 requires an operator providing an API with group: example.com, version: v1, kind: B",
     )
-    assert reasons(SCENES["T-CAT-53"].question) == ()
+    assert reasons(SCENES["T-CAT-53"].resolve_request) == ()
 
 
 def test_a_bundle_that_was_told_of_is_not_told_of_again() -> None:
     lines = [line.strip() for line in told(SCENES["R-CAT-570 one unmet requirement rules out two candidates"])]
     assert lines.count("b.v1 (channel s, catalog cat) is a candidate, but @rules.yaml/b.v1") == 2
-    assert lines.count("it is ruled out as said above") == 1
+    assert lines.count("it is ruled out as stated above") == 1
     assert sum("kind: Missing, and there is none" in line for line in lines) == 1
 
 

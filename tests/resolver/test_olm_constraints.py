@@ -10,14 +10,14 @@ from olmc.model.catalog import Candidate, InstalledEntry, Property
 from olmc.model.cel_account import CelAccount
 from olmc.model.objects import CatalogKey
 from olmc.resolver.predicates import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
-from olmc.resolver.snapshot import Entry, item_of_candidate, item_of_present
+from olmc.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
 
 GVK = {"group": "g", "version": "v1", "kind": "K"}
 
 
 def item(*properties: tuple[str, Any], package: str = "p", version: str = "1.0.0") -> Entry:
     found = tuple(Property(name, value) for name, value in properties)
-    return item_of_candidate(Candidate("p.v1", package, "s", CatalogKey("ns", "cat"), version, found))
+    return entry_of_candidate(Candidate("p.v1", package, "s", CatalogKey("ns", "cat"), version, found))
 
 
 def required(kind: str, value: Any) -> Any:
@@ -183,7 +183,7 @@ def test_labels_and_combinations_r_cat_320() -> None:
 
 def test_an_existing_csv_is_of_its_last_package_r_cat_310() -> None:
     packages = [Property("olm.package", {"packageName": name, "version": "1.0.0"}) for name in ("a", "b")]
-    assert item_of_present(InstalledEntry("f.v1", "", tuple(packages)), "ns").package == "b"
-    csv = item_of_present(InstalledEntry("f.v1", "nonsense", ()), "ns")
+    assert entry_of_installed(InstalledEntry("f.v1", "", tuple(packages)), "ns").package == "b"
+    csv = entry_of_installed(InstalledEntry("f.v1", "nonsense", ()), "ns")
     assert (csv.package, str(csv.version)) == ("", "0.0.0")
     assert csv.identifier == "@existing/ns//f.v1"

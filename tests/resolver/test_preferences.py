@@ -49,11 +49,13 @@ def by_the_book(problem: ConstraintProblem) -> list[str] | None:
         if any(each in chosen for each in candidates):
             continue
         fitting = (each for each in candidates if satisfiable(constraints, names, frozenset((*chosen, each))))
-        pick = next(fitting, None)
-        if pick is None:
+        selection = next(fitting, None)
+        if selection is None:
             return None
-        chosen.append(pick)
-        queue.extend(one.others for one in problem.variables[pick] if one.kind is ConstraintKind.DEPENDS and one.others)
+        chosen.append(selection)
+        queue.extend(
+            one.others for one in problem.variables[selection] if one.kind is ConstraintKind.DEPENDS and one.others
+        )
     return chosen
 
 

@@ -8,38 +8,38 @@ import pytest
 from scenes import Scene, carried_out, matches, scenes
 
 from olmc.resolver.explain import derivation, reasons
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 SCENES = [scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)]
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_case(scene: Scene) -> None:
-    question = scene.question
-    given = answer(question)
+    resolve_request = scene.resolve_request
+    given = resolve(resolve_request)
     assert given.message == scene.message
     assert bool(given.reason) == bool(scene.message)
     for number, expected in enumerate(scene.rounds):
-        got = [f"{pick.candidate.name} replaces {pick.replaces}" for pick in given.picks]
+        got = [f"{selection.candidate.name} replaces {selection.replaces}" for selection in given.selections]
         assert len(got) == len(expected), got
-        assert all(map(matches, given.picks, expected)), got
+        assert all(map(matches, given.selections, expected)), got
         if number + 1 < len(scene.rounds):
-            question = carried_out(question, given)
-            given = answer(question)
+            resolve_request = carried_out(resolve_request, given)
+            given = resolve(resolve_request)
             assert not given.message
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.id)
 def test_every_case_can_be_explained(scene: Scene) -> None:
-    given = answer(scene.question)
-    lines = derivation(scene.question, given)
+    given = resolve(scene.resolve_request)
+    lines = derivation(scene.resolve_request, given)
     if scene.message:
         assert len(lines) > 1
         assert [line.depth for line in lines][:2] == [0, 1]
         assert all(after.depth <= before.depth + 1 for before, after in pairwise(lines))
     else:
         assert lines == ()
-        assert len(reasons(scene.question)) == len(given.picks)
+        assert len(reasons(scene.resolve_request)) == len(given.selections)
 
 
 def test_ids_are_unique() -> None:

@@ -9,14 +9,14 @@ from olmc.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, V
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 
 
 def reported(scene: Scene) -> list[Diagnostic]:
     report = Report()
-    answer(scene.question, report)
+    resolve(scene.resolve_request, report)
     return list(report)
 
 
@@ -51,10 +51,10 @@ def test_other_providers_r_cat_540() -> None:
 
 def test_a_skip_range_that_cannot_be_read_r_cat_456() -> None:
     scene = SCENES["T-CAT-44"]
-    (catalog,) = scene.question.catalogs
+    (catalog,) = scene.resolve_request.catalogs
     entries = tuple(entry._replace(skip_range="~1.0.0") for entry in catalog.entries)
     report = Report()
-    answer(scene.question._replace(catalogs=(catalog._replace(entries=entries),)), report)
+    resolve(scene.resolve_request._replace(catalogs=(catalog._replace(entries=entries),)), report)
     assert [(each.code, each.severity) for each in report] == [("OLMC501", Severity.WARNING)] * 2
     assert report.found[0].message == (
         'the skipRange "~1.0.0" of e.v2 can\'t be read and skips nothing: '
@@ -70,15 +70,15 @@ def test_nothing_is_said_of_what_is_in_order(scene_id: str) -> None:
 def test_without_subscriptions_nothing_happens_r_cat_500() -> None:
     broken = VisibleCatalog(CatalogKey("ns", "cat"), problem="failed to list bundles: x")
     report = Report()
-    given = answer(ResolveRequest("ns", (broken,), ()), report)
-    assert (given.picks, given.message, list(report)) == ((), "", [])
+    given = resolve(ResolveRequest("ns", (broken,), ()), report)
+    assert (given.selections, given.message, list(report)) == ((), "", [])
 
 
 def test_a_csv_whose_properties_cannot_be_read_is_a_problem_of_the_existing_ones_r_cat_310() -> None:
     scene = SCENES["T-CAT-56"]
     problem = 'failed to retrieve properties of csv "p.v1": failed to unmarshal properties annotation: unexpected EOF'
     broken = VisibleCatalog(CatalogKey("ns", "@existing"), problem=problem)
-    given = answer(scene.question._replace(catalogs=(*scene.question.catalogs, broken)))
+    given = resolve(scene.resolve_request._replace(catalogs=(*scene.resolve_request.catalogs, broken)))
     assert given.message == f"error using catalogsource ns/@existing: {problem}"
 
 
@@ -98,12 +98,12 @@ def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, s
     key = CatalogKey("ns", "cat")
     package, _, channel = wants.partition("/")
     entry = Candidate("p.v1", "p", "c", key, "1.0.0", ())
-    wish = SubscriptionRequest(
+    request = SubscriptionRequest(
         "s", package, channel, CatalogKey("ns", source), starting, location=Location("sub.yaml", 9)
     )
     report = Report()
-    asked = ResolveRequest("ns", (VisibleCatalog(key, 0, (entry,)),), (wish._replace(fields=tuple(FIELDS.items())),))
-    given = answer(asked, report)
+    asked = ResolveRequest("ns", (VisibleCatalog(key, 0, (entry,)),), (request._replace(fields=tuple(FIELDS.items())),))
+    given = resolve(asked, report)
     (found,) = report
     assert (found.code, found.location) == ("OLMC510", FIELDS[field])
     assert derivation(asked, given)[-1].location == FIELDS[field]
@@ -111,8 +111,8 @@ def test_what_is_not_there_is_pointed_to_by_its_field(wants: str, source: str, s
 
 def test_a_catalog_that_can_not_be_read_is_pointed_to_by_the_source() -> None:
     key = CatalogKey("ns", "cat")
-    wish = SubscriptionRequest("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
+    request = SubscriptionRequest("s", "p", "c", key, location=Location("sub.yaml", 9), fields=tuple(FIELDS.items()))
     report = Report()
-    answer(ResolveRequest("ns", (VisibleCatalog(key, 0, (), "no"),), (wish,)), report)
+    resolve(ResolveRequest("ns", (VisibleCatalog(key, 0, (), "no"),), (request,)), report)
     (found,) = report
     assert (found.code, found.location, found.related) == ("OLMC511", FIELDS["source"], ())

@@ -22,7 +22,7 @@ from olmc.model.catalog import (
 )
 from olmc.model.objects import CatalogKey
 from olmc.resolver.explain import derivation
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def cases(shared: Path) -> list[dict[str, Any]]:
         return list(json.load(file)["cases"])
 
 
-def question(case: dict[str, Any]) -> ResolveRequest:
+def resolve_request(case: dict[str, Any]) -> ResolveRequest:
     """The question that a vector asks; a Subscription's catalog is visible even when it serves nothing."""
     catalogs: dict[CatalogKey, list[Candidate]] = defaultdict(list)
     for bundle in case["catalogs_bundles"]:
@@ -50,17 +50,17 @@ def question(case: dict[str, Any]) -> ResolveRequest:
                 skip_range=bundle["range"] or "",
             )
         )
-    wishes = []
+    requests = []
     for sub in case["subscriptions"]:
         installed = sub["installed"] or ""
         key = CatalogKey(*reversed(sub["cat"]))
-        wishes.append(
+        requests.append(
             SubscriptionRequest(sub["name"], sub["pkg"], sub["ch"], key, sub["starting"] or "", installed, installed)
         )
     return ResolveRequest(
         "ns",
         tuple(VisibleCatalog(key, 0, tuple(entries)) for key, entries in catalogs.items()),
-        tuple(wishes),
+        tuple(requests),
         tuple(InstalledEntry(csv["name"], csv["ver"], properties(csv)) for csv in case["existing"]),
     )
 
@@ -75,19 +75,20 @@ def properties(bundle: dict[str, Any]) -> tuple[Property, ...]:
 
 
 def outcome(given: Resolution) -> str:
-    """An answer as the vectors write it."""
+    """A resolution as the vectors write it."""
     if given.message:
         return f"ERR {given.message}"
-    return "; ".join(
-        sorted(
-            f'{pick.candidate.name}@{pick.candidate.catalog.name}({pick.candidate.channel}) replaces="{pick.replaces}"'
-            for pick in given.picks
-        )
-    )
+    rows = []
+    for selection in given.selections:
+        entry = selection.candidate
+        rows.append(f'{entry.name}@{entry.catalog.name}({entry.channel}) replaces="{selection.replaces}"')
+    return "; ".join(sorted(rows))
 
 
 def test_olm_gave_the_same_answer(cases: list[dict[str, Any]]) -> None:
-    wrong = {case["id"]: got for case in cases if (got := outcome(answer(question(case)))) not in case["outcomes"]}
+    wrong = {
+        case["id"]: got for case in cases if (got := outcome(resolve(resolve_request(case)))) not in case["outcomes"]
+    }
     assert len(cases) == 1500
     assert wrong == {}
 
@@ -95,8 +96,8 @@ def test_olm_gave_the_same_answer(cases: list[dict[str, Any]]) -> None:
 def test_every_failure_has_a_derivation(cases: list[dict[str, Any]]) -> None:
     failures = 0
     for case in cases:
-        asked = question(case)
-        given = answer(asked)
+        asked = resolve_request(case)
+        given = resolve(asked)
         if given.conflict:
             failures += 1
             subjects = [line.text for line in derivation(asked, given) if line.depth == 1]
@@ -106,8 +107,8 @@ def test_every_failure_has_a_derivation(cases: list[dict[str, Any]]) -> None:
 
 
 def test_they_take_a_few_seconds(cases: list[dict[str, Any]]) -> None:
-    questions = [question(case) for case in cases]
+    resolve_requests = [resolve_request(case) for case in cases]
     start = time.process_time()
-    for asked in questions:
-        answer(asked)
+    for asked in resolve_requests:
+        resolve(asked)
     assert time.process_time() - start < 5

@@ -33,7 +33,7 @@ def pins(subject: LintSubject) -> Iterator[Diagnostic]:
         if not starting or settled is None or after is None:
             continue
         place = at(before.source, "spec", "startingCSV")
-        # OLM reads startingCSV for the first installation only; later it is a wish that no upgrade heeds.
+        # OLM reads startingCSV for the first installation only; later no upgrade reads it.
         if before.installed and before.installed != starting:
             entries = tuple(channel_entries(settled.beginning, before))
             why = obstacle(settled.beginning, before, entries, starting) if entries else ""
@@ -206,7 +206,7 @@ def half_ranges(subject: LintSubject) -> Iterator[Diagnostic]:
 
 
 def many_copies(subject: LintSubject) -> Iterator[Diagnostic]:
-    """CSVs whose copies in target namespaces take much room together (R-COPY-2)."""
+    """CSVs whose copies in target namespaces take much space together (R-COPY-2)."""
     if subject.settled is None:
         return
     cluster = subject.settled.cluster

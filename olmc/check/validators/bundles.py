@@ -121,7 +121,7 @@ def _image_findings(csv: Csv) -> Iterator[Finding]:
 
 
 def size_findings(folder: BundleFolder, name: str) -> Iterator[Finding]:
-    """What is said about the size of a bundle whose CSV has this name (R-CAT-232)."""
+    """What is reported about the size of a bundle whose CSV has this name (R-CAT-232)."""
     sizes = folder.sizes()
     problem = "" if sizes.compressed else "unable to check the bundle compressed size"
     problem = problem or ("" if sizes.whole else "unable to check the bundle size")

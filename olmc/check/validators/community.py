@@ -62,7 +62,7 @@ def removed_api_findings(bundle: Bundle, settings: ValidatorSettings) -> Iterato
             yield Finding(rules.REMOVED_APIS, result_text(message, value=csv.name), place)
     versions = [version for version in map(tolerant_or_none, (wanted, least)) if version is not None]
     for removed in (removed_in_1_22(bundle), _removed_in_1_25(bundle), Removed(26, _objects(bundle, 26), {})):
-        # R-CAT-255: it is a failure only if the author said that the bundle is for such a cluster.
+        # R-CAT-255: it is a failure only if the author stated that the bundle is for such a cluster.
         gone = any(version >= Version(1, removed.minor) for version in versions)
         for names, rule in (
             (removed.names, rules.REMOVED_APIS if gone else rules.REMOVED_APIS_ADVICE),
@@ -139,7 +139,7 @@ _VALUE = regex(rf"{re.escape(LABEL)}[^=\n]*=([^\n]*)")
 
 
 class _Verdict(NamedTuple):
-    """What is said about the annotation: as an error, or as a warning."""
+    """What is reported about the annotation: as an error, or as a warning."""
 
     error: str = ""
     warning: str = ""

@@ -183,7 +183,7 @@ def _compressed(data: bytes) -> int:
 
 
 def missing_folders(folder: BundleFolder) -> Iterator[Finding]:
-    """What is said of a folder without manifests/ or metadata/; nothing else is checked of such a folder."""
+    """What is reported about a folder without manifests/ or metadata/; nothing else is checked of such a folder."""
     if folder.manifests is None:
         yield Finding(rules.FOLDERS, "Unable to locate manifests directory", folder.place)
     if folder.metadata is None:

@@ -1,9 +1,9 @@
 """The files of manifests/: what keeps the tools from loading them (R-CAT-202), and how they are judged (R-CAT-207).
 
 The loader reads the folder that holds the CSV; here that is always manifests/. Where the tools print paths on their
-machine, these are relative to the workspace; what their YAML and JSON decoders say is said in this program's words, and
-where they end a message with a dump of their memory of an object, its kind and name stand here. What the CSV and CRD
-validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
+machine, these are relative to the workspace; what their YAML and JSON decoders say is reported in this program's words,
+and where they end a message with a dump of their memory of an object, its kind and name stand here. What the CSV and
+CRD validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
 """
 
 from __future__ import annotations

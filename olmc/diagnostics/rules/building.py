@@ -12,8 +12,8 @@ REMOTE_BASE = Rule(
     "{remote} is remote, and olmc fetches nothing",
     "Build it where there is a network and hand it over (kustomize build DIR | olmc check -), or keep a copy of it in "
     "the repository (kustomize localize DIR).",
-    "What a kustomization names by URL may be something else tomorrow, and a review must not contact what a stranger "
-    "wrote into a file. Without it, it is not known what a GitOps tool would apply, so nothing is compiled.",
+    "What a kustomization names by URL may be something else tomorrow, and a review must not contact what "
+    "untrusted input names. Without it, it is not known what a GitOps tool would apply, so nothing is compiled.",
 )
 HELM_IN_KUSTOMIZATION = Rule(
     "OLMC191",
@@ -30,7 +30,7 @@ BASE_OUTSIDE = Rule(
     "A kustomization that leaves its repository",
     "{path} leads out of the repository and is not followed",
     "Move what it leads to into the repository.",
-    "A repository may hold files of strangers; following their paths out of it would let them read anything on the "
+    "A repository may hold untrusted files; following their paths out of it would let them read anything on the "
     "machine.",
 )
 NO_KUSTOMIZE = Rule(

@@ -383,7 +383,7 @@ SUBSTITUTES_FOR = Rule(
     "Set enableAlpha: true in olmc.yaml, or use a file-based catalog with explicit edges (the substitutes template "
     "writes them).",
     "The annotation olm.substitutesFor means something only in package manifests and in bundles that no catalog names, "
-    "and only where the registry was told to --enable-alpha (R-CAT-142, R-CAT-345). ConfigMaps never have it.",
+    "and only where the registry ran with --enable-alpha (R-CAT-142, R-CAT-345). ConfigMaps never have it.",
 )
 BAD_CONFIGMAP = Rule(
     "OLMC249",

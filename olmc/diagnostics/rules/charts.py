@@ -33,8 +33,8 @@ REMOTE_CHART = Rule(
     "the chart needs {name} from {repository}, which is remote, and olmc fetches nothing",
     "Bring it into the repository with a network (helm dependency build DIR writes it to charts/), or render the chart "
     "there and hand it over: helm template DIR | olmc check -.",
-    "What a chart names by URL may be something else tomorrow, and a review must not contact what a stranger wrote "
-    "into a file. Templates may call those of a dependency and get values from it, so without it nothing is known for "
+    "What a chart names by URL may be something else tomorrow, and a review must not contact what untrusted "
+    "input names. Templates may call those of a dependency and get values from it, so without it nothing is known for "
     "certain, and nothing is compiled.",
 )
 NO_VALUE_FILE = Rule(

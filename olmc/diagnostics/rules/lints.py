@@ -156,7 +156,7 @@ BAD_WAVE = Rule(
 MANY_COPIES = Rule(
     "OLMC417",
     Severity.INFO,
-    "Copies of a CSV that take much room",
+    "Copies of a CSV that take much space",
     "{csv} is copied into {count} namespaces, {size} MB in all",
     "Set spec.features.disableCopiedCSVs of the OLMConfig cluster if nobody looks at the copies, or target fewer "
     "namespaces.",

@@ -12,7 +12,7 @@ MOVES = Rule(
     "Subscription {name} becomes ClusterExtension {extension}, which installs {csv}{manner}",
     "Follow the order that olmc migrate --to olm-v1 --steps prints where the operator runs already.",
     "The changed workspace was compiled, and what the ClusterExtension installs was compared with what OLM v0 has "
-    "installed, object by object. What differs is told besides (R-V1-MIG-1).",
+    "installed, object by object. What differs is reported as well (R-V1-MIG-1).",
     found_by=FoundBy.OTHERS,
 )
 LOSES = Rule(

@@ -298,7 +298,7 @@ NOT_ENABLED = Rule(
     "nothing comes of {objects}: {api} is not switched on",
     "Write `enableV2alpha1: true` into olmc.yaml below spec, or give --enable-v2alpha1.",
     "Operator and Install of operators.coreos.com/v2alpha1 are a proposal. OLM does not have them, so olmc heeds them "
-    "only where it is told to. Without the option these objects are passed on like any others, and nothing is "
+    "only where it is enabled. Without the option these objects are passed on like any others, and nothing is "
     "installed for them (R-OPERATOR-1).",
 )
 

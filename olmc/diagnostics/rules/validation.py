@@ -303,7 +303,7 @@ MULTIARCH_ADVICE = _warning(
     "Architectures that are not known or do not fit",
     "Give the platforms of the images with --optional-value platforms=FILE, a JSON mapping of images to lists like "
     '["linux/amd64"].',
-    "olmc reads no registry, so it knows of an image's platforms only what it is told. Asked for with "
+    "olmc reads no registry, so it knows of an image's platforms only what it is given. Asked for with "
     "--optional multiarch",
     "R-CAT-265",
     FoundBy.OPTIONAL_VALIDATORS,

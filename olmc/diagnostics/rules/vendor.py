@@ -128,7 +128,7 @@ NO_PLATFORM = Rule(
     "{image} has no image for {platform}; it has {found}",
     "Choose one with --platform, or in olmc.yaml.",
     "One reference can name images for several platforms. Bundles and catalogs are the same for all of them, but olmc "
-    "takes no other than the one it was told, so that the outcome is the same everywhere.",
+    "takes no other than the one it was given, so that the outcome is the same everywhere.",
     found_by=FoundBy.OTHERS,
 )
 BAD_LAYER = Rule(
@@ -147,7 +147,7 @@ UNSAFE_LAYER = Rule(
     "An image that is not safe to unpack",
     "{image} is not unpacked: {name}: {cause}",
     "Don't trust this image before its publisher has explained it.",
-    "An image is a stranger's archive. olmc takes only regular files out of the folders with the content, follows no "
+    "An image is an untrusted archive. olmc takes only regular files out of the folders with the content, follows no "
     "link that leaves them, and refuses paths that climb out of the image.",
     found_by=FoundBy.OTHERS,
 )
@@ -220,7 +220,7 @@ NOT_WRITTEN = Rule(
     Severity.ERROR,
     "The workspace can't be written",
     "{path} can't be written: {cause}",
-    "Make room, or make the workspace writable.",
+    "Free some space, or make the workspace writable.",
     "Nothing was changed: content is written beside its place and renamed into it.",
     found_by=FoundBy.OTHERS,
 )
@@ -230,7 +230,7 @@ BLOCKED = Rule(
     "A registry that is blocked",
     "{image} is not fetched: {path} blocks {prefix}",
     "Use another registry, or change the file.",
-    "A registries.conf can forbid registries for everybody on a machine; olmc obeys it.",
+    "A registries.conf can forbid registries for everybody on a machine; olmc applies it.",
     found_by=FoundBy.OTHERS,
 )
 NO_CLIENT = Rule(

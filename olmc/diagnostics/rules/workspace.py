@@ -37,7 +37,7 @@ OUTSIDE = Rule(
     "A link that is not followed",
     "{path} is a symbolic link {where} and is not followed",
     "{hint}",
-    "A workspace may hold files of strangers; following links out of it would let them read anything on the machine. A "
+    "A workspace may hold untrusted files; following links out of it would let them read anything on the machine. A "
     "link that leads nowhere has nothing to read.",
 )
 TOO_LARGE = Rule(
@@ -332,7 +332,7 @@ DROPPED_FIELD = Rule(
     "{kind} {name} has a field {where} that {owner} {why}{effect}",
     "{hint}",
     "The API server keeps the fields that the CRDs of OLM list and prunes all others: the object is stored as if they "
-    "had never been written. kubectl refuses unknown fields unless it is told not to, but tools that apply on the "
+    "had never been written. kubectl refuses unknown fields unless configured otherwise, but tools that apply on the "
     "server's own terms see a warning at most. A group without targetNamespaces, for one, selects all namespaces "
     "(R-OG-1, R-OG-2, R-OG-3).",
 )

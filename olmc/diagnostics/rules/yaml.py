@@ -86,8 +86,8 @@ TOO_DEEP = Rule(
     "Nested too deeply",
     "nested more than {limit} levels deep",
     "Check whether a generator went astray here; no Kubernetes object needs this depth.",
-    "Lists and mappings may stand in each other to a bounded depth only, because a file can come from a "
-    "stranger and must not be able to exhaust the program.",
+    "Lists and mappings may stand in each other to a bounded depth only, because a file can be "
+    "untrusted and must not be able to exhaust the program.",
 )
 
 ALIAS_BOMB = Rule(

@@ -1,7 +1,8 @@
-"""Which expressions in CEL are surely one of type bool, told without the library for CEL, which takes long to load.
+"""Which expressions in CEL are surely one of type bool, determined without the library for CEL, which takes long to
+load.
 
 An expression becomes a text of one letter a token, in which brackets are replaced by what they are, from the inside to
-the outside. What is left matches the grammar of an expression without brackets, or nothing is said.
+the outside. What is left matches the grammar of an expression without brackets, or nothing is concluded.
 """
 
 from __future__ import annotations

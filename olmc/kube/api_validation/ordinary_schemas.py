@@ -63,7 +63,7 @@ def _collect(schema: Mapping[str, Any], unusual: set[int]) -> bool:
 
 
 def _is_ordinary(schema: Mapping[str, Any], items: Any) -> bool:
-    """Whether a schema is right as far as it can be told from its own keywords, all of which are known."""
+    """Whether a schema is right as far as it can be determined from its own keywords, all of which are known."""
     kind = schema.get("type")
     if kind == "array":
         if items is None:

@@ -84,7 +84,7 @@ def has_unknown_fields(schema: Schema) -> bool:
 def _errors(schema: Schema, place: Place, pruned: bool) -> Iterator[FieldError]:
     value = schema["default"]
     if schema.keys() <= _PLAIN_FIELD and _PLAIN_TYPES.get(type(value)) == schema.get("type"):
-        return  # most defaults are a word or a number, of which nothing but the type is said
+        return  # most defaults are a word or a number, of which only the type is looked at
     here = at(place, "default")
     if pruned and has_unknown_fields(schema):
         yield here.invalid(_shown(value), "must not have unknown fields")

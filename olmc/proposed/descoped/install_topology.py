@@ -1,4 +1,4 @@
-"""The four situations in which operators meet descoping, and what is said about each (R-DESCOPE-10)."""
+"""The four situations in which operators meet descoping, and what is reported about each (R-DESCOPE-10)."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _blocked(cluster: Cluster, plan: _DescopePlan) -> str:
 
 
 def _differing(keep: InstalledCsv, gone: InstalledCsv) -> Iterator[str]:
-    """The fields in which two Subscriptions differ, without the one that only said where to begin."""
+    """The fields in which two Subscriptions differ, without the one that only chose where to begin."""
     one, other = keep.subscription.spec, gone.subscription.spec
     yield from (field for field in {*one, *other} - {"startingCSV"} if one.get(field) != other.get(field))
 

@@ -98,9 +98,9 @@ def _channels(settled: SettledCluster) -> dict[NamespacedName, str]:
     """The channel that one CSV was resolved from, by all InstallPlans in order."""
     by_csv: dict[NamespacedName, str] = {}
     for done in settled.history:
-        if done.plan is not None and done.answer is not None:
-            for pick in done.answer.picks:
-                by_csv[NamespacedName(done.plan.namespace, pick.candidate.name)] = pick.candidate.channel
+        if done.plan is not None and done.resolution is not None:
+            for selection in done.resolution.selections:
+                by_csv[NamespacedName(done.plan.namespace, selection.candidate.name)] = selection.candidate.channel
     return by_csv
 
 

@@ -153,7 +153,7 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> P
     main = next(head for head in found if head.channel.name == default)
     given = source.manifest or {}
     spec = spec_of(given)
-    told = {(each.schema, each.name): each.message for each in package.deprecations}
+    messages = {(each.schema, each.name): each.message for each in package.deprecations}
     # Fields that Go writes without omitempty are there even when they are empty (R-CAT-802).
     status: dict[str, Any] = {
         "catalogSource": source.key.name,
@@ -162,8 +162,8 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> P
         "catalogSourceNamespace": source.key.namespace,
         "provider": _link(main.spec.get("provider")),
         "packageName": package.name,
-        **_deprecation(told.get(("olm.package", ""))),
-        "channels": [_channel(head, package, told) for head in found],
+        **_deprecation(messages.get(("olm.package", ""))),
+        "channels": [_channel(head, package, messages) for head in found],
         "defaultChannel": default,
     }
     metadata = {"name": package.name, "namespace": source.key.namespace, "labels": _labels(source, main)}
@@ -183,18 +183,18 @@ def _offer(source: CatalogSource, package: Package, found: Sequence[_Head]) -> P
     return PackageOffer(source.key.name, Listed(obj, cells), icons)
 
 
-def _channel(head: _Head, package: Package, told: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+def _channel(head: _Head, package: Package, messages: Mapping[tuple[str, str], str]) -> dict[str, Any]:
     """R-CAT-804."""
     return {
         "name": head.channel.name,
         "currentCSV": name_of(head.csv),
         "currentCSVDesc": _description(head),
-        **_deprecation(told.get(("olm.channel", head.channel.name))),
-        "entries": _entries(head.channel, package, told) or None,
+        **_deprecation(messages.get(("olm.channel", head.channel.name))),
+        "entries": _entries(head.channel, package, messages) or None,
     }
 
 
-def _entries(channel: Channel, package: Package, told: Mapping[tuple[str, str], str]) -> list[dict[str, Any]]:
+def _entries(channel: Channel, package: Package, messages: Mapping[tuple[str, str], str]) -> list[dict[str, Any]]:
     """The entries that can be installed, the highest version first (R-CAT-804)."""
     served = [bundle for entry in channel.entries if (bundle := package.bundles.get(entry.name)) is not None]
     served = [bundle for bundle in served if all(each.type != DEPRECATED for each in bundle.properties)]
@@ -204,7 +204,7 @@ def _entries(channel: Channel, package: Package, told: Mapping[tuple[str, str], 
         {
             "name": bundle.name,
             **({"version": bundle.version} if bundle.version else {}),
-            **_deprecation(told.get(("olm.bundle", bundle.name))),
+            **_deprecation(messages.get(("olm.bundle", bundle.name))),
         }
         for bundle in served
     ]

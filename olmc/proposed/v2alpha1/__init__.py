@@ -3,7 +3,7 @@
 A workspace with Operators and Installs goes in. `installs.begin` applies those that need no resolution
 (`InitialInstalls`); on the settled cluster `controller.followed` says what became of all of them (`OperatorStates`),
 and `controller.rewriting` adds their objects. In between: `operators.follow` resolves for the whole cluster what
-`questions` asks, `approval.judged` decides about an Install (`InstallDecision`) and compares permissions,
+`requests` asks, `approval.judged` decides about an Install (`InstallDecision`) and compares permissions,
 `content.resolved` finds what it brings, `components`, `own_csvs` and `status` fill in the status. `findings` says what
 became of it all, `unknown_fields` what was never heeded.
 """

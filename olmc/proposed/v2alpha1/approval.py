@@ -142,7 +142,7 @@ class InstallDecision(NamedTuple):
     `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
     is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
     predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
-    has picked, `picks` are its part of that, the Operator's own first, and `question` is what was asked.
+    has selected, `selections` are its part of that, the Operator's own first, and `resolve_request` is what was asked.
     """
 
     install: Install
@@ -154,8 +154,8 @@ class InstallDecision(NamedTuple):
     made: tuple[KubernetesObject, ...]
     approvals: frozenset[Atom]
     missing: tuple[Entry, ...] = ()
-    picks: tuple[Selection, ...] = ()
-    question: ResolveRequest | None = None
+    selections: tuple[Selection, ...] = ()
+    resolve_request: ResolveRequest | None = None
 
     @property
     def pending_count(self) -> int:

@@ -71,14 +71,14 @@ def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> Oper
     keys = frozenset(component_key(name, options) for name in names)
     adopted = {name: component_key(operator, options) for name, operator in migrated.items()}
     differing = {outcome.operator.name: found for outcome in outcomes if (found := _differing(outcome, begun.given))}
-    told = (
+    all_findings = (
         *association.refused,
         *findings(outcomes, installs, differing, FindingContext(cluster, begun.workspace.bundles, options)),
         *denied(refused, options),
         *unread_catalogs(outcomes, after, options),
     )
     labels = projected(cluster, keys, adopted, installs)
-    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, told)
+    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, all_findings)
 
 
 def _by_name(installs: Iterable[InstallDecision]) -> tuple[InstallDecision, ...]:

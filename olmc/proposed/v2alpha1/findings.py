@@ -15,10 +15,10 @@ from olmc.model.operators import Operator
 from olmc.model.options import Options
 from olmc.model.workspace import Bundle
 from olmc.proposed.v2alpha1.approval import Entry, InstallDecision, OperatorResult
-from olmc.proposed.v2alpha1.questions import explanation
+from olmc.proposed.v2alpha1.requests import explanation
 from olmc.reconcile.diagnose import without_content
 from olmc.reconcile.unresolved import with_causes, without_bundle
-from olmc.resolver.resolve import NOT_SATISFIABLE, answer
+from olmc.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.resolver.snapshot import needed_catalogs
 from olmc.resolver.steps import UndecodableCSV
 from olmc.yaml import at, locate, located
@@ -45,8 +45,8 @@ def findings(
     """What became of Operators and Installs, and which components are not as they were resolved."""
     for judged in installs:
         yield from _about_install(judged, context.options)
-        if judged.question is not None:
-            yield from _remarks(judged.question)
+        if judged.resolve_request is not None:
+            yield from _remarks(judged.resolve_request)
     failures: dict[tuple[str, str], list[OperatorResult]] = {}
     for outcome in outcomes:
         if outcome.failure:
@@ -73,7 +73,7 @@ def denied(refused: Iterable[Operator], options: Options) -> Iterator[Diagnostic
 
 
 def unread_catalogs(outcomes: Sequence[OperatorResult], cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
-    """Catalogs without content that only Operators are resolved in: those of Subscriptions are told anyway."""
+    """Catalogs without content that only Operators are resolved in: those of Subscriptions are reported anyway."""
     if not any(outcome.operator.catalog for outcome in outcomes):
         return
     of_subscriptions = {catalog.key for catalog in needed_catalogs(cluster, options)}
@@ -120,25 +120,25 @@ def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], clu
     finding = rules.UNRESOLVED.finding(place, operators=names, message=message, hint=hint)
     if first.unresolved is None:
         return finding
-    question, given = first.unresolved
+    resolve_request, given = first.unresolved
     lines = explanation(first)
     if reason == NOT_SATISFIABLE and not given.conflict:  # an entrypoint alone that its catalog does not have
         return finding._replace(location=lines[-1].location or place, hint="\n".join(map(str, lines)))
-    said = Report()
-    answer(question, said)
-    failure = next((remark for remark in said if remark.severity is Severity.FAILURE), None)
+    report = Report()
+    resolve(resolve_request, report)
+    failure = next((remark for remark in report if remark.severity is Severity.FAILURE), None)
     if failure is None:
         return finding
     finding = finding._replace(location=failure.location or place, related=failure.related)
-    caused = with_causes(finding, question, given, cluster)
+    caused = with_causes(finding, resolve_request, given, cluster)
     return caused._replace(hint=f"{caused.hint}\n{hint}") if given.conflict and "--migrate" in hint else caused
 
 
-def _remarks(question: ResolveRequest) -> Iterator[Diagnostic]:
+def _remarks(resolve_request: ResolveRequest) -> Iterator[Diagnostic]:
     """What else there is to say about a resolution that came to a result, as for Subscriptions."""
-    said = Report()
-    answer(question, said)
-    for remark in said:
+    report = Report()
+    resolve(resolve_request, report)
+    for remark in report:
         if remark.severity is not Severity.FAILURE:
             several = remark.code == resolver_rules.SEVERAL_PROVIDERS.code
             yield remark._replace(hint=_ASK_FOR_IT) if several else remark
@@ -214,7 +214,9 @@ def _place_of_content(judged: InstallDecision, index: int) -> Location | None:
     if not install.operator:
         return at(install.source, "spec", "content", index, "manifestImage")
     image = install.content[index].image
-    entry = next((pick.candidate for pick in judged.picks if image and pick.candidate.image == image), None)
+    entry = next(
+        (selection.candidate for selection in judged.selections if image and selection.candidate.image == image), None
+    )
     return _in_catalog(entry) if entry is not None else at(install.source, *_UPDATES, "manifestImage")
 
 

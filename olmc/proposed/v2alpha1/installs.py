@@ -82,6 +82,7 @@ def begin(workspace: Workspace, options: Options, report: Report) -> InitialInst
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
     found = read_v2alpha1(workspace, report)
     keys = {component_key(operator.name, options) for operator in found.operators}
+    # An Install with an Operator's label records what that Operator installed; others are asked for by themselves.
     labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}
     written = [install for install in found.installs if install.name not in labelled]
     from_images = [
@@ -93,6 +94,7 @@ def begin(workspace: Workspace, options: Options, report: Report) -> InitialInst
     asked = frozenset(operator.catalog.ref for operator in found.operators if operator.catalog is not None)
     left = found.workspace._replace(asked_catalogs=asked)
     begun = InitialInstalls(left, workspace.manifests, found.operators, (), labelled, (), there)
+    # By name, since nothing says in which order the controller sees them.
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
@@ -144,6 +146,7 @@ def _applied(begun: InitialInstalls, install: Install, options: Options) -> Init
     objects = (*done.made, *(content.raw if done.applied else ()))
     source = install.source
     more = tuple(Manifest(obj, source) for obj in objects) if source is not None else ()
+    # What an Install brings wins over a manifest of the same name, as its apply would overwrite it.
     replaced = {object_key(manifest.object) for manifest in more}
     kept = tuple(m for m in manifests if object_key(m.object) not in replaced)
     begun = begun._replace(workspace=begun.workspace._replace(manifests=(*kept, *more)))
@@ -222,29 +225,31 @@ def setting_of(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult
 def install_for(
     scene: ApprovalContext,
     outcome: OperatorResult,
-    picks: Sequence[Selection],
+    selections: Sequence[Selection],
     contents: Sequence[Content],
     home: str,
     known: RestMapper,
     cluster: Cluster,
 ) -> tuple[Install, Resolved]:
-    """The Install for what was picked, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
+    """The Install for what was selected, and its content: the bundles, the namespace, and the RBAC of the CSVs."""
     mapping = {each: home for each in namespaces_of(contents, known) if each != home}
     steps: list[Step] = []
     items: list[dict[str, Any]] = []
-    for pick, content in zip(picks, contents, strict=True):
-        candidate = pick.candidate
+    for selection, content in zip(selections, contents, strict=True):
+        candidate = selection.candidate
         text = properties_text(content.served if content.inline else candidate.properties)
-        found = placed_steps(content, home, pick.replaces, text, candidate.catalog, known, cluster.profile)
+        found = placed_steps(content, home, selection.replaces, text, candidate.catalog, known, cluster.profile)
         steps += calling(found, mapping)
+        # Content that the catalog carries inline has no image to name, so the Install holds the objects themselves.
         if candidate.image:
             items.append({"type": "ManifestImage", "manifestImage": candidate.image})
         else:
             items += [{"type": "Raw", "raw": obj} for obj in objects_of(content)]
+    # A namespace that is there may belong to somebody, and is not made part of an Install.
     raw = () if home in cluster.namespaces else (namespace_object(home),)
     generated = (*raw, *(_unowned(step.object) for step in steps if step.derived))
     items += [{"type": "Raw", "raw": obj} for obj in generated]
-    name = picks[0].candidate.name
+    name = selections[0].candidate.name
     record = scene.records.get(name)
     labels = {component_key(outcome.operator.name, scene.options): ""}
     install = Install(

@@ -25,11 +25,11 @@ from olmc.proposed.v2alpha1.approval import ApprovalContext, InstallDecision, Op
 from olmc.proposed.v2alpha1.content import resolved, suggested_namespace
 from olmc.proposed.v2alpha1.installs import apply, component_key, install_for, known_kinds, setting_of, with_objects
 from olmc.proposed.v2alpha1.own_csvs import is_own
-from olmc.proposed.v2alpha1.questions import question_of, with_places, without_entrypoint
+from olmc.proposed.v2alpha1.requests import resolve_request_of, with_places, without_entrypoint
 from olmc.reconcile.crds import StepError
 from olmc.reconcile.loop import MAX_ROUNDS, settled_state
 from olmc.resolver.cluster_wide import components
-from olmc.resolver.resolve import answer
+from olmc.resolver.resolve import resolve
 from olmc.resolver.steps import UndecodableCSVError, content_of
 from olmc.semver import tolerant_or_none
 from olmc.yaml import locate
@@ -52,11 +52,14 @@ def follow(
     `installed` names the CSVs that Operators have from the start.
     """
     state = {each.name: _first(each, cluster, installed.get(each.name, ""), scene) for each in operators}
+    # What one Operator installs may be what another one requires, so all of them are resolved again until nothing
+    # changes.
     for _ in range(MAX_ROUNDS):
         before = cluster
-        question = question_of(scene, cluster, state.values())
-        for part in components(question):
-            cluster, state = _round(scene, cluster, state, part, question)
+        resolve_request = resolve_request_of(scene, cluster, state.values())
+        for part in components(resolve_request):
+            cluster, state = _round(scene, cluster, state, part, resolve_request)
+        # The very same value means that no round has installed anything, without comparing clusters.
         if cluster is before:
             break
         cluster = settled_state(cluster, scene.options)
@@ -97,6 +100,7 @@ def entrypoint_of(cluster: Cluster, catalog: CatalogUpdates) -> Candidate | None
 def _labelled(cluster: Cluster, key: str, outcome: OperatorResult) -> str:
     """The name of the newest CSV of an Operator's own that carries its component label."""
     found = [csv for csv in cluster.csvs.values() if key in csv.labels and is_own(csv, outcome, cluster)]
+    # Several are there while an upgrade is under way; the newest is what the Operator goes on from.
     found.sort(key=lambda csv: (tolerant_or_none(csv.version or "0.0.0") or _ZERO, csv.name))
     return found[-1].name if found else ""
 
@@ -116,6 +120,7 @@ def _record(scene: ApprovalContext, cluster: Cluster, outcome: OperatorResult) -
             return approved_before(given._replace(operator=outcome.operator.name), content, setting)
     source = cluster.catalogs.get(outcome.ref)
     entries = [e for e in (source.entries if source else ()) if e.name == outcome.installed]
+    # A bundle may be in several channels, and its CSV does not say by which one it came.
     entries.sort(key=lambda e: (e.channel != outcome.channel, e.channel))
     home = next((name.namespace for name in sorted(cluster.csvs) if name.name == outcome.installed), "")
     csv = cluster.csvs.get(NamespacedName(home, outcome.installed))
@@ -135,44 +140,45 @@ def _round(
     cluster: Cluster,
     state: Mapping[str, OperatorResult],
     part: ResolveRequest,
-    question: ResolveRequest,
+    resolve_request: ResolveRequest,
 ) -> tuple[Cluster, dict[str, OperatorResult]]:
-    """One component of a question: what is picked for its Operators is installed, or waits, or nothing can be said."""
+    """One component of a request: what is selected for its Operators is installed, or waits, or nothing is known."""
     after = dict(state)
-    mine = [state[wish.name] for wish in part.wishes]
+    mine = [state[request.name] for request in part.requests]
     if any(outcome.problem for outcome in mine):
         return cluster, after
-    found = answer(part)
+    found = resolve(part)
     if found.message:
-        # What is not there, or is called otherwise, is said of all that the catalogs have, not of the component.
-        whole = part._replace(catalogs=question.catalogs)
+        # What is not there, or is called otherwise, concerns all that the catalogs have, not the component.
+        whole = part._replace(catalogs=resolve_request.catalogs)
         asked = with_places(whole, {outcome.operator.name: outcome.operator for outcome in mine})
-        given = answer(asked)
+        given = resolve(asked)
         for outcome in mine:
             failed = outcome._replace(failure=(given.reason, given.message), unresolved=(asked, given))
             after[outcome.operator.name] = failed
         return cluster, after
-    # A CSV that is there already can be picked again, if it does not say of which package it is (R-CAT-310).
+    # A CSV that is there already can be selected again, if it does not say of which package it is (R-CAT-310).
     there = {name.name for name in cluster.csvs}
-    new = [pick for pick in found.picks if pick.candidate.name not in there]
-    for name, picks in _by_operator(mine, new).items():
+    new = [selection for selection in found.selections if selection.candidate.name not in there]
+    for name, selections in _by_operator(mine, new).items():
         outcome = after[name]._replace(failure=None, unresolved=None)
-        cluster, after[name] = _installed(scene, cluster, outcome, picks, part)
+        cluster, after[name] = _installed(scene, cluster, outcome, selections, part)
     return cluster, after
 
 
-def _by_operator(outcomes: Sequence[OperatorResult], picks: Iterable[Selection]) -> dict[str, list[Selection]]:
-    """The picks of each Operator, its own first; dependencies that nobody asked for go to the first that has any."""
+def _by_operator(outcomes: Sequence[OperatorResult], selections: Iterable[Selection]) -> dict[str, list[Selection]]:
+    """The selections of each Operator, its own first; dependencies without one go to the first with any."""
     own: dict[str, list[Selection]] = {}
     others = []
-    for pick in picks:
-        candidate = pick.candidate
+    for selection in selections:
+        candidate = selection.candidate
         wanted = (candidate.package, candidate.channel, candidate.catalog)
         asking = [o.operator.name for o in outcomes if (o.package, o.channel, o.ref) == wanted]
         if asking:
-            own.setdefault(asking[0], []).append(pick)
+            own.setdefault(asking[0], []).append(selection)
         else:
-            others.append(pick)
+            others.append(selection)
+    # An Install belongs to one Operator; the first one that installs anything takes what nobody names along.
     if others:
         first = next(iter(own), outcomes[0].operator.name)
         own.setdefault(first, []).extend(others)
@@ -183,23 +189,24 @@ def _installed(
     scene: ApprovalContext,
     cluster: Cluster,
     outcome: OperatorResult,
-    picks: Sequence[Selection],
-    question: ResolveRequest,
+    selections: Sequence[Selection],
+    resolve_request: ResolveRequest,
 ) -> tuple[Cluster, OperatorResult]:
-    contents = [content_of(scene.workspace, cluster, pick.candidate) for pick in picks]
-    for pick, content in zip(picks, contents, strict=True):
+    contents = [content_of(scene.workspace, cluster, selection.candidate) for selection in selections]
+    for selection, content in zip(selections, contents, strict=True):
         if content is None:
-            missing = pick.candidate.image or pick.candidate.name
-            return cluster, outcome._replace(missing=missing, lacking=pick.candidate)
+            missing = selection.candidate.image or selection.candidate.name
+            return cluster, outcome._replace(missing=missing, lacking=selection.candidate)
     there = [content for content in contents if content is not None]
     known = known_kinds(cluster, there)
     home = _home(cluster, outcome) or _recorded_home(scene, outcome.operator) or suggested_namespace(there[0])
     try:
-        install, resolved = install_for(scene, outcome, picks, there, home, known, cluster)
+        install, resolved = install_for(scene, outcome, selections, there, home, known, cluster)
     except UndecodableCSVError as error:
         return cluster, outcome._replace(problem=str(error), unreadable=error.undecodable)
     done = judged(install, resolved, setting_of(scene, cluster, outcome, known))
-    done = done._replace(picks=tuple(picks), question=question)
+    done = done._replace(selections=tuple(selections), resolve_request=resolve_request)
+    # An Install that waited is decided anew, since what it waits for may have been approved.
     applied = tuple(each for each in outcome.installs if each.applied)
     outcome = outcome._replace(installs=(*applied, done))
     if not done.applied:
@@ -208,7 +215,7 @@ def _installed(
         cluster = apply(cluster, done, scene.options)
     except StepError as error:
         return cluster, outcome._replace(problem=str(error))
-    return cluster, outcome._replace(installed=picks[0].candidate.name)
+    return cluster, outcome._replace(installed=selections[0].candidate.name)
 
 
 def _home(cluster: Cluster, outcome: OperatorResult) -> str:
@@ -241,11 +248,13 @@ def associated(cluster: Cluster, operators: Sequence[Operator]) -> Association:
     found: dict[NamespacedName, str] = {}
     refused = []
     for name, subscription in sorted(cluster.subscriptions.items()):
+        # An Operator has no field for it, and without its settings the operator would run otherwise than before.
         if subscription.spec.get("config"):
             place = locate(subscription.source, ("spec", "config")) if subscription.source else None
             refused.append(rules.CONFIG_LOST.finding(place, namespace=name.namespace, name=name.name))
             continue
         key = (subscription.package, channel_of(cluster, subscription), subscription.catalog)
+        # Two Operators of one package and channel would install the same CSV twice.
         if key not in followed:
             names = _names(cluster, subscription)
             free = next((each for each in names if each not in {operator.name for operator in every}), "")

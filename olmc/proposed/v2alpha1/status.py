@@ -25,7 +25,7 @@ from olmc.proposed.v2alpha1.approval import OperatorResult
 from olmc.proposed.v2alpha1.components import references
 from olmc.proposed.v2alpha1.operators import may_use
 from olmc.proposed.v2alpha1.own_csvs import is_own
-from olmc.resolver.snapshot import item_of_candidate, item_of_present
+from olmc.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.resolver.upgrade_path import upgrades
 from olmc.semver import tolerant_or_none
 
@@ -103,7 +103,7 @@ def updates_available(outcome: OperatorResult, cluster: Cluster, options: Option
     csv = next((csv for name, csv in sorted(cluster.csvs.items()) if name.name == outcome.installed), None)
     if csv is None or outcome.operator.catalog is None:
         return []
-    installed = item_of_present(InstalledEntry(csv.name, csv.version, ()), csv.namespace)
+    installed = entry_of_installed(InstalledEntry(csv.name, csv.version, ()), csv.namespace)
     found: set[tuple[CatalogKey, str]] = set()
     for key, source in cluster.catalogs.items():
         if source.problem or not may_use(cluster, key, options):
@@ -111,7 +111,7 @@ def updates_available(outcome: OperatorResult, cluster: Cluster, options: Option
         for entry in source.entries:
             # An Operator of an entrypoint alone follows no channel, so that all of them are others.
             elsewhere = outcome.fixed or entry.channel != outcome.channel
-            if entry.package == outcome.package and elsewhere and upgrades(item_of_candidate(entry), installed):
+            if entry.package == outcome.package and elsewhere and upgrades(entry_of_candidate(entry), installed):
                 found.add((key, entry.channel))
     ordered = sorted(found, key=lambda each: (each[0] != outcome.ref, each[0].name, each[0].namespace, each[1]))
     return [

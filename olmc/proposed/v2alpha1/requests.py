@@ -1,4 +1,4 @@
-"""What Operators ask of the resolver, and why the answer is what it is, with the places of their fields."""
+"""What Operators ask of the resolver, and why the resolution is what it is, with the places of their fields."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from olmc.model.diagnostics import Location
 from olmc.model.objects import mapping
 from olmc.model.operators import Operator
 from olmc.proposed.v2alpha1.approval import ApprovalContext, OperatorResult
-from olmc.resolver.cluster_wide import cluster_question
+from olmc.resolver.cluster_wide import cluster_resolve_request
 from olmc.resolver.explain import ExplanationLine, derivation
-from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, answer
-from olmc.resolver.snapshot import view_of
+from olmc.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, resolve
+from olmc.resolver.snapshot import snapshot_of
 from olmc.yaml import at
 
 _CATALOG = ("spec", "updates", "catalogSource")
@@ -27,7 +27,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def wish_of(outcome: OperatorResult) -> SubscriptionRequest:
+def request_of(outcome: OperatorResult) -> SubscriptionRequest:
     """An Operator as the resolver sees it; for an entrypoint alone its package is "" as long as nothing is known."""
     catalog = outcome.operator.catalog
     return SubscriptionRequest(
@@ -42,23 +42,25 @@ def wish_of(outcome: OperatorResult) -> SubscriptionRequest:
     )
 
 
-def question_of(scene: ApprovalContext, cluster: Cluster, outcomes: Iterable[OperatorResult]) -> ResolveRequest:
-    """The question of all Operators that follow a package, or have yet to install their entrypoint."""
-    wishes = [
-        wish_of(outcome)
+def resolve_request_of(scene: ApprovalContext, cluster: Cluster, outcomes: Iterable[OperatorResult]) -> ResolveRequest:
+    """The request of all Operators that follow a package, or have yet to install their entrypoint."""
+    requests = [
+        request_of(outcome)
         for outcome in outcomes
         if outcome.operator.catalog is not None and outcome.package and not (outcome.fixed and outcome.installed)
     ]
-    return cluster_question(scene.workspace, cluster, wishes, cluster.subscriptions, scene.options)
+    return cluster_resolve_request(scene.workspace, cluster, requests, cluster.subscriptions, scene.options)
 
 
-def with_places(question: ResolveRequest, operators: Mapping[str, Operator]) -> ResolveRequest:
-    """The question with the places of its Operators and of their fields, for messages."""
-    wishes = tuple(
-        wish._replace(location=at(operators[wish.name].source, *_CATALOG), fields=tuple(_places(operators[wish.name])))
-        for wish in question.wishes
+def with_places(resolve_request: ResolveRequest, operators: Mapping[str, Operator]) -> ResolveRequest:
+    """The request with the places of its Operators and of their fields, for messages."""
+    requests = tuple(
+        request._replace(
+            location=at(operators[request.name].source, *_CATALOG), fields=tuple(_places(operators[request.name]))
+        )
+        for request in resolve_request.requests
     )
-    return question._replace(wishes=wishes)
+    return resolve_request._replace(requests=requests)
 
 
 def _places(operator: Operator) -> Iterator[tuple[str, Location]]:
@@ -75,13 +77,13 @@ def without_entrypoint(
 ) -> tuple[ResolveRequest, Resolution]:
     """What an Operator of an entrypoint alone asks for, and that its catalog does not have it, or can't be read
     (R-OPERATOR-8)."""
-    wish, operator = wish_of(outcome), outcome.operator
-    text = f"no operators found with name {wish.starting} in catalog {wish.catalog.name} in namespace "
-    text += f"{wish.catalog.namespace} referenced by {wish.in_texts}"
-    question = cluster_question(scene.workspace, cluster, [wish], cluster.subscriptions, scene.options)
-    asked = with_places(question, {operator.name: operator})
-    if any(catalog.problem for catalog in question.catalogs if catalog.key == wish.catalog):
-        return asked, answer(asked)
+    request, operator = request_of(outcome), outcome.operator
+    text = f"no operators found with name {request.starting} in catalog {request.catalog.name} in namespace "
+    text += f"{request.catalog.namespace} referenced by {request.in_texts}"
+    resolve_request = cluster_resolve_request(scene.workspace, cluster, [request], cluster.subscriptions, scene.options)
+    asked = with_places(resolve_request, {operator.name: operator})
+    if any(catalog.problem for catalog in resolve_request.catalogs if catalog.key == request.catalog):
+        return asked, resolve(asked)
     return asked, Resolution(message=text, reason=NOT_SATISFIABLE)
 
 
@@ -89,14 +91,14 @@ def explanation(outcome: OperatorResult) -> tuple[ExplanationLine, ...]:
     """Why an Operator can't be resolved, step by step; nothing for one that can."""
     if outcome.unresolved is None:
         return ()
-    question, given = outcome.unresolved
-    (wish, *others) = question.wishes
-    if others or wish.package or given.reason != NOT_SATISFIABLE:
-        return derivation(question, given)
-    catalog = f"catalog {wish.catalog.name} in {wish.catalog.namespace}"
-    asked = f"{wish.kind} {wish.name} asks for {wish.starting} of {catalog}"
-    view = view_of(question, question.present)
+    resolve_request, given = outcome.unresolved
+    (request, *others) = resolve_request.requests
+    if others or request.package or given.reason != NOT_SATISFIABLE:
+        return derivation(resolve_request, given)
+    catalog = f"catalog {request.catalog.name} in {request.catalog.namespace}"
+    asked = f"{request.kind} {request.name} asks for {request.starting} of {catalog}"
+    snapshot = snapshot_of(resolve_request, resolve_request.present)
     return (
-        ExplanationLine(0, asked, wish.location, wish.name),
-        ExplanationLine(1, absent_hint(view, wish), absent_place(view, wish)),
+        ExplanationLine(0, asked, request.location, request.name),
+        ExplanationLine(1, absent_hint(snapshot, request), absent_place(snapshot, request)),
     )
