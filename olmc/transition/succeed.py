@@ -31,8 +31,10 @@ def successor_workspace(state: ClusterState, workspace: Workspace, options: Opti
     by_hand = [key for text in options.delete for key in named(text, objects)]
     objects = delete(objects, by_hand, profile)
     # A folder whose CatalogSource has just been deleted stands for none any more; OLM v1 may still read it.
-    kept = {*_served(objects.values(), workspace), *_served(workspace.cluster_catalogs, workspace)}
-    closed = _served(applied.objects.values(), workspace) - kept - workspace.extension_catalog_names
+    deleted = [key for key in applied.objects.keys() - objects.keys() if key.kind == "CatalogSource"]
+    closed = _served((applied.objects[key] for key in deleted), workspace) - workspace.extension_catalog_names
+    if closed:
+        closed -= _served((*objects.values(), *workspace.cluster_catalogs), workspace)
     catalogs = {name: catalog for name, catalog in workspace.catalogs.items() if name not in closed}
     manifests = tuple(objects.values())
     return workspace._replace(manifests=manifests, catalogs=catalogs, is_live=True, unpacked=state.unpacked)
