@@ -81,8 +81,9 @@ def _written(
         if key not in state.objects:
             yield AppliedChange("create", key)
             continue
-        now = _compared(after[key].object)
-        was = _without_marks_of_others(_compared(state.objects[key].object), now, state.applied.get(key, {}))
+        was, now = _compared(state.objects[key].object), _compared(after[key].object)
+        if was["metadata"] != now["metadata"]:
+            was = _without_marks_of_others(was, now, state.applied.get(key, {}))
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
         if differing:
             yield AppliedChange("change", key, differing)
