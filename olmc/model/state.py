@@ -8,7 +8,7 @@ from typing import Any
 
 from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey
-from olmc.model.workspace import Manifest
+from olmc.model.workspace import Bundle, Manifest
 
 
 class ClusterState(NamedTuple):
@@ -19,7 +19,7 @@ class ClusterState(NamedTuple):
     tool prunes; who else has applied what nobody can see. `expected`: what the repository comes to rest in, where it
     was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
     None where nobody knows. `documents` is what its files hold, by path and text, so that
-    what is still in it need not be read again.
+    what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
     """
 
     objects: Mapping[ObjectKey, Manifest]
@@ -28,6 +28,7 @@ class ClusterState(NamedTuple):
     expected: Mapping[ObjectKey, Manifest] = MappingProxyType({})
     ignored: tuple[str, ...] | None = None
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
+    unpacked: Mapping[str, Bundle] = MappingProxyType({})
 
     @property
     def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:

@@ -254,7 +254,8 @@ class Workspace(NamedTuple):
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
-    what files hold, by path and text, of which there was nothing to say.
+    what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
+    are not finished have unpacked, by image.
     `cel`: what rules in CEL have cost so far, whatever is compiled of it.
     """
 
@@ -271,6 +272,7 @@ class Workspace(NamedTuple):
     is_live: bool = False
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
     cel: CelAccount | None = None
+    unpacked: Mapping[str, Bundle] = MappingProxyType({})
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from olmc.diff.deltas import Delta, deltas
 from olmc.lean import NamedTuple
-from olmc.model.objects import KubernetesObject, ObjectKey, object_key
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, metadata_of, object_key
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options, Profile
 from olmc.model.secrets import LAST_APPLIED, masked, may_hold_secrets
@@ -50,7 +50,7 @@ def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options:
         changes += _deleted(state.objects, actions_before, profile)
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
-    changes += _written(state.objects, after.objects, manifests)
+    changes += _written(state, after.objects, manifests)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
         actions += (("prune", key) for key in pruned(after, manifests))
@@ -75,16 +75,29 @@ def _deleted(
 
 
 def _written(
-    before: Mapping[ObjectKey, Manifest], after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest]
+    state: ClusterState, after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest]
 ) -> Iterator[AppliedChange]:
     for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
-        if key not in before:
+        if key not in state.objects:
             yield AppliedChange("create", key)
             continue
-        was, now = _compared(before[key].object), _compared(after[key].object)
+        was, now = _compared(state.objects[key].object), _compared(after[key].object)
+        if was["metadata"] != now["metadata"]:
+            was = _without_marks_of_others(was, now, state.applied.get(key, {}))
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
         if differing:
             yield AppliedChange("change", key, differing)
+
+
+def _without_marks_of_others(was: KubernetesObject, now: KubernetesObject, applied: KubernetesObject) -> dict[str, Any]:
+    """An object without the labels and annotations that go although no manifest ever had them, as those do that stand
+    beside the last one of the manifest's: who has set them sets them again."""
+    metadata = dict(was["metadata"])
+    for field in ("labels", "annotations"):
+        own = mapping(metadata_of(applied).get(field)).keys() | mapping(metadata_of(now).get(field)).keys()
+        kept = {name: value for name, value in mapping(metadata.pop(field, None)).items() if name in own}
+        metadata |= {field: kept} if kept else {}
+    return {**was, "metadata": metadata}
 
 
 def counted(keys: Iterable[ObjectKey]) -> str:

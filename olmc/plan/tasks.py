@@ -57,9 +57,12 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
     for install in stuck:
         csvs = ", ".join(csv for _, csv in install.hops)
         hints = (f" {p.hint}" for p in context.problems if p.hint and install.message and install.message in p.message)
+        replaced = (NamespacedName(install.namespace, old) for old, _ in install.hops)
+        old = [name.name for name in replaced if (m := context.cluster.members.get(name)) and m.phase == "Replacing"]
+        running = f"; {', '.join(old)} {'runs' if len(old) == 1 else 'run'} on" if old else ""
         yield Task(
             f"Set right what fails {csvs} before this is merged: OLM does not run a failed plan again, and upgrades "
-            f"nothing in {install.namespace} any more.{next(hints, '')}"
+            f"nothing in {install.namespace} any more{running}.{next(hints, '')}"
         )
     # What is Pending or can't be resolved where a plan has failed follows from that.
     for problem in context.problems if not stuck else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
@@ -191,8 +191,12 @@ def _group(manifest: Manifest, profile: Profile, report: Report) -> OperatorGrou
 
 def _recorded_state(csv: Csv, status: Mapping[str, Any]) -> CsvState:
     """A CSV as it was when its manifest was taken from a cluster."""
-    phase, reason, message = (as_text(status.get(key)) for key in ("phase", "reason", "message"))
-    return CsvState(csv, None, phase, reason, message, tuple(mappings(status.get("requirementStatus"))))
+    history = tuple(map(_standing, mappings(status.get("conditions"))))
+    return CsvState(csv, None, *_standing(status), tuple(mappings(status.get("requirementStatus"))), history=history)
+
+
+def _standing(status: Mapping[str, Any]) -> tuple[str, str, str]:
+    return as_text(status.get("phase")), as_text(status.get("reason")), as_text(status.get("message"))
 
 
 # What OLM acts upon goes into fields of the Cluster; other kinds of its group are objects like any others.
@@ -327,9 +331,7 @@ def _catalogs(
         key = CatalogKey(namespace_of(obj), obj["metadata"]["name"])
         spec = spec_of(obj)
         address = as_text(spec.get("address"))
-        # Two namespaces may have CatalogSources of one name, so the longer name of a folder counts first.
-        names = (f"{key.namespace}/{key.name}", key.name, address.removeprefix("fbc:"))
-        name = next((name for name in names if name in workspace.catalogs), "")
+        name = served_folder(obj, workspace.catalogs)
         served.add(name)
         refusal = _refusal(spec, workspace.catalogs.get(name))
         catalog_source = _catalog_source(key, workspace.catalogs.get(name), address, refusal)
@@ -347,6 +349,15 @@ def _catalogs(
                 key = CatalogKey(namespace, name)
                 sources[key] = _catalog_source(key, catalog)
     return sources
+
+
+def served_folder(source: KubernetesObject, catalogs: Container[str]) -> str:
+    """The name of the catalog folder that a CatalogSource serves, "" for none."""
+    namespace, name = namespace_of(source), source["metadata"]["name"]
+    address = as_text(spec_of(source).get("address"))
+    # Two namespaces may have CatalogSources of one name, so the longer name of a folder counts first.
+    names = (f"{namespace}/{name}", name, address.removeprefix("fbc:"))
+    return next((name for name in names if name in catalogs), "")
 
 
 def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:

@@ -34,7 +34,7 @@ from olmc.model.objects import (
 from olmc.model.operators import CSV_KIND, OperatorGroup
 from olmc.model.options import Options
 from olmc.model.served_entries import named
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import Bundle, Workspace
 from olmc.olm.naming import CORE_KINDS, CSV_API
 from olmc.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
 from olmc.reconcile.crds import StepError
@@ -325,16 +325,31 @@ def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace,
     """What a bundle holds that a plan has unpacked, though its catalog may not list it any more."""
     from olmc.resolver.steps import bundle_content, content_of
 
+    lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
+    image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
+    # It is unpacked once: what the image holds by now, or whether it can be pulled, is not asked (observed-40).
+    if image in workspace.unpacked:
+        return bundle_content(workspace.unpacked[image])
     source = cluster.catalogs.get(key)
     candidate = next(named(source.entries, csv), None) if source else None
     content = content_of(workspace, cluster, candidate) if candidate else None
     if content is not None:
         return content
     # What was unpacked outlives the entry in the catalog, and the image still stands in the plan (R-CAT-616).
-    lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
-    image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
     bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
     return bundle_content(bundle) if bundle is not None else None
+
+
+def unpacked_by(plan: InstallPlan, workspace: Workspace) -> Iterator[tuple[str, Bundle]]:
+    """What a plan that is not finished has unpacked, by image."""
+    if plan.phase not in (WAITING, INSTALLING):
+        return
+    given = mappings(status_of(plan.given or {}).get("bundleLookups"))
+    images = {as_text(item.get("path")): as_text(item.get("identifier")) for item in given}
+    for image, csv in {**images, **{lookup.image: lookup.csv for lookup in plan.lookups}}.items():
+        bundle = workspace.unpacked.get(image) or workspace.bundles.get(csv) or workspace.vendored.get(image)
+        if bundle is not None:
+            yield image, bundle
 
 
 def _inline_step(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:

@@ -8,7 +8,7 @@ from olmc.kube.rbac_access import Access, access
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.indexed import ByNamespace, by_namespace
-from olmc.model.objects import GVK, ObjectKey, apiservice_key, labels_of, mappings, spec_of
+from olmc.model.objects import GVK, ObjectKey, Rendered, apiservice_key, labels_of, mappings, spec_of
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options
 from olmc.olm.naming import owner_labels
@@ -51,10 +51,10 @@ def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     permissions = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start
     # with those of the phases before, until both agree.
-    served = _apiservices(cluster.members)
+    served = _apiservices(cluster.members, cluster.objects)
     while True:
         members, provided = _judge_all(cluster, options, permissions, served)
-        again = _apiservices(members)
+        again = _apiservices(members, cluster.objects)
         if again == served:
             listed = {name: _with_list(member, cluster.members.get(name)) for name, member in members.items()}
             return cluster._replace(members=by_namespace(listed), provided=provided)
@@ -78,11 +78,14 @@ class ServedAPI(NamedTuple):
     owners: frozenset[NamespacedName]
 
 
-def _apiservices(members: Mapping[NamespacedName, CsvState]) -> dict[str, ServedAPI]:
+def _apiservices(
+    members: Mapping[NamespacedName, CsvState], objects: Mapping[ObjectKey, Rendered]
+) -> dict[str, ServedAPI]:
     apiservices: dict[str, ServedAPI] = {}
     for name, member in members.items():
-        # OLM writes API services behind each Deployment, so without any there are none (R-API-2).
-        for item in member.csv.owned_apiservices if member.progress.deployments else ():
+        for item in member.csv.owned_apiservices:
+            if not _serves(member, item.service_name, objects):
+                continue
             known = apiservices.get(item.service_name, ServedAPI(frozenset(), frozenset()))
             apiservices[item.service_name] = ServedAPI(known.kinds | {item.kind}, known.owners | {name})
     return apiservices
@@ -193,9 +196,12 @@ def _through_phases(
     """From Pending onwards: strategy, requirements, webhooks, owners, the replaced CSV, then the install itself."""
     name = namespaced_name(csv)
     earlier, newer = cluster.members.get(name), successor(name, cluster.csvs)
-    worked = earlier is not None and earlier.group is not None and earlier.phase in ("Succeeded", "Replacing")
-    # Of a CSV that works OLM asks first whether it is being replaced, and of one that is replaced nothing else
-    # (R-CSV-19).
+    # Of a CSV that is being replaced OLM only asks whether it may go, also once its successor is gone: requirements,
+    # targets and Deployments it looks at no more (R-CSV-24, observed-45).
+    if earlier is not None and earlier.phase == "Replacing":
+        return earlier._replace(group=group)
+    worked = earlier is not None and earlier.group is not None and earlier.succeeded
+    # Of a CSV that works OLM asks first whether it is being replaced (R-CSV-19).
     if newer is not None and worked and earlier is not None:
         return _mark_replaced(earlier, newer.name)
     refusal = _upgrade_refusal(csv, cluster)
@@ -302,14 +308,17 @@ def _adoption_failure(csv: Csv, cluster: Cluster, members: Mapping[NamespacedNam
         existing = cluster.objects.get(apiservice_key(item.service_name))
         labels = labels_of(existing.object) if existing else {}
         foreign = existing is not None and not any(owner.items() <= labels.items() for owner in owners)
-        if foreign or any(_serves(rival, item.service_name) for rival in rivals):
+        if foreign or any(_serves(rival, item.service_name, cluster.objects) for rival in rivals):
             return "OwnerConflict", "unable to adopt APIService"
     return None
 
 
-def _serves(member: CsvState, name: str) -> bool:
-    owned = member.csv.owned_apiservices if member.progress.deployments else ()
-    return any(item.service_name == name for item in owned)
+def _serves(member: CsvState, name: str, objects: Mapping[ObjectKey, Rendered]) -> bool:
+    # OLM writes API services behind each Deployment, so without any there are none (R-API-2); what is being replaced
+    # from the start has written those that are there.
+    written = bool(member.progress.deployments)
+    written = written or (member.phase == "Replacing" and apiservice_key(name) in objects)
+    return written and any(item.service_name == name for item in member.csv.owned_apiservices)
 
 
 def _adoptable_owners(csv: Csv, members: Mapping[NamespacedName, CsvState]) -> frozenset[NamespacedName]:

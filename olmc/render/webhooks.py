@@ -209,10 +209,18 @@ def crds(context: RenderContext) -> Iterator[Rendered]:
     for identity, stored in context.cluster.objects.items():
         if identity.kind != CRD_KIND:
             continue
-        obj = {key: value for key, value in stored.object.items() if key != "status"}
+        obj = _stored_crd(stored.object)
         if identity in conversions:
             obj["spec"] = {**spec_of(obj), "conversion": conversions[identity]}
         yield stored._replace(object=obj)
+
+
+def _stored_crd(crd: KubernetesObject) -> KubernetesObject:
+    """A CRD, with the versions that objects may be stored in where its spec alone does not tell them: what comes later
+    may not drop any (R-CAT-723, R-CAT-724)."""
+    obj = {key: value for key, value in crd.items() if key != "status"}
+    versions = Crd(crd).stored_versions
+    return obj if versions == Crd(obj).stored_versions else {**obj, "status": {"storedVersions": versions}}
 
 
 def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, Any]]]:

@@ -236,9 +236,20 @@ def _waiting(
     unpacking = failure is None or failure[0] != UNPACK_FAILED
     before = cluster.subscriptions
     return {
-        name: s._replace(unpacking=unpacking, unpack_failure=failure, condition_types=before[name].condition_types)
+        name: s._replace(
+            unpacking=unpacking,
+            unpack_failure=failure if unpacking else _seen(before[name]) or failure,
+            condition_types=before[name].condition_types,
+        )
         for name, s in subscriptions.items()
     }
+
+
+def _seen(s: Subscription) -> tuple[str, str] | None:
+    """The failure of the unpack job in OLM's own words, where a cluster shows it: who only lacks a bundle's content
+    can't know them (observed-66, D26)."""
+    known = s.unpack_failure
+    return known if known is not None and known[1].startswith("Bundle unpacking failed - ") else None
 
 
 def _not_available(candidate: Candidate) -> str:

@@ -13,6 +13,7 @@ from olmc.model.diagnostics import Source
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
 from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest, Workspace
+from olmc.reconcile.install_plans import unpacked_by
 
 # What a rendering does not show of a Secret.
 _VALUES = ("data", "stringData")
@@ -28,7 +29,10 @@ def state_of(objects: Iterable[Rendered], cluster: Cluster, workspace: Workspace
         values = {name: stored.object[name] for name in _VALUES if name in stored.object} if stored is not None else {}
         known[key] = Manifest({**entry.object, **values}, place.source if place is not None else Source("", ""))
     by_key = {object_key(manifest.object): manifest.object for manifest in workspace.manifests}
-    return ClusterState(with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents)
+    unpacked = {image: bundle for plan in cluster.plans.values() for image, bundle in unpacked_by(plan, workspace)}
+    return ClusterState(
+        with_aggregated_rules(known), by_key, frozenset(by_key), documents=workspace.documents, unpacked=unpacked
+    )
 
 
 def with_aggregated_rules(objects: dict[ObjectKey, Manifest]) -> dict[ObjectKey, Manifest]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from olmc.model.objects import ObjectKey
 from olmc.model.options import Options
 from olmc.model.state import ClusterState
-from olmc.model.workspace import Workspace
+from olmc.model.workspace import Manifest, Workspace
 from olmc.olm.profiles.data import profile_of
+from olmc.reconcile.initial_state import served_folder
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import delete
 from olmc.transition.handover import handed_over, handovers
@@ -29,7 +30,20 @@ def successor_workspace(state: ClusterState, workspace: Workspace, options: Opti
     objects = delete(applied.objects, gone, profile)
     by_hand = [key for text in options.delete for key in named(text, objects)]
     objects = delete(objects, by_hand, profile)
-    return workspace._replace(manifests=tuple(objects.values()), is_live=True)
+    # A folder whose CatalogSource has just been deleted stands for none any more; OLM v1 may still read it.
+    deleted = [key for key in applied.objects.keys() - objects.keys() if key.kind == "CatalogSource"]
+    closed = _served((applied.objects[key] for key in deleted), workspace) - workspace.extension_catalog_names
+    if closed:
+        closed -= _served((*objects.values(), *workspace.cluster_catalogs), workspace)
+    catalogs = {name: catalog for name, catalog in workspace.catalogs.items() if name not in closed}
+    manifests = tuple(objects.values())
+    return workspace._replace(manifests=manifests, catalogs=catalogs, is_live=True, unpacked=state.unpacked)
+
+
+def _served(manifests: Iterable[Manifest], workspace: Workspace) -> set[str]:
+    """The catalog folders that the CatalogSources among some objects serve."""
+    sources = (m.object for m in manifests if m.object["kind"] == "CatalogSource")
+    return {served_folder(source, workspace.catalogs) for source in sources}
 
 
 def named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
