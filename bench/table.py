@@ -192,8 +192,9 @@ def _write_copies(catalog: Path, root: Path, renamed: Callable[[str, int], str])
 
 def environment_of(cache: Path | None) -> dict[str, str]:
     """The environment of a command, with the folder that it may keep things in."""
-    # Else modules would be compiled in every run, which nobody's are.
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Else modules would be compiled in every run, and each piece of an output written by itself, which nobody's are.
+    unusual = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+    env = {name: value for name, value in os.environ.items() if name not in unusual}
     # Only lines that say so find what an earlier run has kept; nobody's own cache is touched.
     return env | ({"OLMC_NO_CACHE": "1"} if cache is None else {"OLMC_NO_CACHE": "0", "XDG_CACHE_HOME": str(cache)})
 
