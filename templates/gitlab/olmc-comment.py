@@ -1,7 +1,7 @@
 """Keeps a note in each open merge request with what its newest job olmc-plan has found; one for each such job.
 
 Runs in a scheduled pipeline of the default branch, which alone gets OLMC_TOKEN. What the jobs left is text of whoever
-wrote the merge request: it is posted, and never obeyed.
+wrote the merge request: it is posted, and never executed.
 """
 
 import hashlib
