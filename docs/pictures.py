@@ -45,7 +45,7 @@ TABLE = {
     "upgrade.png": DocsPicture(
         "diff fixtures/review-upgrade/before fixtures/review-upgrade/after -o html", "", 1100, 1000
     ),
-    "graph.png": DocsPicture("graph kettle tests/graph/catalogs/kettle -o svg", "", 792, 370),
+    "graph.png": DocsPicture("graph kettle tests/graph/catalogs/kettle -o svg", "", 792, 394),
     "report.png": DocsPicture("report fixtures/port -o", "index.html", 1200, 690),
     "operator.png": DocsPicture("report fixtures/review-upgrade/after -o", "operators/tower_lantern.html", 1100, 1180),
 }  # fmt: skip

@@ -22,6 +22,13 @@ def test_a_picture_is_of_today(name: str, tmp_path: Path) -> None:
     assert SCRIPT["digest"](text) == digests[name]
 
 
+@pytest.mark.parametrize("name", [name for name, picture in SCRIPT["TABLE"].items() if picture.command.endswith("svg")])
+def test_a_drawing_is_shown_whole(name: str, tmp_path: Path) -> None:
+    picture = SCRIPT["TABLE"][name]
+    text = SCRIPT["source_of"](picture, [sys.executable, "-m", "olmc"], tmp_path / "site")
+    assert f'width="{picture.width}" height="{picture.height}"' in text
+
+
 def test_every_picture_is_in_the_table_and_on_a_page() -> None:
     pictures = {path.name for path in (PROJECT / "docs" / "pictures").glob("*.png")}
     assert pictures == set(SCRIPT["TABLE"])
