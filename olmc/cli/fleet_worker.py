@@ -181,7 +181,11 @@ def _status(given: _Given) -> dict[str, Any]:
     assert done.settled is not None
     rows = operators(done.settled, done.operators, extension_rows(done))
     failing = sum(row.fails for row in rows)
-    headline = f"{failing} of {len(rows)} operators fail" if failing else f"{len(rows)} operators, none fails"
+    number = f"{len(rows)} operator{'s' * (len(rows) != 1)}"
+    if failing:
+        headline = f"{failing} of {number} fail{'s' * (failing == 1)}"
+    else:
+        headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
     return {
         "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),

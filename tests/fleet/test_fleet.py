@@ -128,6 +128,8 @@ def test_status_check_and_render(fleet: Fleet, tmp_path: Path) -> None:
         ("none", 1),
         ("none", 1),
     ]
+    words = ["1 of 1 operator fails", "1 operator, none fails", "1 operator, none fails", "no operators"]
+    assert [one["headline"] for one in data["outcomes"]] == words
     assert status.code == 1
     check = json.loads(fleet.run("check", "clusters/*", "-o", "json").out)
     jsonschema.validate(check, schema("fleet"))
