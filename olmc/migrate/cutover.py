@@ -8,6 +8,7 @@ what they bring themselves, and the rest goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
 
 from olmc.api import Compilation
 from olmc.lean import NamedTuple
@@ -20,6 +21,7 @@ from olmc.model.workspace import Manifest
 from olmc.olm.naming import COMPONENT_PREFIX
 from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.object_set import PREFIX, SET_KIND
+from olmc.output.unicode import clean
 from olmc.transition.deletion import delete
 from olmc.transition.handover import helm_marks
 from olmc.yaml import dump_one
@@ -104,7 +106,7 @@ def _operator(
     yield _delete(ObjectKey(OLM_GROUP, CSV_KIND, *move.member))
     yield from (_delete(key) for key in groups if key.namespace == namespace)
     for deployment in move.installed.csv.deployments:
-        yield f"kubectl wait --for=delete deployment/{deployment.name} -n {namespace} --timeout=5m"
+        yield f"kubectl wait --for=delete {quote(f'deployment/{deployment.name}')} -n {namespace} --timeout=5m"
     label = f"{COMPONENT_PREFIX}{move.name}.{namespace}"
     if left.idle or left.taken:
         yield "# 3. What OLM v0 leaves behind and nobody needs: without the label its Operator object stays away."
@@ -114,7 +116,7 @@ def _operator(
         yield from _adoption(move, left.taken, gates)
     manifest = next(m for m in after.workspace.extensions if m.object["metadata"]["name"] == move.name)
     yield "# 5. OLM v1 takes over."
-    yield f"kubectl apply -f {manifest.source.path}"
+    yield f"kubectl apply -f {quote(manifest.source.path)}"
     yield f"kubectl wait --for=condition=Installed clusterextension/{move.name} --timeout=10m"
     yield "# To go back, keep what is there: without the option all its CRDs go, and all custom resources with them."
     yield f"# kubectl delete clusterextension {move.name} --cascade=orphan"
@@ -124,7 +126,8 @@ def _conversion_warning(move: ExtensionMove) -> Iterator[str]:
     webhooks = (webhook for webhook in move.installed.csv.webhooks if webhook.type == CONVERSION)
     converted = [name for webhook in webhooks for name in webhook.converted_crds]
     if converted:
-        yield f"#    Nobody converts {', '.join(sorted(converted))} until then: keep people and tools from writing any."
+        names = clean(", ".join(sorted(converted)))
+        yield f"#    Nobody converts {names} until then: keep people and tools from writing any."
 
 
 def _adoption(move: ExtensionMove, taken: Iterable[ObjectKey], gates: FeatureGates) -> Iterator[str]:
@@ -160,4 +163,5 @@ def _delete(key: ObjectKey) -> str:
 
 def _named(key: ObjectKey) -> str:
     kind = f"{key.kind.lower()}.{key.group}" if key.group else key.kind.lower()
-    return f"{kind}/{key.name}" + (f" -n {key.namespace}" if key.namespace else "")
+    # Names of RBAC hold what a shell would execute: the API server refuses little more than slashes there.
+    return quote(f"{kind}/{key.name}") + (f" -n {key.namespace}" if key.namespace else "")

@@ -29,6 +29,7 @@ from olmc.model.objects import (
     mapping,
     mappings,
     metadata_of,
+    namespace_of,
     owner_references,
     pod_of,
     spec_of,
@@ -84,7 +85,9 @@ def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Obje
 def belongs(obj: KubernetesObject, move: ExtensionMove) -> bool:
     """Whether OLM v0 has an object for the CSV of a move."""
     labels, own = labels_of(obj), move.csv
-    if labels.get("olm.owner") == own and labels.get("olm.owner.namespace") == move.namespace:
+    # RBAC that a bundle has in no namespace names its CSV, and not the namespace of that.
+    home = labels.get("olm.owner.namespace", "" if namespace_of(obj) else move.namespace)
+    if labels.get("olm.owner") == own and home == move.namespace:
         return True
     if f"{COMPONENT_PREFIX}{move.name}.{move.namespace}" in labels:
         return True

@@ -143,9 +143,12 @@ def _of_groups(context: Leftovers) -> Iterator[Task]:
 
 def _cleaned(text: str, keys: Iterable[ObjectKey]) -> Task:
     """A task with the command that deletes objects, a namespace after the other."""
+    from shlex import quote  # few plans leave anything behind
+
     by_namespace: dict[str, list[str]] = defaultdict(list)
     for key in keys:
-        by_namespace[key.namespace].append(f"{key.kind.lower()}/{key.name}")
+        # Names of RBAC hold what a shell would execute: the API server refuses little more than slashes there.
+        by_namespace[key.namespace].append(quote(f"{key.kind.lower()}/{key.name}"))
     commands = (
         f"kubectl {f'-n {namespace} ' if namespace else ''}delete {' '.join(names)}"
         for namespace, names in sorted(by_namespace.items())

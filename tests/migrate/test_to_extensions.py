@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -372,6 +373,32 @@ def test_the_steps_keep_crds() -> None:
         "# kubectl delete clusterextension kettle --cascade=orphan",
     ]
     assert [line for line in own if line in wanted] == wanted
+
+
+def test_the_steps_execute_no_name(fleet: Path, tmp_path: Path) -> None:
+    """RBAC names and paths may hold what a shell executes: each is one argument of kubectl, and nothing else."""
+    (fleet / "tea.yaml").rename(fleet / "tea $(touch pwned).yaml")
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "x;touch pwned"}}
+    bundle = fleet / "bundles/kettle-1.0.0/manifests"
+    (bundle / "role.yaml").write_text(yaml.safe_dump(role))
+    steps = migrate(fleet, "--steps").stdout
+    stub = tmp_path / "bin/kubectl"
+    stub.parent.mkdir()
+    stub.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\necho\n")
+    stub.chmod(0o755)
+    for gates in ("v1", "v1-experimental"):
+        steps = migrate(fleet, "--steps", "--olm-version", gates).stdout
+        (stub.parent / "olmc").write_text("#!/bin/sh\necho '{}'\n")
+        (stub.parent / "jq").write_text("#!/bin/sh\ncat\n")
+        for name in ("olmc", "jq"):
+            (stub.parent / name).chmod(0o755)
+        run = subprocess.run(
+            ["bash", "-c", steps], cwd=tmp_path, env={"PATH": f"{stub.parent}:{os.environ['PATH']}"},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert "/x;touch pwned>" in run.stdout
+        assert "<apply><-f><tea $(touch pwned).yaml>" in run.stdout
+        assert not list(tmp_path.rglob("pwned"))
 
 
 def test_the_steps_of_object_sets() -> None:
