@@ -169,8 +169,8 @@ def _runner(given: Mapping[str, Any], store: Cache | None) -> Runner:
 
 
 def _tell_count(count: FleetCount) -> None:
-    alike = count.clusters - count.tasks
-    say(f"olmc: {count.clusters:,} cluster{'s' * (count.clusters != 1)}, {alike:,} of them unchanged or like another one; "
+    alike, plural = count.clusters - count.tasks, "s" * (count.clusters != 1)
+    say(f"olmc: {count.clusters:,} cluster{plural}, {alike:,} of them unchanged or like another one; "
         f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
 
 
