@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from olmc.diff.deltas import Delta, deltas
 from olmc.lean import NamedTuple
-from olmc.model.objects import KubernetesObject, ObjectKey, mapping, metadata_of, object_key
+from olmc.model.objects import KubernetesObject, ObjectKey, mapping, metadata_of, object_key, spec_of
 from olmc.model.operators import CSV_KIND
 from olmc.model.options import Options, Profile
 from olmc.model.secrets import LAST_APPLIED, masked, may_hold_secrets
@@ -16,6 +16,7 @@ from olmc.model.state import ClusterState
 from olmc.model.workspace import Manifest
 from olmc.olm.profiles.data import profile_of
 from olmc.reconcile.initial_state import as_stored
+from olmc.reconcile.operator_groups import written_spec
 from olmc.transition.applying import apply, pruned
 from olmc.transition.deletion import cascade, deletion_index
 from olmc.transition.handover import handed_over, handovers
@@ -107,8 +108,12 @@ def counted(keys: Iterable[ObjectKey]) -> str:
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:
-    """An object without what an apply writes about itself; of a CSV what its types add is no change."""
-    obj = as_stored(obj) if obj["kind"] == CSV_KIND else obj
+    """An object without what an apply writes about itself; what OLM's types add to a CSV, and leave out of an
+    OperatorGroup, is no change (R-OG-13)."""
+    if obj["kind"] == CSV_KIND:
+        obj = as_stored(obj)
+    elif obj["kind"] == "OperatorGroup":
+        obj = {**obj, "spec": written_spec(spec_of(obj))}
     metadata = dict(obj["metadata"])
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
     metadata |= {"annotations": annotations} if annotations else {}

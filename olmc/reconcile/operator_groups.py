@@ -122,6 +122,14 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
     return {"apiVersion": version, "kind": "OperatorGroup", "metadata": kept, "spec": spec}
 
 
+def written_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec as OLM writes it back along with an annotation: its types leave out what is empty (R-OG-13)."""
+    written = {key: value for key, value in spec.items() if value or key == "selector"}
+    if "selector" in written:
+        written["selector"] = {key: value for key, value in mapping(written["selector"]).items() if value}
+    return written
+
+
 def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     """A selector as the documents write it, with the labels themselves, as Kubernetes writes it."""
     labels = {key: value for key, value in selector.items() if key not in SELECTOR_FIELDS}

@@ -23,7 +23,7 @@ from olmc.model.options import Profile
 from olmc.olm.naming import gvk_hash, operator_group_role_name, with_labels
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.initial_state import NAME_LABEL
-from olmc.reconcile.operator_groups import format_apis, gets_roles, parse_apis
+from olmc.reconcile.operator_groups import format_apis, gets_roles, parse_apis, written_spec
 from olmc.render.context import RenderContext, group_uid_label, rendered
 
 STAGE = "operator_groups"
@@ -62,7 +62,7 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
         key = context.profile.og_annotation_providedapis
         metadata["annotations"] = {**group.annotations, key: provided}
     if provided != group.given_apis:
-        obj = {**obj, "spec": written_spec(group)}
+        obj = {**obj, "spec": written_spec(group.spec)}
     status: dict[str, Any] = {}
     if group.targets:
         status["namespaces"] = list(group.targets)
@@ -76,14 +76,6 @@ def _group_object(context: RenderContext, group: OperatorGroup) -> KubernetesObj
     # The CRD of an older OLM drops the fields that it does not have.
     status = {key: value for key, value in status.items() if key in context.profile.operatorgroup_api["status"]}
     return {**obj, "metadata": metadata, **({"status": status} if status else {})}
-
-
-def written_spec(group: OperatorGroup) -> dict[str, Any]:
-    """The spec as OLM writes it back along with an annotation: its types leave out what is empty (R-OG-13)."""
-    spec = {key: value for key, value in group.spec.items() if value or key == "selector"}
-    if "selector" in spec:
-        spec["selector"] = {key: value for key, value in mapping(spec["selector"]).items() if value}
-    return spec
 
 
 def _annotation(context: RenderContext, group: OperatorGroup) -> str | None:

@@ -26,9 +26,9 @@ from olmc.olm.naming import deep_hash, managed_labels, owner_labels, random_suff
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.deployments import subscription_config
 from olmc.reconcile.initial_state import NAME_LABEL
+from olmc.reconcile.operator_groups import written_spec
 from olmc.reconcile.serving import apiservice_descriptions, serving_deployments, serving_names
 from olmc.render.context import RenderContext, group_uid_label, rendered
-from olmc.render.operator_groups import written_spec
 
 STAGE = "webhooks"
 _ADMISSION_GROUP = "admissionregistration.k8s.io"
@@ -192,7 +192,7 @@ def namespace_selector(context: RenderContext, group: OperatorGroup) -> dict[str
     # By the label of the group and not by names, so that the configuration stays as it is when targets change (R-WH-1).
     if group.spec.get("targetNamespaces"):
         return {"matchLabels": group_uid_label(context.profile, group)}
-    selector: dict[str, Any] | None = written_spec(group).get("selector")
+    selector: dict[str, Any] | None = written_spec(group.spec).get("selector")
     return selector
 
 
