@@ -14,7 +14,6 @@ from olmc.model.objects import (
     Origin,
     Rendered,
     labels_of,
-    mapping,
     mappings,
     object_key,
 )
