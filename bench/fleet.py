@@ -3,10 +3,10 @@
     fleet.py FOLDER [--clusters N] [--operators N] [--named N] [--odd N] [--generated]
 
 A base with all operators, overlays of five rings, of which the first follows the channel `candidate`, and a folder for
-each cluster. Of a hundred clusters `--named` say in an object of their own what they are called, so that no two of them
-are alike, and `--odd` have a patch of their own. The catalog and the bundles, which all clusters share, are in
-`operators`: two versions each of real operators, where the folder `corpus` is beside the specification and has so many,
-else, or with `--generated`, of operators that are made from their number alone.
+each cluster. Of a hundred clusters `--named` say in an object of their own what they are called, half of them in a
+ConfigMap, which changes nothing, and `--odd` have a patch of their own. The catalog and the bundles, which all clusters
+share, are in `operators`: two versions each of real operators, where the folder `corpus` is beside the specification
+and has so many, else, or with `--generated`, of operators that are made from their number alone.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write_fleet(
     _write_base(root / "base", written)
     names = [one.name for one in written]
     for ring in RINGS:
-        write_ring(root, ring, _CHANNELS.get(ring, "stable"), names)
+        write_ring(root, ring, _CHANNELS.get(ring, ""), names)
     for number in range(clusters):
         is_odd = number % 100 >= 100 - odd
         _write_cluster(root, number, names, is_named=number * 37 % 100 < named, is_odd=is_odd)
@@ -70,10 +70,10 @@ def write_fleet(
 
 
 def write_ring(root: Path, ring: str, channel: str, names: list[str]) -> None:
-    """Write the overlay of a ring, all of whose operators follow a channel."""
+    """Write the overlay of a ring, all of whose operators follow a channel; with "" each follows that of the base."""
     target = {"group": "operators.coreos.com", "kind": "Subscription"}
     patch = f'[{{"op": "replace", "path": "/spec/channel", "value": "{channel}"}}]'
-    patches = [{"target": target, "patch": patch}] if names else []
+    patches = [{"target": target, "patch": patch}] if names and channel else []
     _write(root / "rings" / ring / "kustomization.yaml", [{"resources": ["../../base"], "patches": patches}])
 
 
@@ -143,8 +143,7 @@ def _write_cluster(root: Path, number: int, names: list[str], *, is_named: bool,
     folder = root / "clusters" / cluster_name(number)
     content: dict[str, Any] = {"resources": [f"../../rings/{ring_of(number)}"]}
     if is_named:
-        metadata = {"name": "cluster", "namespace": "default"}
-        _write(folder / "cluster.yaml", [made("v1", "ConfigMap", metadata, data={"name": cluster_name(number)})])
+        _write(folder / "cluster.yaml", [_named(number)])
         content["resources"].append("cluster.yaml")
     if is_odd:
         name = names[number % len(names)]
@@ -152,6 +151,15 @@ def _write_cluster(root: Path, number: int, names: list[str], *, is_named: bool,
         patch = '[{"op": "add", "path": "/spec/installPlanApproval", "value": "Manual"}]'
         content["patches"] = [{"target": target, "patch": patch}]
     _write(folder / "kustomization.yaml", [content])
+
+
+def _named(number: int) -> dict[str, Any]:
+    """An object that says what a cluster is called: every other time where that may count, in a label by which
+    OperatorGroups could select."""
+    name = cluster_name(number)
+    if number % 2:
+        return made("v1", "Namespace", {"name": "cluster", "labels": {"name": name}})
+    return made("v1", "ConfigMap", {"name": "cluster", "namespace": "default"}, data={"name": name})
 
 
 def _write(path: Path, documents: list[dict[str, Any]]) -> None:

@@ -20,7 +20,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from fleet import write_fleet
+from fleet import write_fleet, write_ring
 
 PROJECT = Path(__file__).resolve().parent.parent
 FIRST, AGAIN, HELD = 360.0, 60.0, 1500.0
@@ -94,7 +94,7 @@ def main() -> int:
         command = [*shlex.split(args.olmc), "fleet"]
         common = ["clusters/*", "--beside", "operators", "--jobs", str(args.jobs)]
         base = min((root / "base" / "operators").iterdir())
-        ring = root / "rings" / "late" / "kustomization.yaml"
+        names = sorted(path.stem for path in (root / "base" / "operators").iterdir())
         what = f"{args.clusters:,} clusters × {args.operators} operators, {kind}"
         print(f"| {what} | CPU | of {args.jobs} processors | memory | target | |")
         print("|---|---|---|---|---|---|")
@@ -114,7 +114,7 @@ def main() -> int:
                 flush=True,
             )
             print(f"  {cost.told}", file=sys.stderr)
-            ring.write_text(ring.read_text().replace("stable", "candidate"))
+            write_ring(root, "late", "candidate", names)
     return 0
 
 

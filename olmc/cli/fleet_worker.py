@@ -6,7 +6,7 @@ import io
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.api import Compilation, compile
 from olmc.cli.console import tell
 from olmc.cli.process import Input
+from olmc.fleet.alike import READS_VALUES, reads_values
 from olmc.fleet.pool import serve_tasks
 from olmc.fleet.results import failed_result, packed
 from olmc.fleet.staging import WorkerFolders, staged, staged_beside
@@ -21,10 +22,12 @@ from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
 from olmc.load.kustomization import REPOSITORY_MARK
 from olmc.model.diagnostics import Diagnostic, Report, Severity
+from olmc.model.objects import KubernetesObject
 from olmc.model.options import Options
 
 if TYPE_CHECKING:
     from olmc.load.releases import Release
+    from olmc.reconcile.loop import SettledCluster
 
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
@@ -162,7 +165,16 @@ def _plan(given: _Given) -> dict[str, Any]:
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
     return {
         "headline": in_short(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
+        READS_VALUES: _reads_values(done, begun.side.settled, begun.state.applied.values()),
     }  # fmt: skip
+
+
+def _reads_values(done: Compilation, before: SettledCluster | None, held: Iterable[KubernetesObject] = ()) -> bool:
+    """Whether the values in ConfigMaps matter to a result, which then is of its own cluster only."""
+    assert done.settled is not None
+    assert done.workspace is not None
+    given = (*held, *(manifest.object for manifest in done.workspace.manifests))
+    return reads_values(given, (one.cluster for one in (before, done.settled) if one is not None))
 
 
 def _compiled(given: _Given) -> Compilation:
@@ -189,7 +201,7 @@ def _status(given: _Given) -> dict[str, Any]:
     found = [("", row) for row in rows]
     return {
         "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),
-        "data": as_data(found)["operators"],
+        "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),
     }  # fmt: skip
 
 

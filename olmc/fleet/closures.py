@@ -95,17 +95,20 @@ class ClosureReader(NamedTuple):
         content = self._content(name)
         if content.get("generators") or content.get("transformers"):
             return None  # plugins read what they like
-        targets = frozenset(self._targets(folder, content))
+        named = list(self._targets(folder, content))
+        targets = frozenset(target for target, _ in named)
         files = frozenset(target for target in targets if self.tree.has(target))
-        words = frozenset(word for target in targets for word in target.split("/"))
+        # What is named from here needs no more than the words that are written: `own.yaml` is found wherever it is.
+        words = frozenset(word for _, text in named for word in text.split("/"))
         return NamedFiles(files | self._linked(files) | {name}, words, targets - files)
 
-    def _targets(self, folder: str, content: Mapping[str, Any]) -> Iterator[str]:
+    def _targets(self, folder: str, content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What the kustomization of a folder names, with the text that it does it by."""
         for reference in references(content):
             if not reference.is_chart and not is_remote(reference):
                 target = posixpath.normpath(posixpath.join(folder, reference.text))
                 if not target.startswith(("../", "/")) and target not in ("..", "."):
-                    yield target
+                    yield target, reference.text
 
     def _content(self, path: str) -> Mapping[str, Any]:
         documents = read(path, self._text(path), Report())

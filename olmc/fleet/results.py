@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from olmc.fleet.alike import READS_VALUES
 from olmc.lean import NamedTuple
 
 GRAVITIES: Mapping[str, int] = {
@@ -21,6 +22,8 @@ GRAVITIES: Mapping[str, int] = {
 
 UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none", "text": "", "data": None}
 
+# What says how a result may be kept and shared, and nothing about the cluster.
+_OF_THE_RUN = frozenset({"passing", READS_VALUES})
 _UNCHANGED_COUNT = re.compile(r'"unchangedObjects": \d+')
 
 
@@ -75,7 +78,9 @@ def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
     """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
     compared = {
-        key: value for key, value in result.items() if key != "passing" and (key != "text" or result["data"] is None)
+        key: value
+        for key, value in result.items()
+        if key not in _OF_THE_RUN and (key != "text" or result["data"] is None)
     }
     # How many objects stay as they are is no part of what happens.
     text = _UNCHANGED_COUNT.sub("", json.dumps(compared, ensure_ascii=False, sort_keys=True))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc import cache
+from olmc.fleet.alike import READS_VALUES, AlikeTasks
 from olmc.fleet.closures import ClosureReader
 from olmc.fleet.entries import FleetEntry
 from olmc.fleet.pool import TaskEnd
@@ -39,15 +40,20 @@ class FleetOrder(NamedTuple):
 
 
 class FleetTasks(NamedTuple):
-    """The tasks of a fleet, each once, and by entry the number of its task, or its result where none is needed."""
+    """The tasks of a fleet, each once, and by entry the number of its task, or its result where none is needed.
+
+    `firsts`: for each task the number of the first one like it (see `alike`).
+    """
 
     tasks: tuple[bytes, ...]
     of_entry: tuple[int | Mapping[str, Any], ...]
     contents: Contents
+    firsts: tuple[int, ...]
 
 
 class FleetCount(NamedTuple):
-    """How much was done: clusters, distinct tasks, those of them out of the cache, and those that were compiled."""
+    """How much was done: clusters, distinct tasks, those of them out of the cache, and those that were compiled; the
+    others are like one of these."""
 
     clusters: int
     tasks: int
@@ -83,7 +89,8 @@ def tasks_of(order: FleetOrder, entries: Iterable[FleetEntry]) -> FleetTasks:
             of_entry.append(_unread(error))
             continue
         of_entry.append(tasks.setdefault(task, len(tasks)) if task is not None else one)  # type: ignore[arg-type]
-    return FleetTasks(tuple(tasks), tuple(of_entry), contents)
+    alike = AlikeTasks(lambda digest: contents[digest].read(), {}, {})
+    return FleetTasks(tuple(tasks), tuple(of_entry), contents, tuple(alike.firsts(tasks)))
 
 
 class _Sides(NamedTuple):
@@ -145,43 +152,74 @@ def results_of(
     """
     with tempfile.TemporaryDirectory(prefix="olmc-fleet-") as name:
         place = Path(name)
-        blobs, results = place / "blobs", place / "results"
+        blobs, results = place / "blobs", _Results(place / "results", store, _keys(store, work.tasks))
         blobs.mkdir()
-        results.mkdir()
-        keys = _keys(store, work.tasks) if store is not None else []
-        waiting = []
-        for number in range(len(work.tasks)):
-            known = cache.read(store, keys[number]) if store is not None else None
-            if known is not None and unpacked(known) is not None:
-                (results / str(number)).write_bytes(known)
-            else:
-                waiting.append(number)
-        _bring(work, waiting, blobs)
-        done = len(work.tasks) - len(waiting)
+        results.folder.mkdir()
+        waiting = [number for number in range(len(work.tasks)) if not results.take_known(number)]
+        cached = len(work.tasks) - len(waiting)
+        compiled = 0
         with progress() as advanced:
-            advanced(done, len(work.tasks))
-            for end in run([work.tasks[number] for number in waiting], blobs, place / "work") if waiting else ():
-                number = waiting[end.number]
-                given = unpacked(end.result) if end.result is not None else None
-                result = end.result if given is not None else None
-                # A full disk or a lack of memory is of this run, and nothing that the input brings about.
-                if result is not None and given is not None and store is not None and not given.get("passing"):
-                    cache.write(store, keys[number], result)
-                kept = result if result is not None else packed(failed_result(end.problem or "gave no result", ""))
-                (results / str(number)).write_bytes(kept)
-                done += 1
-                advanced(done, len(work.tasks))
+            advanced(cached, len(work.tasks))
+            # Those that are like another one come last: whether its result is theirs as well, that result says.
+            for later in (False, True):
+                there = [number for number in waiting if (work.firsts[number] != number) is later]
+                numbers = [number for number in there if not (later and results.share(work.firsts[number], number))]
+                before = cached + len(waiting) - len(numbers) if later else cached
+                advanced(before, len(work.tasks))
+                _bring(work, numbers, blobs)
+                tasks = [work.tasks[number] for number in numbers]
+                for done, end in enumerate(run(tasks, blobs, place / "work") if tasks else (), before + 1):
+                    results.keep(numbers[end.number], end)
+                    advanced(done, len(work.tasks))
+                compiled += len(numbers)
         if store is not None and waiting:
             cache.trim(store)
 
         def result_of(entry: int) -> Mapping[str, Any]:
             meant = work.of_entry[entry]
-            if not isinstance(meant, int):
-                return meant
-            return unpacked((results / str(meant)).read_bytes()) or {}
+            return results.read(meant) if isinstance(meant, int) else meant
 
-        count = FleetCount(len(work.of_entry), len(work.tasks), len(work.tasks) - len(waiting), len(waiting))
-        yield count, result_of
+        yield FleetCount(len(work.of_entry), cached + compiled, cached, compiled), result_of
+
+
+class _Results(NamedTuple):
+    """The results of tasks by their numbers, in files of a folder, and in the cache by their keys."""
+
+    folder: Path
+    store: cache.Cache | None
+    keys: Sequence[str]
+
+    def take_known(self, number: int) -> bool:
+        """Whether a result is in the cache; it is there from then on."""
+        known = cache.read(self.store, self.keys[number]) if self.store is not None else None
+        if known is None or unpacked(known) is None:
+            return False
+        (self.folder / str(number)).write_bytes(known)
+        return True
+
+    def keep(self, number: int, end: TaskEnd) -> None:
+        """Keep what a task has come to, in the cache as well."""
+        given = unpacked(end.result) if end.result is not None else None
+        if given is None or end.result is None:
+            failed = packed(failed_result(end.problem or "gave no result", ""))
+            (self.folder / str(number)).write_bytes(failed)
+            return
+        # A full disk or a lack of memory is of this run, and nothing that the input brings about.
+        if self.store is not None and not given.get("passing"):
+            cache.write(self.store, self.keys[number], end.result)
+        (self.folder / str(number)).write_bytes(end.result)
+
+    def share(self, first: int, number: int) -> bool:
+        """Whether the result of a task is that of another one like it as well, which has it from then on. One that
+        could not be done says nothing about others."""
+        result = self.read(first)
+        if result.get("gravity") in ("error", None) or result.get(READS_VALUES):
+            return False
+        self.keep(number, TaskEnd(number, (self.folder / str(first)).read_bytes()))
+        return True
+
+    def read(self, number: int) -> Mapping[str, Any]:
+        return unpacked((self.folder / str(number)).read_bytes()) or {}
 
 
 def _bring(work: FleetTasks, waiting: Sequence[int], blobs: Path) -> None:
@@ -202,8 +240,10 @@ def contents_of(work: FleetTasks, numbers: Iterable[int]) -> list[str]:
     return sorted(wanted)
 
 
-def _keys(store: cache.Cache, tasks: Iterable[bytes]) -> list[str]:
+def _keys(store: cache.Cache | None, tasks: Iterable[bytes]) -> list[str]:
     """The keys of results: the task, the tools that build its folder, and limits that the environment raises."""
+    if store is None:
+        return []
     limits = "\n".join(f"{limit.name}={limit.most}" for limit in LIMITS).encode()
     tools = _tool_state().encode()
     return [cache.key(store, "fleet", task, tools, limits) for task in tasks]

@@ -70,12 +70,11 @@ def is_label_value(text: str) -> list[str]:
 
 def is_qualified_name(text: str) -> list[str]:
     """What is wrong with a text as the key of a label or annotation: a name, maybe after a domain and `/`."""
-    shape = _shape(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
     prefix, slash, name = text.partition("/")
     if "/" in name:
         # With two slashes nobody knows which part is the name, so Kubernetes judges none of them.
         hint = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {shape} {hint}"]
+        return [f"a valid label key {_key_shape()} {hint}"]
     messages: list[str] = []
     if slash:
         wrong = is_dns1123_subdomain(prefix) if prefix else ["must be non-empty"]
@@ -86,8 +85,12 @@ def is_qualified_name(text: str) -> list[str]:
         messages.append("name part must be non-empty")
     messages += [f"name part {message}" for message in _length(name, 63)]
     if not _is_key(name):
-        messages.append(f"name part {shape}")
+        messages.append(f"name part {_key_shape()}")
     return messages
+
+
+def _key_shape() -> str:
+    return _shape(_KEY_RULE, _KEY, "MyName", "my.name", "123-abc")
 
 
 # What the patterns above say, without compiling them, which takes longer than all names of a bundle.

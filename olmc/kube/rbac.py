@@ -18,11 +18,13 @@ EVERYTHING = (PolicyRule((ANY,), (ANY,), (ANY,)), PolicyRule((ANY,), urls=(ANY,)
 """The rules of cluster-admin."""
 
 
+_FIELDS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+
+
 def decode_rule(value: Any) -> PolicyRule:
     """A rule as a Role or a CSV has it, in its order; whatever is no text in it is left out, and allows nothing."""
-    rule = mapping(value)
-    keys = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
-    return PolicyRule(*(tuple(texts(rule.get(key))) for key in keys))
+    # Every role is decoded, and most rules have three of these fields.
+    return PolicyRule(*[tuple(texts(listed)) if listed else () for listed in map(mapping(value).get, _FIELDS)])
 
 
 def decode_rules(listed: Any) -> tuple[PolicyRule, ...]:

@@ -275,7 +275,7 @@ class Subject(NamedTuple):
 
 def identical(old: Any, new: Any) -> bool:
     """Whether two values are the same to the letter, but for the order of keys."""
-    return bool(old == new) and not _differ_in_type(old, new)
+    return old is new or (bool(old == new) and not _differ_in_type(old, new))
 
 
 def _differ_in_type(old: Any, new: Any) -> bool:

@@ -10,7 +10,7 @@ from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation.field import FieldError, Keys, aggregated, invalid_text
 from olmc.kube.api_validation.metadata import metadata_errors
 from olmc.kube.api_validation.objects import creation_errors, update_errors
-from olmc.kube.builtin_kinds import removal_of
+from olmc.kube.builtin_kinds import is_native, removal_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.lean import NamedTuple, module
@@ -209,8 +209,10 @@ def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
 
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
     """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704)."""
-    api, mapper = step.gvk, mapper_of(cluster, target.options)
-    extra, kube_version = frozenset(target.options.apis), target.options.kube_version
+    api, extra, kube_version = step.gvk, frozenset(target.options.apis), target.options.kube_version
+    if is_native(api, kube_version):  # as CRDs are: most steps need not ask what all those of the cluster say
+        return ""
+    mapper = mapper_of(cluster, target.options)
     if mapper.serves_kind(api, extra, kube_version):
         return ""
     # Of optional kinds OLM asks discovery itself, before it writes: where the group is there but not the kind, the
