@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.api import Compilation, compile
 from olmc.cli.console import tell
 from olmc.cli.process import Input
-from olmc.fleet.alike import READS_VALUES, reads_values
+from olmc.fleet.config_maps import READS_VALUES, reads_values
 from olmc.fleet.pool import serve_tasks
 from olmc.fleet.results import failed_result, packed
 from olmc.fleet.staging import WorkerFolders, staged, staged_beside

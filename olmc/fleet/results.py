@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from olmc.fleet.alike import READS_VALUES
+from olmc.fleet.config_maps import READS_VALUES
 from olmc.lean import NamedTuple
 
 GRAVITIES: Mapping[str, int] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from olmc import cache
-from olmc.fleet.alike import READS_VALUES, AlikeTasks
 from olmc.fleet.closures import ClosureReader
+from olmc.fleet.config_maps import READS_VALUES, SameTasks
 from olmc.fleet.entries import FleetEntry
 from olmc.fleet.pool import TaskEnd
 from olmc.fleet.results import UNCHANGED, failed_result, packed, unpacked
@@ -42,7 +42,7 @@ class FleetOrder(NamedTuple):
 class FleetTasks(NamedTuple):
     """The tasks of a fleet, each once, and by entry the number of its task, or its result where none is needed.
 
-    `firsts`: for each task the number of the first one like it (see `alike`).
+    `firsts`: for each task the number of the first one like it (see `config_maps`).
     """
 
     tasks: tuple[bytes, ...]
@@ -89,7 +89,7 @@ def tasks_of(order: FleetOrder, entries: Iterable[FleetEntry]) -> FleetTasks:
             of_entry.append(_unread(error))
             continue
         of_entry.append(tasks.setdefault(task, len(tasks)) if task is not None else one)  # type: ignore[arg-type]
-    alike = AlikeTasks(lambda digest: contents[digest].read(), {}, {})
+    alike = SameTasks(lambda digest: contents[digest].read(), {}, {})
     return FleetTasks(tuple(tasks), tuple(of_entry), contents, tuple(alike.firsts(tasks)))
 
 

@@ -37,7 +37,7 @@ _HARMLESS = frozenset(
 )
 
 
-class AlikeTasks(NamedTuple):
+class SameTasks(NamedTuple):
     """How to find the tasks that are alike: what reads a content by its digest, and what is known of contents already:
     what is left of one without the values in its ConfigMaps, None for one with anything else; and the files that a
     kustomization patches with, None for one that may do anything with values."""
