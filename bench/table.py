@@ -3,8 +3,9 @@
     table.py [--olmc CMD] [--shared FOLDER] [--runs N]
 
 User and system time of the whole process, as seconds and as multiples of `python -c pass` in the same loop, which says
-the same on a slow machine; and the memory that the process holds at most. A line ends in `ok`, or in what is missed and
-the floor that is hit there, with the packages of olmc that the time goes to.
+the same on a slow machine; and the memory that the process holds at most. A target in seconds is one for a machine that
+an empty Python takes 9 ms on, and is held against what the work would take there. A line ends in `ok`, or in what is
+missed and the floor that is hit there, with the packages of olmc that the time goes to.
 Nothing is failed for: the limits of the other benchmarks are for that. Lines that need the shared data (OLMC_SHARED, or
 the folder `shared` beside the checkout) are left out without it.
 """
@@ -67,6 +68,11 @@ ONCE = "each line is read, decoded as Go does and written once"
 CATALOG = "entries that can be asked for are decoded, and the whole file is cut"
 DIFFERING = "an empty olmc holds a quarter; the rest is what differs between objects"
 COMPARED = "what differs is read and compared once"
+KEPT = "the file is hashed, its view read and the answer made; a quarter is an empty olmc"
+FOUND = "each finding is made, placed and printed again; its view is read"
+
+QUIET = 0.009
+"""Seconds that an empty Python takes on the machine that the targets in seconds are for."""
 
 
 def cost_of(command: Sequence[str], runs: int, written: Path | None = None, cache: Path | None = None) -> Cost:
@@ -147,17 +153,17 @@ def of_catalogs(olmc: Sequence[str], archive: Path, folder: Path) -> Iterator[Wo
     resolve = [*olmc, "resolve", os.fspath(root)]
     yield Work("catalog of 15 MB, resolve", resolve, seconds=0.45, floor=CATALOG)
     yield Work("the first run that keeps what it has read", resolve, cache=cache)
-    yield Work("unchanged since the last run", resolve, seconds=0.12, cache=cache, runs=3)
-    for name, renamed, limit in (
-        ("102 MB, five packages asked for", _renamed, 1.5),
-        ("the same with many findings", _half_renamed, 2.25),
+    yield Work("unchanged since the last run", resolve, seconds=0.12, cache=cache, runs=3, floor=KEPT)
+    for name, renamed, limit, floor in (
+        ("102 MB, five packages asked for", _renamed, 1.5, KEPT),
+        ("the same with many findings", _half_renamed, 2.25, FOUND),
     ):
         path = folder / renamed.__name__
         _write_copies(root / "catalogs" / "v4.20", path, renamed)
         resolve = [*olmc, "resolve", os.fspath(path)]
         yield Work(f"catalog of {name}" if "MB" in name else name, resolve, seconds=limit, floor=CATALOG)
         yield Work("the first run that keeps what it has read", resolve, cache=cache)
-        yield Work("unchanged since the last run", resolve, seconds=0.3, cache=cache, runs=3)
+        yield Work("unchanged since the last run", resolve, seconds=0.3, cache=cache, runs=3, floor=floor)
 
 
 def _half_renamed(text: str, number: int) -> str:
@@ -204,8 +210,8 @@ def line_of(work: Work, cost: Cost, empty: float, profile: Callable[[Work], str]
     multiple, speed = cost.seconds / empty, cost.size / cost.seconds
     targets = (
         (work.multiple, multiple, f"≤ {work.multiple:g} P", work.multiple < multiple),
-        (work.seconds, cost.seconds, f"≤ {work.seconds:.2f} s", work.seconds < cost.seconds),
-        (work.speed, speed, f"≥ {work.speed:.0f} MB/s", work.speed > speed),
+        (work.seconds, cost.seconds, f"≤ {work.seconds:.2f} s", work.seconds < cost.seconds * QUIET / empty),
+        (work.speed, speed, f"≥ {work.speed:.0f} MB/s", work.speed > speed * empty / QUIET),
         (work.held, cost.held, f"≤ {work.held:.0f} MB", work.held < cost.held),
     )
     wanted = [text for target, _, text, _ in targets if target]

@@ -34,11 +34,12 @@ def test_a_line_that_misses_says_why(benchmark: Callable[[str], ModuleType]) -> 
     table = benchmark("table")
     work = table.Work("work", ["olmc"], seconds=1, held=100, floor="all of it is needed")
 
-    def line(seconds: float, held: float) -> str:
-        text: str = table.line_of(work, table.Cost(seconds, held, 0.0), 0.01, lambda _: "yaml 60 %")
+    def line(seconds: float, held: float, empty: float = table.QUIET) -> str:
+        text: str = table.line_of(work, table.Cost(seconds, held, 0.0), empty, lambda _: "yaml 60 %")
         return text.split(" | ")[-1]
 
     assert line(0.5, 50) == "ok |"
     assert line(2, 50) == "misses ≤ 1.00 s: all of it is needed (yaml 60 %) |"
     assert line(0.5, 200) == "misses ≤ 100 MB: all of it is needed |"
     assert line(2, 200) == "misses ≤ 1.00 s, ≤ 100 MB: all of it is needed (yaml 60 %) |"
+    assert line(1.9, 50, 2 * table.QUIET) == "ok |", "a machine that takes twice as long for everything"
