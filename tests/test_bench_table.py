@@ -35,7 +35,7 @@ def test_a_line_that_misses_says_why(benchmark: Callable[[str], ModuleType]) -> 
     work = table.Work("work", ["olmc"], seconds=1, held=100, floor="all of it is needed")
 
     def line(seconds: float, held: float, empty: float = table.QUIET) -> str:
-        text: str = table.line_of(work, table.Cost(seconds, held, 0.0), empty, lambda _: "yaml 60 %")
+        text: str = table.line_of(work, table.Cost(seconds, held, 0.0, empty), lambda _: "yaml 60 %")
         return text.split(" | ")[-1]
 
     assert line(0.5, 50) == "ok |"
