@@ -134,6 +134,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
     owners = _Owners(before, after, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
+        # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
             pair = pair._replace(old=without_defaults(pair.old, pair.new))
         of_move = is_told(pair, moved)

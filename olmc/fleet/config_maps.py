@@ -60,6 +60,7 @@ class SameTasks(NamedTuple):
         named = self._patched_with(sides)
         if named is None:
             return ""
+        # A value that differs between the sides is a change, and a plan shows changes.
         same = {tuple(file) for file in sides[0]}.intersection(*({tuple(file) for file in side} for side in sides))
         replaced = {
             file: [file[0], file[1], left, 0]

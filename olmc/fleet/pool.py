@@ -40,6 +40,7 @@ class Worker:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         # -P: a module in the folder that one stands in is nobody's to run.
+        # In a session of its own, so that the tools which it starts end with it.
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),

@@ -77,6 +77,7 @@ def tasks_of(order: FleetOrder, entries: Iterable[FleetEntry]) -> FleetTasks:
             continue
         is_same = len(sides) > 1 and len(states) == 1 and is_same_beside
         found.append(UNCHANGED if is_same else _Sides(entry, renamed, sides))
+    # All contents of a tree at once: git is one process for all clusters, and not one for each.
     for number, reader in enumerate(order.readers):
         sides_there = (one.sides[number] for one in found if isinstance(one, _Sides))
         reader.tree.fetch({path for side in sides_there if side is not None for path in side.files})

@@ -125,6 +125,7 @@ def _catalogs_of_packages(served: Mapping[str, Catalog], manifests: Iterable[Man
 def _installed(reading: _PolicyReading, manifests: Sequence[Manifest]) -> Installed:
     """All that was found, beside what is there by itself."""
     there = [*manifests, *reading.installed]
+    # The controller makes a group only where the namespace has none, whoever wrote that one.
     taken = {namespace_of(manifest.object) for manifest in there if _is_group(manifest.object)}
     groups = default_groups(reading.operators, taken)
     own = {object_key(manifest.object): manifest.object for manifest in manifests}
@@ -198,6 +199,7 @@ def _policies(manifest: Manifest, place_of: PlaceOf) -> Iterator[ActingPolicy]:
         return
     own, is_disabled = _action(obj), spec_of(obj).get("disabled") is True
     for part in _templates(manifest):
+        # The Policy's action wins over those inside, but nothing makes an `informonly` enforce (R-OCM-2).
         action = _action(part.object)
         counted = action if action == "informonly" else own or action or "inform"
         placed = part._replace(source=place_of(part.object, part.source))
@@ -259,6 +261,7 @@ def _result(policy: ActingPolicy) -> OperatorPolicyResult:
 def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
     raw = spec_of(policy.manifest.object).get(RAW)
+    # A raw template is a text until the cluster fills it in: no object in it can be told from another one.
     if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
         shown = f"what {policy.name} asks of OLM"
         if policy.is_enforced:

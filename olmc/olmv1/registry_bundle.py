@@ -165,6 +165,7 @@ def _objects(path: str, text: str) -> Iterator[Manifest]:
 def _flattened(value: Any, source: Source, prefix: str) -> Iterator[Manifest]:
     if not isinstance(value, dict):
         raise BundleError(prefix + mismatch_text(value, "unstructured.detector"), locate(source, ()))
+    # Go looks at the kind before anything else, so a missing apiVersion is no error here.
     if not isinstance(value.get("kind"), str) or not value["kind"]:
         problem = f"Object 'Kind' is missing in '{encode_plain(value).decode()}'"
         raise BundleError(prefix + problem, locate(source, ()))
@@ -224,6 +225,7 @@ def _with_properties(csv: Manifest, files: Mapping[str, str]) -> KubernetesObjec
     if not files.get(PROPERTIES):
         return obj
     listed += _file_properties(files[PROPERTIES])
+    # Go marshals a nil slice as null: a file without properties still writes the annotation.
     joined = b"[" + b",".join(listed) + b"]" if listed or annotation is not None else b"null"
     annotations = {**annotations_of(obj), PROPERTIES_ANNOTATION: joined.decode("utf-8", "replace")}
     return {**obj, "metadata": {**obj["metadata"], "annotations": dict(sorted(annotations.items()))}}
@@ -296,6 +298,7 @@ def _raw_members(text: str) -> Iterator[tuple[str, str]]:
 
 def _raw_values(text: str, *, is_object: bool) -> Iterator[str]:
     """The texts of what a JSON list or object holds, keys among them; the text is known to be JSON."""
+    # Numbers stay texts: a value is copied as it stands, and one with 400 digits is no reason to fail.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
     skipped = " \t\r\n,:" + ("{" if is_object else "[")
     at = text.index("{" if is_object else "[") + 1

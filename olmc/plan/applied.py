@@ -51,6 +51,7 @@ def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options:
         changes += _deleted(state.objects, actions_before, profile)
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
+    # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
     changes += _written(state, after.objects, manifests)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:

@@ -210,7 +210,8 @@ def mapper_of(cluster: Cluster, options: Options) -> RestMapper:
 def unserved(cluster: Cluster, step: Step, target: StepTarget) -> str:
     """What OLM says if the cluster doesn't serve the kind of a step, "" if it does (R-CAT-704)."""
     api, extra, kube_version = step.gvk, frozenset(target.options.apis), target.options.kube_version
-    if is_native(api, kube_version):  # as CRDs are: most steps need not ask what all those of the cluster say
+    # Most steps are of built-in kinds, CRDs among them, and need not ask what all CRDs of the cluster say.
+    if is_native(api, kube_version):
         return ""
     mapper = mapper_of(cluster, target.options)
     if mapper.serves_kind(api, extra, kube_version):

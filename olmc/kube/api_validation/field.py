@@ -58,6 +58,7 @@ class FieldError(NamedTuple):
 
 def aggregated(errors: Iterable[object]) -> str:
     """Several errors as Kubernetes prints them together: one as it is, more in brackets, none twice."""
+    # Kubernetes compares the texts: two errors at different places that read the same are printed once.
     messages = list(dict.fromkeys(map(str, errors)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 

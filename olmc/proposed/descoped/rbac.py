@@ -80,6 +80,7 @@ def _bindings(world: RenderContext, member: CsvState, account: str, role: str) -
         yield {"apiVersion": RBAC_V1, "kind": "ClusterRoleBinding", "metadata": metadata, **body}
         return
     for target in group.targets:
+        # The API server takes no RoleBinding into a namespace that is not there.
         if target in world.cluster.namespaces:
             metadata = {"name": role, "namespace": target, "labels": labels}
             yield {"apiVersion": RBAC_V1, "kind": "RoleBinding", "metadata": metadata, **body}
