@@ -201,10 +201,12 @@ def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
 
 
 class StrategyProgress(NamedTuple):
-    """How far an install strategy got: the number of its Deployments and of its webhook descriptions written."""
+    """How far an install strategy got: the number of its Deployments and of its webhook descriptions written, and how
+    many CRDs got their conversion from the description behind these, at which it stopped."""
 
     deployments: int
     webhooks: int
+    conversions: int = 0
 
 
 class CsvState(NamedTuple):

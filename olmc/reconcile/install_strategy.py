@@ -204,9 +204,9 @@ def install(
             break
         if taken:
             return _fail(f"pre-existing APIService {taken} is not adoptable", StrategyProgress(index + 1, 0))
-        problem, webhooks = _webhook_problem(csv, cluster.objects)
+        problem, webhooks, conversions = _webhook_problem(csv, cluster.objects)
         if problem:
-            return _fail(problem, StrategyProgress(index + 1, webhooks))
+            return _fail(problem, StrategyProgress(index + 1, webhooks, conversions))
     installation = StrategyProgress(len(csv.deployments), len(csv.webhooks) if csv.deployments else 0)
     unexpected = next(_unexpected_annotations(csv, group, cluster.profile), "")
     # OLM then installs again, with the same result, and never gets further than waiting for what it expects.
@@ -276,17 +276,16 @@ def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
     return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
 
 
-def _webhook_problem(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> tuple[str, int]:
-    """The first error among the webhooks, and how many of them were written before it (R-WH-9)."""
+def _webhook_problem(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> tuple[str, int, int]:
+    """The first error among the webhooks, how many of them were written before it, and how many of the CRDs of the one
+    that it is in (R-WH-9)."""
     for index, webhook in enumerate(csv.webhooks):
-        problem = _configuration_problem(webhook)
+        problem, conversions = _configuration_problem(webhook), 0
+        if not problem and webhook.type == CONVERSION:
+            problem, conversions = _conversion_problem(csv, webhook, objects)
         if problem:
-            return problem, index
-        if webhook.type == CONVERSION:
-            problem = next(_conversion_problems(csv, webhook, objects), "")
-            if problem:
-                return problem, index
-    return "", len(csv.webhooks)
+            return problem, index, conversions
+    return "", len(csv.webhooks), 0
 
 
 def _configuration_problem(webhook: WebhookDescription) -> str:
@@ -307,22 +306,28 @@ def _configuration_problem(webhook: WebhookDescription) -> str:
     return invalid_text(full, "admissionregistration.k8s.io", f"{webhook.name}-", errors) if errors else ""
 
 
-def _conversion_problems(csv: Csv, webhook: WebhookDescription, objects: Mapping[ObjectKey, Rendered]) -> Iterator[str]:
-    """R-WH-7, R-WH-8."""
+def _conversion_problem(
+    csv: Csv, webhook: WebhookDescription, objects: Mapping[ObjectKey, Rendered]
+) -> tuple[str, int]:
+    """The first error of a conversion webhook, and how many CRDs are written before it (R-WH-7, R-WH-8)."""
     # A CRD has one conversion for the whole cluster, so whoever serves it has to work in all of it (R-WH-7).
-    for mode in csv.install_modes:
-        if (mode.type == "AllNamespaces") != mode.supported:
-            yield "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces"
+    if any((mode.type == "AllNamespaces") != mode.supported for mode in csv.install_modes):
+        return "unable to manage conversion webhook: CSVs with conversion webhooks must support only AllNamespaces", 0
     if not webhook.converted_crds:
         # The spelling is OLM's (R-WH-7).
-        yield "unable to manager conversion webhook: conversion webhook must have at least one CRD specified"
+        return "unable to manager conversion webhook: conversion webhook must have at least one CRD specified", 0
     owned = {item.name for item in csv.owned_crds}
-    for name in webhook.converted_crds:
+    # Each CRD is written before the next one is looked at.
+    for index, name in enumerate(webhook.converted_crds):
         crd = objects.get(crd_key(name))
         if crd is None:
             cause = f'customresourcedefinitions.apiextensions.k8s.io "{name}" not found'
-            yield f"unable to get CRD {name} specified in Conversion Webhook: {cause}"
-        elif name not in owned:
-            yield f"csv {csv.name} does not own CRD {name}"
-        elif Crd(crd.object).preserves_unknown_fields:
-            yield ("crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion")
+            return f"unable to get CRD {name} specified in Conversion Webhook: {cause}", index
+        if name not in owned:
+            return f"csv {csv.name} does not own CRD {name}", index
+        if Crd(crd.object).preserves_unknown_fields:
+            return (
+                "crd.Spec.PreserveUnknownFields must be false to let API Server call webhook to do the conversion",
+                index,
+            )
+    return "", len(webhook.converted_crds)

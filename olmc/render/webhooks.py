@@ -227,11 +227,13 @@ def _conversions(context: RenderContext) -> Iterator[tuple[ObjectKey, dict[str, 
     """The conversion of each CRD that a webhook converts, or an admission webhook says so; the last one stays."""
     # `installed` has a CSV before those that it replaces, and what the newer one writes is what stays.
     for member, _ in reversed(list(context.installed())):
-        for item in member.csv.webhooks[: member.progress.webhooks]:
+        progress = member.progress
+        for index, item in enumerate(member.csv.webhooks[: progress.webhooks + (progress.conversions > 0)]):
             # OLM 0.16.1 knew no webhooks for conversion alone: an admission webhook took over what the CRD had.
             if item.type != CONVERSION and context.profile.webhook_conversion != "conversionCRDs":
                 continue
-            for name in item.converted_crds:
+            is_whole = index < progress.webhooks
+            for name in item.converted_crds[: None if is_whole else progress.conversions]:
                 key = crd_key(name)
                 if item.type == CONVERSION:
                     yield key, _conversion(context.profile, member, item)
