@@ -276,6 +276,74 @@ def test_a_revision_of_more_files_than_anybody_can_list(
     assert "more than 20,000 files in it (OLMC_LIMIT_REVISION raises the limit)" in done.stderr
 
 
+def many_files_in_a_revision(repository: Path) -> None:
+    """A revision of 60,000 files in 60 folders, of which few objects are all of it."""
+    git(repository, "init", "-q")
+    blob = git(repository, "hash-object", "-w", "--stdin", stdin=HEAD.encode())
+    lines = "".join(f"100644 blob {blob}\tf{number}.yaml\n" for number in range(1_000))
+    tree = git(repository, "mktree", stdin=lines.encode())
+    inner = "".join(f"040000 tree {tree}\td{number}\n" for number in range(60))
+    generated = git(repository, "mktree", stdin=inner.encode())
+    top = f"040000 tree {generated}\tgenerated\n100644 blob {blob}\ta.yaml\n"
+    name = git(repository, "mktree", stdin=top.encode())
+    git(repository, "update-ref", "HEAD", git(repository, "commit-tree", "-m", "x", name))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("diff", "git:HEAD", "."), ("plan", "--from", "git:HEAD"), ("check", "--since", "HEAD", "."),
+     ("diff", "git:HEAD:generated", ".")],
+)  # fmt: skip
+def test_a_revision_of_too_many_files_is_refused_by_their_number(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them is written or read for that, which alone would take more than the seconds."""
+    many_files_in_a_revision(tmp_path)
+    (tmp_path / "a.yaml").write_text(HEAD)
+    monkeypatch.chdir(tmp_path)
+    done = olmc(*arguments)
+    assert done.returncode == 3, done.stderr[-2000:]
+    assert "the revision has too many files and folders, more than the 50,000" in done.stderr
+    assert "OLMC_LIMIT_FILES=NUMBER" in done.stderr
+
+
+def in_git(repository: Path) -> None:
+    git(repository, "init", "-q")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "x")
+
+
+@pytest.mark.parametrize("name", [".olmcignore", ".gitignore", "olmc.yaml"])
+def test_what_a_revision_leaves_out_is_not_counted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "generated/inner").mkdir(parents=True)
+    for number in range(30):
+        (tmp_path / f"generated/inner/{number}.yaml").write_text(HEAD)
+    (tmp_path / "a.yaml").write_text(HEAD)
+    in_git(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    env = {"OLMC_LIMIT_FILES": "20"}
+    assert olmc("diff", "git:HEAD", "git:HEAD", env=env).returncode == 3
+    config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {ignore: [inner/]}\n"
+    (tmp_path / name).write_text(config if name == "olmc.yaml" else "inner/\n")
+    git(tmp_path, "add", "-Af")
+    git(tmp_path, "commit", "-qm", "x")
+    done = olmc("diff", "git:HEAD", "git:HEAD", env=env)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_kustomization_of_a_revision_with_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/kustomization.yaml").write_text("resources: [../base]\n")
+    (tmp_path / "base").mkdir()
+    for number in range(30):
+        (tmp_path / f"base/{number}.yaml").write_text(HEAD)
+    in_git(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = olmc("diff", "git:HEAD:k", "k", env={"OLMC_LIMIT_FILES": "20"})
+    assert done.returncode == 3
+    assert "the revision has too many files and folders" in done.stderr
+
+
 def test_a_revision_of_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     revision(tmp_path, wide=2, deep=8)
     monkeypatch.chdir(tmp_path)
