@@ -1,4 +1,4 @@
-"""How much of a revision would be read, counted from its listing: before a content is asked for or a file is written."""
+"""How much of a revision would be read, counted from its listing: before contents are asked for or files written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _spec(contents: Mapping[str, bytes]) -> Callable[[str], bool]:
         for file, content in contents.items():
             (root / file).write_bytes(content)
         # What is wrong with the patterns is for whoever reads the folder.
-        return spec_of(narrowing_of(root, read_config(root, Report())).ignored)
+        try:
+            return spec_of(narrowing_of(root, read_config(root, Report())).ignored)
+        except ValueError:
+            return lambda _: False
 
 
 def _first_beyond(paths: Iterable[str], is_ignored: Callable[[str], bool]) -> str | None:

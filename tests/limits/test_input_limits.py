@@ -80,12 +80,42 @@ def many_files(folder: Path) -> None:
         (folder / f"{number}.txt").touch()
 
 
+def many_patterns(folder: Path) -> None:
+    """Each of which would be compared with each of the files."""
+    (folder / ".olmcignore").write_text("".join(f"x{number}*y/\n" for number in range(30_000)))
+    for number in range(1_000):
+        (folder / f"{number}.txt").touch()
+
+
+def many_patterns_below_each_other(folder: Path) -> None:
+    """Those of the root count in each of the folders, which have one of their own."""
+    (folder / ".gitignore").write_text("".join(f"x{number}y\n" for number in range(4_990)))
+    for number in range(100):
+        (folder / f"{number}").mkdir()
+        (folder / f"{number}/.gitignore").write_text("q\n")
+
+
+def long_patterns(folder: Path) -> None:
+    """Too long for what compares patterns with many stars."""
+    (folder / ".gitignore").write_text("".join(f"{'a*' * 450}{number}\n" for number in range(400)))
+
+
+def stars_below_each_other(folder: Path) -> None:
+    """What compares patterns with many stars takes its time to begin with, here in each folder anew."""
+    (folder / ".gitignore").write_text("a*b*c*d*e\n" + "".join(f"x{number}y\n" for number in range(2_000)))
+    for number in range(2_000):
+        (folder / f"{number}").mkdir()
+        (folder / f"{number}/.gitignore").write_text("q\n")
+
+
 @pytest.mark.parametrize(
     ("make", "name", "env"),
     [
         (many_documents, "DOCUMENTS", {}), (many_json_documents, "DOCUMENTS", {}), (many_keys, "KEYS", {}),
         (many_aliases, "ALIASES", {}), (large, "FILE_BYTES", {}), (deep, "DEPTH", {}),
-        (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}),
+        (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}), (many_patterns, "PATTERNS", {}),
+        (many_patterns_below_each_other, "PATTERNS", {}), (long_patterns, "PATTERNS", {}),
+        (stars_below_each_other, "PATTERNS", {}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["render", "check"])
@@ -170,11 +200,12 @@ def test_a_report_counts_each_finding_once_and_keeps_what_is_acted_upon() -> Non
     assert list(others)[-2].message == "there are 10 more of these"
 
 
-@pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS"])
+@pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS", "PATTERNS"])
 def test_a_limit_can_be_raised(name: str, tmp_path: Path) -> None:
     root = tmp_path / "w"
     (root / "a/b/c").mkdir(parents=True)
     (root / "a/b/c/x.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n---\n")
+    (root / ".olmcignore").write_text("x\ny\nz\n")
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "2"}).returncode == 3
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "40"}).returncode == 0
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "many"}).returncode == 0
