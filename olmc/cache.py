@@ -98,9 +98,8 @@ def key(cache: Cache, kind: str, *parts: bytes) -> str:
 def read(cache: Cache, name: str) -> bytes | None:
     """The content under a key, or None where there is none that is whole."""
     path = _path(cache, name)
-    try:
-        data = path.read_bytes()
-    except OSError:
+    data = _content_of(path)
+    if data is None:
         return None
     content = memoryview(data)[_DIGEST:]
     if data[:_DIGEST] != _digest(name, content):
@@ -108,6 +107,19 @@ def read(cache: Cache, name: str) -> bytes | None:
     with suppress(OSError):
         os.utime(path)  # the oldest are the first to go
     return bytes(content)
+
+
+def _content_of(path: Path) -> bytes | None:
+    """What a file holds; None for what is none, such as a pipe that nobody writes into, or for more than may be
+    kept."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > CACHE_BYTES.most:
+                return None
+            return stream.read(status.st_size)
+    except OSError:
+        return None
 
 
 def write(cache: Cache, name: str, content: bytes) -> bool:

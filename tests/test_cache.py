@@ -65,6 +65,30 @@ def test_a_torn_or_foreign_entry_is_none(store: cache.Cache, damage: bytes) -> N
     assert cache.read(store, name) == b"content"
 
 
+def test_an_entry_that_has_no_end_is_none(store: cache.Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe that nobody writes into, a device, and a file with more than all of the cache may have."""
+    name = cache.key(store, "view")
+    path = _entry(store, name)
+    assert cache.write(store, name, b"content")
+    path.unlink()
+    os.mkfifo(path)
+    assert cache.read(store, name) is None
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert cache.read(store, name) is None
+    path.unlink()
+    path.mkdir()
+    assert cache.read(store, name) is None
+    path.rmdir()
+    with path.open("wb") as stream:
+        stream.truncate(10**12)
+    assert cache.read(store, name) is None
+    assert cache.write(store, name, b"content")
+    assert cache.read(store, name) == b"content"
+    monkeypatch.setenv("OLMC_LIMIT_CACHE_BYTES", "20")
+    assert cache.read(store, name) is None
+
+
 def test_an_entry_under_another_name_is_none(store: cache.Cache) -> None:
     """A whole entry that was copied to another key does not answer for it."""
     name, other = cache.key(store, "a"), cache.key(store, "b")

@@ -46,7 +46,7 @@ class NotStorableError(ValueError):
 
 
 # Whatever is not as it was written is read anew.
-_MALFORMED = (ValueError, LookupError, TypeError, AttributeError)
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 class StoredPackages(Mapping[str, Package]):

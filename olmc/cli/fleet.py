@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,12 +209,15 @@ def render(ctx: click.Context, /, output_dir: Path, for_: str, output: str, verb
 
     Exit codes: 0 done, 1 an operator would fail, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
-    from olmc.output.directory import write
+    from olmc.output.directory import link_below, write
 
     def written(name: str, result: Mapping[str, Any]) -> None:
         if "files" in result:
-            folder = output_dir / name.replace("#", "-release-")
+            below = name.replace("#", "-release-")
+            folder = output_dir / below
             with writing(folder):
+                if (link := link_below(output_dir, below)) is not None:
+                    raise OSError(errno.ELOOP, "it is a link that leads elsewhere", os.fspath(link))
                 write(folder, {path: [text.encode()] for path, text in result["files"].items()}, result["private"])
 
     done = run_command(ctx, "render", read_fleet(given), given, {"purpose": for_}, on_result=written)

@@ -15,16 +15,18 @@ import click
 from olmc.cli.console import say, tell
 from olmc.cli.options import given_fields, given_version
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, STREAM
+from olmc.diagnostics.rules.workspace import too_large
 from olmc.diff.git import GitError, as_revision, revision_files, top_of
 from olmc.fleet.closures import reader_of
-from olmc.fleet.entries import FleetEntry, entries_of
+from olmc.fleet.entries import FleetEntry, TooDeepError, entries_of
 from olmc.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.fleet.results import FleetReport, report_of
 from olmc.fleet.run import FleetCount, FleetOrder, Runner, results_of, tasks_of
 from olmc.fleet.trees import FileTree, revision_tree, work_tree
 from olmc.lean import NamedTuple
 from olmc.load.files import MAX_FILE_BYTES, read_bounded
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Location, Report
+from olmc.model.limits import DEPTH
 
 if TYPE_CHECKING:
     from olmc.cache import Cache
@@ -75,7 +77,11 @@ def read_fleet(given: dict[str, Any], from_: str = "") -> FleetInput:
     else:
         trees = [work_tree(top)]
     # What is written or kept beside the repository's own files is no input.
-    entries, idle = entries_of(top, relative, trees)
+    try:
+        entries, idle = entries_of(top, relative, trees)
+    except TooDeepError as error:
+        tell((too_large("the repository", DEPTH, place=Location(str(error))),))
+        raise SystemExit(BAD_INPUT) from error
     for pattern in idle:
         raise click.UsageError(f"{pattern} names no folder of the repository.")
     return FleetInput(top, entries, beside, tuple(trees))

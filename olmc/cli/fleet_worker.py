@@ -16,7 +16,7 @@ from olmc.cli.console import tell
 from olmc.cli.process import Input
 from olmc.fleet.config_maps import READS_VALUES, reads_values
 from olmc.fleet.pool import serve_tasks
-from olmc.fleet.results import failed_result, packed
+from olmc.fleet.results import LEFT_OUT, failed_result, packed
 from olmc.fleet.staging import WorkerFolders, staged, staged_beside
 from olmc.lean import NamedTuple
 from olmc.load.beside import BesideFolder, read_beside
@@ -202,7 +202,20 @@ def _status(given: _Given) -> dict[str, Any]:
     return {
         "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),
         "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),
-    }  # fmt: skip
+    } | _left_out(given, done, as_table(found))  # fmt: skip
+
+
+def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
+    """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
+    from olmc.explain.left_out import content, left_out_of, note
+
+    assert given.after is not None
+    found = left_out_of(given.after, done)
+    lines = note(found)
+    if not lines:
+        return {}
+    listed = [{"path": left.location.path, "what": content(left), "reason": left.reason.text} for left in found]
+    return {"text": f"{text}{lines}", LEFT_OUT: listed}
 
 
 def _check(given: _Given) -> dict[str, Any]:
@@ -245,7 +258,7 @@ def _render(given: _Given) -> dict[str, Any]:
         "headline": f"{len(done.objects)} objects" + (f", {failing} failures" if failing else ""),
         "gravity": "failing" if failing else "none", "text": stderr.getvalue(),
         "data": {"objects": len(done.objects)}, "files": files, "private": sorted(private_in(done.objects)),
-    }  # fmt: skip
+    } | _left_out(given, done, stderr.getvalue())  # fmt: skip
 
 
 _COMMANDS: Mapping[str, Callable[[_Given], dict[str, Any]]] = {

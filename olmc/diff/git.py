@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from olmc.diagnostics.rules import output as rules
+from olmc.diff.revision_size import PATTERN_FILES, fits
 from olmc.lean import NamedTuple
 from olmc.load.files import LFS_POINTER, MAX_FILE_BYTES
 from olmc.load.foreign import CHART_FILE
@@ -162,9 +163,24 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
     entries = _entries(obj, revision, report, 0)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
+    if not _fits(entries, "", report):
+        return None
     place.mkdir()
     _write(entries, place, revision, report)
     return place
+
+
+def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
+    """Whether the entries below a folder are no more than olmc reads, by their number alone."""
+    above = f"{folder}/" if folder else ""
+    below = {entry.path.removeprefix(above): entry for entry in entries}
+
+    def patterns() -> dict[str, bytes]:
+        files = [below[name] for name in PATTERN_FILES if name in below and below[name].mode != _LINK]
+        small = [entry for entry in files if entry.size <= MAX_FILE_BYTES]
+        return {entry.path.removeprefix(above): content for entry, content in _contents(small)}
+
+    return fits(below, patterns, report)
 
 
 def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
@@ -172,7 +188,7 @@ def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, repo
     _write_links([entry for entry in entries if entry.mode == _LINK], target)
 
 
-def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path:
+def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path | None:
     """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
     path = "" if path in (".", "/") else path
     top = target.resolve() / "repository"
@@ -186,7 +202,10 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
         chosen = [name for name in waiting if any(_is_below(name, folder) for folder in wanted)]
         if not chosen:
             break
-        _write([waiting.pop(name) for name in chosen], top, revision, report)
+        entries = [waiting.pop(name) for name in chosen]
+        if not _fits(entries, path if wanted == [path] else "", report):
+            return None
+        _write(entries, top, revision, report)
         wanted = list(_missing(top, place))
     return place
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 
 from olmc.fleet.trees import FileTree
@@ -13,8 +14,14 @@ from olmc.load.entries import entries_to_choose
 from olmc.load.files import scan
 from olmc.load.kustomization import NAMES
 from olmc.model.diagnostics import Report
+from olmc.model.limits import DEPTH
 
 _WILD = frozenset("*?[")
+_ANY = "**"
+
+
+class TooDeepError(Exception):
+    """A pattern goes through more folders in each other than olmc looks at; the argument is the first too many."""
 
 
 class FleetEntry(NamedTuple):
@@ -33,7 +40,7 @@ def entries_of(top: Path, patterns: Iterable[str], trees: Sequence[FileTree]) ->
     """The clusters that patterns name, relative to the repository at `top`, in order, and the patterns that name none.
 
     A pattern with `*`, `?` or `[...]` names folders of all trees, `**` at any depth. A folder that holds several
-    entries names all of them.
+    entries names all of them. Raises TooDeepError where `**` would name folders deeper than any workspace.
     """
     entries: dict[FleetEntry, None] = {}
     idle = []
@@ -44,10 +51,24 @@ def entries_of(top: Path, patterns: Iterable[str], trees: Sequence[FileTree]) ->
         else:
             folders = folders or sorted({folder for tree in trees for folder in folders_of(tree)})
             parts = posixpath.normpath(pattern).split("/")
+            _check_depth(parts, folders)
             meant = [FleetEntry(folder) for folder in folders if _fits(folder.split("/"), parts)]
         entries.update(dict.fromkeys(meant))
         idle += [] if meant else [pattern]
     return sorted(entries, key=lambda entry: (entry.path, entry.release or 0)), idle
+
+
+def _check_depth(pattern: Sequence[str], folders: Iterable[str]) -> None:
+    """Raise TooDeepError for the first folder that only a `**` reaches so far down: each folder of a chain would be a
+    cluster, with everything below it."""
+    if _ANY not in pattern:
+        return
+    above = list(pattern[: pattern.index(_ANY)])
+    for folder in folders:
+        if folder.count("/") > DEPTH.most:
+            parts = folder.split("/", DEPTH.most + 2)[: DEPTH.most + 2]
+            if _fits(parts[: len(above)], above):
+                raise TooDeepError("/".join(parts))
 
 
 def as_pattern(entry: FleetEntry) -> str:
@@ -87,11 +108,25 @@ def _named(top: Path, path: str, trees: Sequence[FileTree]) -> Iterator[FleetEnt
 
 
 def _fits(folder: list[str], pattern: list[str]) -> bool:
-    if not pattern:
-        return not folder
-    if pattern[0] == "**":
-        return any(_fits(folder[at:], pattern[1:]) for at in range(len(folder) + 1))
-    return bool(folder) and fnmatchcase(folder[0], pattern[0]) and _fits(folder[1:], pattern[1:])
+    """Whether a pattern names a folder; each part of it is compared once with each part of the pattern at most."""
+    ends = _with_empty({0}, pattern)
+    for part in folder:
+        further = {at + (pattern[at] != _ANY) for at in ends if at < len(pattern) and _fits_part(part, pattern[at])}
+        ends = _with_empty(further, pattern)
+    return len(pattern) in ends
+
+
+def _fits_part(part: str, pattern: str) -> bool:
+    return pattern == _ANY or fnmatchcase(part, pattern)
+
+
+def _with_empty(ends: set[int], pattern: Sequence[str]) -> set[int]:
+    """How much of a pattern is used up, also where the `**` behind that stand for no folder at all."""
+    found = set(ends)
+    for at in ends:
+        following = takewhile(lambda number: pattern[number] == _ANY, range(at, len(pattern)))
+        found.update(number + 1 for number in following)
+    return found
 
 
 def shard(entries: Sequence[FleetEntry], count: int, index: int) -> list[FleetEntry]:

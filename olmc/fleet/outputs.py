@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 
 from olmc.diff.outputs import LIMIT
-from olmc.fleet.results import GRAVITIES, FleetReport, OutcomeGroup, outcome_key
+from olmc.fleet.results import GRAVITIES, LEFT_OUT, FleetReport, OutcomeGroup, is_left_out, outcome_key
 from olmc.output.budget import shares
 from olmc.output.messages import in_black, in_color
 from olmc.output.text import aligned
@@ -170,6 +170,7 @@ def as_json(report: FleetReport) -> str:
             "text": _ESCAPES.sub("", group.text),
             ("problem" if group.gravity == "error" and isinstance(group.data, dict) and "problem" in group.data
              else FIELDS[report.command]): group.data,
+            **({LEFT_OUT: list(group.left_out)} if group.left_out else {}),
         }
         for group in report.outcomes
     ]  # fmt: skip
@@ -199,13 +200,13 @@ def _group_of(data: Mapping[str, Any], command: str) -> OutcomeGroup:
     if gravity not in GRAVITIES or not isinstance(clusters, list) or not clusters:
         raise ValueError
     reported = data["problem"] if "problem" in data else data[FIELDS[command]]
-    # Who says of its clusters what they have in common with those of others speaks for these as well. What was
-    # rendered is not in the report, and is counted only.
+    # Who says of its clusters what they have in common with those of others speaks for these as well.
     result = {"headline": headline, "gravity": gravity, "text": text, "data": reported}
-    if command != "render" and all(outcome_key(result, name) != key for name in clusters):
+    result |= {LEFT_OUT: data[LEFT_OUT]} if LEFT_OUT in data else {}
+    if all(outcome_key(result, name) != key for name in clusters) or not is_left_out(data.get(LEFT_OUT, [])):
         raise ValueError
     shown = "\n".join(map(clean, text.split("\n")))
-    return OutcomeGroup(headline, gravity, tuple(clusters), shown, reported, key)
+    return OutcomeGroup(headline, gravity, tuple(clusters), shown, reported, key, tuple(data.get(LEFT_OUT, ())))
 
 
 def _refused(constant: str) -> Any:

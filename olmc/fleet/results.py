@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from olmc.fleet.config_maps import READS_VALUES
 from olmc.lean import NamedTuple
+from olmc.output.unicode import clean
 
 GRAVITIES: Mapping[str, int] = {
     "error": 5, "breaking": 4, "failing": 4, "failure": 4, "risk": 3, "warning": 3, "change": 2, "info": 1, "none": 0,
@@ -24,12 +25,16 @@ UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none",
 
 # What says how a result may be kept and shared, and nothing about the cluster.
 _OF_THE_RUN = frozenset({"passing", READS_VALUES})
+LEFT_OUT = "leftOut"
+"""Under which name a result has what is left out of its cluster."""
+
+_COLORS = re.compile(r"(\x1b\[[0-9;]*m)")
 _UNCHANGED_COUNT = re.compile(r'"unchangedObjects": \d+')
 
 
 class OutcomeGroup(NamedTuple):
-    """Clusters with the same outcome: its headline, its gravity, and as text and as data what it is for the first of
-    them."""
+    """Clusters with the same outcome: its headline, its gravity, as text and as data what it is for the first of them,
+    and what is left out of them, where the command lists that by itself."""
 
     headline: str
     gravity: str
@@ -37,6 +42,7 @@ class OutcomeGroup(NamedTuple):
     text: str
     data: Any
     key: str
+    left_out: tuple[Mapping[str, str], ...] = ()
 
 
 class FleetReport(NamedTuple):
@@ -69,10 +75,51 @@ def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
     """A result that somebody gave, None for what is none."""
     try:
         value = json.loads(zlib.decompress(data))
-    except (zlib.error, ValueError):
+    except (zlib.error, ValueError, RecursionError):
         return None
-    is_result = isinstance(value, dict) and value.get("gravity") in GRAVITIES and "headline" in value
-    return value if is_result else None
+    if not isinstance(value, dict) or not _is_result(value):
+        return None
+    return {**value, "text": _shown(value["text"])}
+
+
+def _shown(text: str) -> str:
+    """A text with its colors, and without anything else that a terminal would take for more than text."""
+    return "\n".join("".join(_cleaned(line)) for line in text.split("\n"))
+
+
+def _cleaned(line: str) -> Iterator[str]:
+    for number, part in enumerate(_COLORS.split(line)):
+        yield part if number % 2 else clean(part)
+
+
+def _is_result(value: Mapping[str, Any]) -> bool:
+    """Whether a result has what reports are made of, and files that stay in the folder that they are written into."""
+    texts = [value.get(name) for name in ("headline", "gravity", "text")]
+    files, private = value.get("files", {}), value.get("private", [])
+    return (
+        all(isinstance(text, str) for text in texts)
+        and value["gravity"] in GRAVITIES
+        and "data" in value
+        and isinstance(files, dict)
+        and all(_is_name(name) and isinstance(content, str) for name, content in files.items())
+        and isinstance(private, list)
+        and all(isinstance(name, str) and name in files for name in private)
+        and is_left_out(value.get(LEFT_OUT, []))
+    )
+
+
+def _is_name(name: str) -> bool:
+    return name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
+
+
+def is_left_out(value: Any) -> bool:
+    """Whether a value is a list of what is left out, as results and reports have it."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and one.keys() == {"path", "what", "reason"}
+        and all(isinstance(t, str) for t in one.values())
+        for one in value
+    )
 
 
 def outcome_key(result: Mapping[str, Any], name: str) -> str:
@@ -83,12 +130,30 @@ def outcome_key(result: Mapping[str, Any], name: str) -> str:
         if key not in _OF_THE_RUN and (key != "text" or result["data"] is None)
     }
     # How many objects stay as they are is no part of what happens.
-    text = _UNCHANGED_COUNT.sub("", json.dumps(compared, ensure_ascii=False, sort_keys=True))
+    text = _without_names(_UNCHANGED_COUNT.sub("", json.dumps(compared, ensure_ascii=False, sort_keys=True)), name)
+    # Also of clusters that are called like it, what breaks is never the same as what is fine.
+    return _digest(f"{result['gravity']} {text}")
+
+
+def _without_names(text: str, name: str) -> str:
+    """A text with the names of the folders that a cluster is in put aside."""
     for depth, word in enumerate(reversed(name.split("/"))):
         if len(word) > 2 and word in text:  # what is shorter stands in too many other words
             text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"{{{depth}}}", text)
-    # Also of clusters that are called like it, what breaks is never the same as what is fine.
-    return sha256(f"{result['gravity']} {text}".encode("utf-8", "replace")).hexdigest()
+    return text
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _reported(result: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What a report has of a result: of files a digest, by which whoever reads the report can tell outcomes apart."""
+    if "files" not in result:
+        return result
+    files = json.dumps([result["files"], result.get("private")], ensure_ascii=False, sort_keys=True)
+    data = {**result["data"], "content": _digest(_without_names(files, name))}
+    return {key: value for key, value in result.items() if key not in ("files", "private")} | {"data": data}
 
 
 def report_of(command: str, results: Iterable[tuple[str, Mapping[str, Any]]]) -> FleetReport:
@@ -97,12 +162,16 @@ def report_of(command: str, results: Iterable[tuple[str, Mapping[str, Any]]]) ->
     total = 0
     for name, result in results:
         total += 1
-        key = outcome_key(result, name)
+        reported = _reported(result, name)
+        key = outcome_key(reported, name)
         if key not in groups:
-            groups[key] = ({k: v for k, v in result.items() if k != "files"}, [])
+            groups[key] = (reported, [])
         groups[key][1].append(name)
     return ordered(command, total, [
-        OutcomeGroup(result["headline"], result["gravity"], tuple(names), result["text"], result["data"], key)
+        OutcomeGroup(
+            result["headline"], result["gravity"], tuple(names), result["text"], result["data"], key,
+            tuple(result.get(LEFT_OUT, ())),
+        )
         for key, (result, names) in groups.items()
     ])  # fmt: skip
 

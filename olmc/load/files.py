@@ -5,43 +5,94 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Diagnostic, Location, Report
-from olmc.model.limits import DEPTH, FILE_BYTES, FILES, Limit
+from olmc.model.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
+
+if TYPE_CHECKING:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 _STARS = regex(r"\*+")
 _MOST_STARS = 3
+_LONGEST = 1_000
 _POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
 
 
-def spec_of(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """The function that decides whether a path, relative to where the patterns count, is one that they name.
+class PathPatterns:
+    """Patterns as in `.gitignore`: whether a path, relative to where they count, is one that they name.
 
-    Raises ValueError for a pattern that can't be used.
+    `effort` is how many patterns had to be put together for it, where that takes its time. Raises ValueError for
+    patterns that can't be used.
     """
-    from pathspec import GitIgnoreSpec  # takes its time to import, and hardly any run needs it
 
-    lines = list(patterns)
-    for line in lines:
-        if _POSIX_CLASS.search(line):
-            raise ValueError(f"{line!r} has a class of characters by name; write ranges, such as [a-z]")
+    def __init__(self, lines: Sequence[str]) -> None:
+        from pathspec import GitIgnoreSpec  # takes its time to import, and hardly any run needs it
+
+        # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
+        # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
+        many = any(map(_has_many_stars, lines))
+        self.effort = len(lines) if many else 0
+        patterns = [_pattern_of(line) for line in lines]
+        try:
+            self._spec = GitIgnoreSpec(patterns, backend="re2" if many else "simple")
+        except Exception as error:
+            # re2 has one exception for all, of no other kind: a set of patterns has no space in its memory.
+            raise ValueError(f"the patterns are too long to be compared: {error}") from error
+
+    def __call__(self, path: str) -> bool:
+        # A name need be no text to the system; what can't be encoded is some character to a pattern.
+        return bool(self._spec.match_file(path.encode("utf-8", "replace").decode()))
+
+
+@lru_cache(maxsize=2 * PATTERNS.default)
+def _pattern_of(line: str) -> GitIgnoreSpecPattern:
+    """A line as a pattern; the lines of a folder count in all folders below it, and are read once."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    if len(line) > _LONGEST:
+        raise ValueError(f"a pattern of {len(line):,} characters is longer than the {_LONGEST:,} that olmc compares")
+    if _POSIX_CLASS.search(line):
+        raise ValueError(f"{line!r} has a class of characters by name; write ranges, such as [a-z]")
     with warnings.catch_warnings():
         # Of brackets in brackets, which Python might read in another way one day.
         warnings.simplefilter("ignore", FutureWarning)
-        # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
-        # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
-        many = any(len(_STARS.findall(line)) > _MOST_STARS for line in lines)
-        spec = GitIgnoreSpec.from_lines(lines, backend="re2" if many else "simple")
-    # A name need be no text to the system; what can't be encoded is some character to a pattern.
-    return lambda path: bool(spec.match_file(path.encode("utf-8", "replace").decode()))
+        try:
+            return GitIgnoreSpecPattern(line)
+        except re.error as error:
+            raise ValueError(f"{line!r} is no pattern: {error}") from error
+
+
+def _has_many_stars(line: str) -> bool:
+    return len(_STARS.findall(line)) > _MOST_STARS
+
+
+def _check_usable(line: str) -> None:
+    """Raise ValueError for a pattern that can't be used."""
+    _pattern_of(line) if not _has_many_stars(line) else _check_in_set(line)
+
+
+@lru_cache(maxsize=2 * PATTERNS.default)
+def _check_in_set(line: str) -> None:
+    PathPatterns([line])
+
+
+def spec_of(patterns: Iterable[str]) -> PathPatterns:
+    """What decides whether a path, relative to where the patterns count, is one that they name.
+
+    Raises ValueError for a pattern that can't be used.
+    """
+    return PathPatterns(list(patterns))
 
 
 MAX_FILE_BYTES = FILE_BYTES.most
@@ -117,11 +168,14 @@ def mode_of(path: Path) -> int:
 
 
 class _Seen:
-    """What a scan has come upon: the real folders, how many files and folders there are, and the limit that it met."""
+    """What a scan has come upon: the real folders, how many files and folders there are, how many patterns and how
+    much was done with them, and the limit that it met."""
 
     def __init__(self) -> None:
         self.folders: set[Path] = set()
         self.number = 0
+        self.patterns = 0
+        self.effort = 0
         self.limit: Limit | None = None
 
 
@@ -151,9 +205,9 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     own = tuple(_usable_lines(root, report))
     patterns = (*ignored, *own) if ignore_file else ignored
     home = root.resolve()
-    spec = spec_of(patterns) if patterns else None
-    how = _Scan(root, home, spec, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
-    return _scan(how, "", frozenset({home}))
+    how = _Scan(root, home, None, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
+    spec = _spec(how, patterns, len(patterns), IGNORE_FILE) if patterns else None
+    return _scan(how._replace(spec=spec), "", frozenset({home}))
 
 
 def scan_everything(root: Path) -> Folder:
@@ -186,8 +240,10 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
         how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
         return Folder(path, (), ())
     if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
-        lines = (*how.git_lines, *_git_lines_in(how.root, path))
-        how = how._replace(git_lines=lines, spec=spec_of((*lines, *how.lines)))
+        own = tuple(_git_lines_in(how.root, path))
+        lines = (*how.git_lines, *own)
+        spec = _spec(how, (*lines, *how.lines), len(own), f"{path}/{GIT_IGNORE_FILE}" if path else GIT_IGNORE_FILE)
+        how = how._replace(git_lines=lines, spec=spec)
     how.seen.folders |= above
     for entry in children:
         below = f"{path}/{entry.name}" if path else entry.name
@@ -215,6 +271,26 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
         elif _is_file(entry):
             files.append(entry.name)
     return Folder(path, tuple(files), tuple(folders), tuple(links))
+
+
+def _spec(how: _Scan, lines: Sequence[str], new: int, path: str) -> PathPatterns | None:
+    """The patterns that count from here on, `new` of which did not before; None, which is reported once, where there
+    are more of them than olmc compares."""
+    seen = how.seen
+    seen.patterns += new
+    spec = None
+    if seen.patterns <= PATTERNS.most and seen.effort <= _EFFORT * PATTERNS.most:
+        with suppress(ValueError):
+            spec = spec_of(lines)
+            seen.effort += spec.effort
+    if spec is None and seen.limit is None:
+        seen.limit = PATTERNS
+        how.report.add(rules.too_large("the workspace", PATTERNS, place=Location(path)))
+    return spec
+
+
+_EFFORT = 10
+"""How often as many patterns as there may be may be put together in a way that takes its time."""
 
 
 def _is_within_limits(how: _Scan, path: str) -> bool:
@@ -283,21 +359,24 @@ def _start_of(stream: BinaryIO, most: int) -> bytes:
 def git_ignore_lines(root: Path) -> tuple[str, ...]:
     """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them."""
     names = (path.rpartition("/") for path in scan(root, Report()).walk())
-    return tuple(line for folder, _, name in names if name == GIT_IGNORE_FILE for line in _git_lines_in(root, folder))
+    folders = (folder for folder, _, name in names if name == GIT_IGNORE_FILE)
+    lines = (line for folder in folders for line in _git_lines_in(root, folder))
+    return tuple(islice(lines, PATTERNS.most + 1))
 
 
 def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
     """The patterns of the `.gitignore` in a folder, written for the root, without those that can't be used."""
     text = read_text(root, f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE, Report())
     above = _GLOB.sub(r"\\\g<0>", folder)
-    for line in (text or "").splitlines():
+    # One more than there may be is enough to say so.
+    for line in islice((text or "").splitlines(), PATTERNS.most + 1):
         pattern = line.removeprefix("!")
         if not pattern.strip() or line.startswith("#"):
             continue
         inside = pattern.lstrip("/") if "/" in pattern.rstrip().rstrip("/") else f"**/{pattern}"
         whole = f"{line[: len(line) - len(pattern)]}/{above}/{inside}" if folder else line
         with suppress(ValueError):
-            spec_of([whole])
+            _check_usable(whole)
             yield whole
 
 
@@ -308,9 +387,9 @@ def ignore_lines(root: Path) -> tuple[str, ...]:
 
 def _usable_lines(root: Path, report: Report) -> Iterator[str]:
     text = read_text(root, IGNORE_FILE, report) if has_file(root, IGNORE_FILE) else None
-    for number, pattern in enumerate((text or "").splitlines(), 1):
+    for number, pattern in enumerate(islice((text or "").splitlines(), PATTERNS.most + 1), 1):
         try:
-            spec_of([pattern])
+            _check_usable(pattern)
             yield pattern
         except ValueError as error:
             report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE, number), cause=error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -33,6 +34,9 @@ CALM_SECONDS = 0.15
 """How long nobody must have typed before something is compiled,"""
 PATIENCE_SECONDS = 1.0
 """unless somebody has typed all the time for so long."""
+
+_LOGGED = 500
+"""How much of a line of the log is kept, in characters."""
 
 _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
@@ -76,8 +80,21 @@ def serve(*, least: Severity = Severity.WARNING) -> int:
     """Serve the editor at stdin and stdout until it says that it ends; the exit code that the protocol wants."""
     server, session = language_server(least)
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # nothing but the protocol goes to the editor
+    logs = logging.StreamHandler(sys.stderr)
+    logs.setFormatter(_OneLine())
+    logging.getLogger("pygls").addHandler(logs)
     server.start_io(sys.stdin.buffer, out)
     return 0 if session.ended else 1
+
+
+class _OneLine(logging.Formatter):
+    """What a library logs about a message that it can't read: a line of text, whatever the message has in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if record.exc_info else None
+        cause = f" ({type(error).__name__}: {error})" if error is not None else ""
+        first, *_ = record.getMessage().split("\n", 1)
+        return clean(f"olmc: {first}{cause}".replace("\n", " ")[:_LOGGED])
 
 
 def language_server(least: Severity) -> tuple[LanguageServer, EditorSession]:
@@ -187,9 +204,16 @@ def _encoding(server: LanguageServer) -> str:
 
 
 def path_of(uri: str) -> Path | None:
-    """The file of a URI, None for what is none."""
-    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
-    return normal(Path(path)) if path else None
+    """The file of a URI, None for what is none, or has a name that no file has: whatever is open is compiled, and one
+    such document is not to keep the others from that."""
+    try:
+        path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+        found = normal(Path(path)) if path else None
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            _ = found is not None and found.lstat()
+    except (OSError, ValueError):
+        return None
+    return found
 
 
 def _publish(server: LanguageServer, session: EditorSession, versions: dict[str, int | None]) -> None:

@@ -35,6 +35,7 @@ _DIGITS = 19
 FILE_BYTES = Limit("FILE_BYTES", 256 * 1024 * 1024, "bytes", "a file, what stdin gives, or what another tool prints")
 FILES = Limit("FILES", 50_000, "files and folders", "a workspace, those below links counted again")
 DEPTH = Limit("DEPTH", 100, "folders in each other", "a workspace")
+PATTERNS = Limit("PATTERNS", 5_000, "patterns of what is left out", "a workspace, of all its ignore files")
 REVISION = Limit("REVISION", 250_000, "files", "a revision of git, of which a folder may stand at many places")
 DOCUMENTS = Limit("DOCUMENTS", 200_000, "documents", "a file of YAML or JSON")
 KEYS = Limit("KEYS", 2_000_000, "keys", "a file of YAML")
@@ -51,5 +52,7 @@ CONFLICTS = Limit(
     "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"
 )
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
-LIMITS = (FILE_BYTES, FILES, DEPTH, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, FINDINGS)
+LIMITS = (
+    FILE_BYTES, FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, FINDINGS,
+)  # fmt: skip
 """Those of what is compiled, in the order of the table."""

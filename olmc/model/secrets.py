@@ -31,6 +31,10 @@ def is_secret(obj: KubernetesObject) -> bool:
     return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
+def _is_secret_list(obj: KubernetesObject) -> bool:
+    return obj.get("kind") == "SecretList" and obj.get("apiVersion") == "v1" and isinstance(obj.get("items"), list)
+
+
 def may_hold_secrets(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
     in them."""
@@ -38,6 +42,7 @@ def may_hold_secrets(obj: KubernetesObject) -> bool:
     return is_secret(obj) or (bool(slash) and "." in group and not group.endswith(_KNOWN_GROUPS))
 
 
+_OF_SECRET = {"apiVersion": "v1", "kind": "Secret"}
 _KNOWN_GROUPS = (".k8s.io", "operators.coreos.com")
 
 
@@ -74,13 +79,30 @@ def _mapped(value: Any, beside: Any, change: Callable[[KubernetesObject, Kuberne
     """A value with the Secrets in it changed, each by what stands in its place in another value."""
     if isinstance(value, dict):
         other = beside if isinstance(beside, dict) else {}
-        if is_secret(value) and isinstance(value.get("metadata", {}), dict):
+        if is_secret(value):
             return change(value, other if is_secret(other) else None)
+        if _is_secret_list(value):
+            items = other.get("items") if _is_secret_list(other) else None
+            return {**value, "items": _mapped_items(value["items"], items if isinstance(items, list) else [], change)}
         return {key: _mapped(item, other.get(key), change) for key, item in value.items()}
     if isinstance(value, list):
         others = beside if isinstance(beside, list) else []
         return [_mapped(item, other, change) for item, other in zip_longest(value, others[: len(value)])]
     return value
+
+
+def _mapped_items(
+    items: list[Any], beside: list[Any], change: Callable[[KubernetesObject, KubernetesObject | None], Any]
+) -> list[Any]:
+    """The items of a SecretList, which need not say that they are Secrets, changed as these."""
+
+    def changed(item: Any, other: Any) -> Any:
+        if not isinstance(item, dict):
+            return item
+        shown = change({**_OF_SECRET, **item}, {**_OF_SECRET, **other} if isinstance(other, dict) else None)
+        return {key: value for key, value in shown.items() if key in item}
+
+    return [changed(item, other) for item, other in zip_longest(items, beside[: len(items)])]
 
 
 def _masked(
@@ -145,8 +167,10 @@ def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
         for value in mapping(secret.get(field)).values():
             yield str(value)
             if field == "data":
+                encoded = str(value).replace("\r", "").replace("\n", "")  # as Go reads it
+                yield encoded
                 try:
-                    yield base64.b64decode(str(value), validate=True).decode()
+                    yield base64.b64decode(encoded, validate=True).decode()
                 except ValueError:
                     continue
 

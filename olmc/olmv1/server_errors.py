@@ -8,7 +8,17 @@ from olmc.gojson import DecodeError, decode
 from olmc.kube.api_validation import crds, objects, workloads
 from olmc.kube.api_validation.field import Path
 from olmc.kube.api_validation.webhooks import webhook_errors
-from olmc.model.objects import CRD_KIND, CRD_V1, KubernetesObject, mapping, mappings, metadata_of, name_of, spec_of
+from olmc.model.objects import (
+    CRD_KIND,
+    CRD_V1,
+    KubernetesObject,
+    mapping,
+    mappings,
+    metadata_of,
+    name_of,
+    spec_of,
+    text,
+)
 from olmc.olm.naming import CORE_KINDS, TYPED_KINDS
 
 CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
@@ -18,7 +28,7 @@ _NO_PORT = "Invalid value: 0: port is not valid: must be between 1 and 65535, in
 def server_errors(obj: KubernetesObject) -> Iterator[str]:
     """Why the API server refuses an object that is rendered, in its words; nothing for one that it takes."""
     kind, api_version = obj["kind"], obj.get("apiVersion")
-    if not api_version:
+    if not text(api_version):  # which unstructured objects have no other than a text of
         yield "Object 'apiVersion' is missing"
     elif not name_of(obj):
         yield "resource name may not be empty"

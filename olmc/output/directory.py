@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from secrets import token_hex
 from typing import TypeAlias
 
@@ -50,6 +50,17 @@ def put_parts(path: Path, parts: Iterable[bytes], *, mode: int = PLAIN, synced: 
         raise
     if synced:
         sync_folder(path.parent)
+
+
+def link_below(folder: Path, path: str) -> Path | None:
+    """The first link on the way from a folder to a path below it: whoever is asked to write there would write
+    elsewhere. None where there is none."""
+    place = folder
+    for part in PurePosixPath(path).parts:
+        place = place / part
+        if place.is_symlink():
+            return place
+    return None
 
 
 def rewrite(texts: Mapping[Path, str], *, new: Collection[Path] = ()) -> None:

@@ -12,7 +12,7 @@ from olmc.lean import NamedTuple, regex
 from olmc.model.diagnostics import Source
 from olmc.model.objects import KubernetesObject
 from olmc.yaml import dump_one
-from olmc.yaml.edit import block_of, document_lines, value_of, with_block, with_documents
+from olmc.yaml.edit import EditError, block_of, document_lines, value_of, with_block, with_documents
 
 FieldPath = tuple[str, ...]
 _KEY = regex(r"^\s+([A-Za-z]+):")
@@ -91,10 +91,13 @@ def with_settings(text: str, settings: Callable[[Mapping[str, Any]], Mapping[str
 
     Raises EditError.
     """
-    if not text:
-        return _HEAD + "".join(f"{line}\n" for line in ("spec:", *_indented(settings({}))))
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        comments = f"{text.rstrip()}\n" if text.strip() else ""
+        return comments + _HEAD + "".join(f"{line}\n" for line in ("spec:", *_indented(settings({}))))
     source = Source("olmc.yaml", text)
     value = value_of(source)
+    if not isinstance(value, dict) or not isinstance(value.get("spec") or {}, dict) or not value:
+        raise EditError("it is no mapping with apiVersion, kind and spec")
     spec = value.get("spec") or {}
     new = settings(spec)
     if not spec:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from olmc.output.directory import put
+from olmc.output.directory import link_below, put
 from olmc.report.site import OPERATORS
 
 MARK = '<meta name="generator" content="olmc '
@@ -22,8 +23,10 @@ def write_site(folder: Path, pages: Mapping[str, str]) -> None:
 
     Raises ForeignFileError before anything is written, and OSError.
     """
+    if link_below(folder, OPERATORS) is not None:
+        raise ForeignFileError(f"{(folder / OPERATORS).as_posix()} leads elsewhere and is not of olmc report")
     for name in pages:
-        if (folder / name).exists() and not _is_ours(folder / name):
+        if os.path.lexists(folder / name) and not _is_ours(folder / name):
             raise ForeignFileError(f"{(folder / name).as_posix()} is not of olmc report")
     for place in (folder, folder / OPERATORS):
         place.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
+from olmc.model.secrets import AFTER, BEFORE, REDACTED, masked, redacted
+
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
 WORKSPACE = """\
 apiVersion: v1
@@ -134,6 +136,53 @@ def test_a_secret_in_another_object_is_one_as_well(tmp_path: Path) -> None:
     files = olmc("render", tmp_path / "old", "--for", "apply", "--output-dir", tmp_path / "out")
     assert files.exit_code == 0
     assert modes(tmp_path / "out")["configurationpolicy_harbour_p.yaml"] == 0o600
+
+
+HOLDER = """\
+---
+apiVersion: widgets.example.com/v1
+kind: Holder
+metadata: {{name: holder, namespace: harbour}}
+spec: {spec}
+"""
+NESTED = [
+    "{{apiVersion: v1, kind: Secret, metadata: null, stringData: {{token: {value}}}}}",
+    "{{apiVersion: v1, kind: Secret, metadata: [x], data: {{token: {encoded}}}}}",
+    "{{apiVersion: v1, kind: SecretList, items: [{{metadata: {{name: x}}, stringData: {{token: {value}}}}}]}}",
+    "{{apiVersion: v1, kind: SecretList, items: [1, {{kind: Secret, data: {{token: {encoded}}}}}]}}",
+    "{{apiVersion: v1, kind: List, items: [{{apiVersion: v1, kind: Secret, stringData: {{token: [{value}]}}}}]}}",
+]
+
+
+@pytest.mark.parametrize("spec", NESTED)
+def test_however_a_secret_is_written_in_another_object(spec: str, tmp_path: Path) -> None:
+    """With metadata that no Secret has, and in lists whose items do not say what they are."""
+    for name, value in (("old", OLD), ("new", NEW)):
+        with (workspace(tmp_path / name, value) / "all.yaml").open("a", encoding="utf-8") as stream:
+            stream.write(HOLDER.format(spec=spec.format(value=value, encoded=encoded(value))))
+    for output in ("yaml", "json"):
+        assert leaks(olmc("render", tmp_path / "old", "-o", output).stdout) == []
+    for output in ("text", "json", "markdown", "html"):
+        assert leaks(olmc("diff", tmp_path / "old", tmp_path / "new", "-o", output).stdout) == []
+        assert leaks(olmc("plan", tmp_path / "new", "--from", tmp_path / "old", "-o", output).stdout) == []
+
+
+def test_a_list_of_secrets_has_the_keys_that_it_had() -> None:
+    secrets = {"apiVersion": "v1", "kind": "SecretList", "items": [{"data": {"a": "b"}}, {"kind": "Secret"}, 1]}
+    assert redacted(secrets)["items"] == [{"data": {"a": REDACTED}}, {"kind": "Secret"}, 1]
+    changed = {**secrets, "items": [{"data": {"a": "c"}}]}
+    old, new = masked(secrets, changed)
+    assert (old or {})["items"] == [{"data": {"a": BEFORE}}, {"kind": "Secret"}, 1]
+    assert (new or {})["items"] == [{"data": {"a": AFTER}}]
+
+
+def test_a_copy_of_a_value_that_is_written_in_lines() -> None:
+    """Go reads base64 over the ends of lines, and so does whoever copies the value."""
+    value = encoded(OLD)
+    annotations = {"a": f"it is {OLD}", "b": value, "c": "something else"}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": annotations},
+              "data": {"token": f"{value[:4]}\n{value[4:]}\r\n"}}  # fmt: skip
+    assert redacted(secret)["metadata"]["annotations"] == {"a": REDACTED, "b": REDACTED, "c": "something else"}
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -142,6 +143,61 @@ def test_status_check_and_render(fleet: Fleet, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "out")
     fleet.run("render", "clusters/*", "--output-dir", os.fspath(tmp_path / "out"), "--no-cache", "--jobs", "1")
     assert kept == {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.yaml")}
+
+
+@pytest.mark.parametrize("command", ["status", "render"])
+def test_what_is_left_out_of_a_cluster_is_listed(fleet: Fleet, command: str, tmp_path: Path) -> None:
+    """And makes it another outcome than that of clusters of which nothing is left out."""
+    hidden = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hidden, namespace: default}\n"
+    cluster = fleet.cluster("malmo")
+    (cluster / "generated").mkdir()
+    (cluster / "generated/a.yaml").write_text(hidden)
+    (cluster / ".olmcignore").write_text("generated/\n")
+    more = ("--output-dir", os.fspath(tmp_path / "out")) if command == "render" else ()
+    done = fleet.run(command, "clusters/*", "-o", "json", *more)
+    data = json.loads(done.out)
+    jsonschema.validate(data, schema("fleet"))
+    (outcome,) = [one for one in data["outcomes"] if "clusters/malmo" in one["clusters"]]
+    assert outcome["clusters"] == ["clusters/malmo"]
+    assert outcome["leftOut"] == [
+        {"path": "generated/a.yaml", "what": "ConfigMap/default/hidden", "reason": outcome["leftOut"][0]["reason"]}
+    ]
+    assert all("leftOut" not in one for one in data["outcomes"] if one is not outcome)
+    assert "1 object in 1 file" in outcome["text"]
+    (fleet.root / "part.json").write_text(done.out)
+    assert json.loads(fleet.run("merge", "part.json", "-o", "json", beside=False).out) == data
+    text = fleet.run(command, "clusters/*", *more).out
+    assert "generated/a.yaml: ConfigMap/default/hidden" in text
+
+
+def test_a_chain_of_folders_is_no_fleet_without_end(fleet: Fleet) -> None:
+    """1,500 folders in each other: one error with the limit's name, in seconds, where only a star reaches them."""
+    place = fleet.root / "clusters"
+    for _ in range(1500):
+        place = place / "d"
+    subprocess.run(["mkdir", "-p", os.fspath(place)], check=True)  # Python's own, and its rmtree, would go too deep
+    for folder in place.parents[:1499]:
+        (folder / "x.yaml").touch()
+    for pattern in ("clusters/**", "**/**/**/**/**/**/prod", "clusters/**/d/x"):
+        done = fleet.run("status", pattern)
+        assert done.code == 3, done.told[-500:]
+        assert done.told.count("[OLMC124]") == 1
+        assert "OLMC_LIMIT_DEPTH=NUMBER" in done.told
+    assert fleet.run("status", "clusters/ki*").code == 0
+    assert fleet.run("status", "c*/**/kiel").code == 3
+    assert "names no folder" in fleet.run("status", "operators/**/kiel").told
+    subprocess.run(["rm", "-r", os.fspath(fleet.root / "clusters/d")], check=True)
+
+
+def test_the_folder_of_a_cluster_is_no_link(fleet: Fleet, tmp_path: Path) -> None:
+    """What is rendered stays below the folder that was asked for."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/clusters").symlink_to(tmp_path / "elsewhere")
+    done = fleet.run("render", "clusters/kiel", "--output-dir", os.fspath(tmp_path / "out"))
+    assert done.code == 3
+    assert "leads elsewhere" in done.told
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_parts_put_together_are_the_whole(fleet: Fleet) -> None:

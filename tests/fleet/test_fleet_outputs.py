@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from olmc.cli.main import main
 from olmc.fleet.outputs import as_html, as_json, as_markdown, as_text, from_json
-from olmc.fleet.results import FleetReport, OutcomeGroup, merged, ordered, outcome_key, report_of
+from olmc.fleet.results import FleetReport, OutcomeGroup, merged, ordered, outcome_key, packed, report_of, unpacked
 
 GITHUB = 65_536
 HOSTILE = "</pre><script>alert(1)</script> | `a` <!-- "
@@ -176,7 +176,8 @@ def test_a_part_as_it_was_written_is_read() -> None:
     [
         part(clusters=[]), part(clusters="hull"), part(clusters=[1]), part(clusters=["clusters/hull", "clusters/kiel"]),
         part(gravity="none"), part(gravity=[]), part(headline="nothing happens"), part(plan={"a": 2}),
-        part(key="0" * 64),
+        part(key="0" * 64), part("render", key="0" * 64), part("render", rendered={"objects": 1, "content": "0" * 64}),
+        part("status", leftOut=[{"path": "a", "what": "b", "reason": "c"}]), part("status", leftOut="x"),
         part(text=1), part().replace('"total": 1', '"total": -1'), part().replace('{"a": 1}', '{"a": NaN}'),
         part().replace('{"a": 1}', "[" * 50_000 + "]" * 50_000), "[" * 100_000, "[]", "{}", "", "\ufeff{}",
     ],
@@ -185,6 +186,47 @@ def test_a_part_as_it_was_written_is_read() -> None:
 def test_what_another_job_made_up_is_refused(text: str) -> None:
     """An outcome is what its key says: so nobody makes one of theirs stand for those of other jobs."""
     assert from_json(text) is None
+
+
+def rendered(name: str, text: str) -> dict[str, Any]:
+    files = {"configmap-a.yaml": f"cluster: {name}\n{text}"}
+    return {"headline": "1 objects", "gravity": "none", "text": "", "data": {"objects": 1}, "files": files,
+            "private": []}  # fmt: skip
+
+
+def test_what_was_rendered_is_told_apart_by_its_digest() -> None:
+    """As the files themselves would be, which no report has; names of clusters in them put aside."""
+    made = report_of("render", [(f"clusters/{name}", rendered(name, text)) for name, text in
+                                (("hull", "a"), ("kiel", "a"), ("lagos", "b"))])  # fmt: skip
+    assert [group.clusters for group in made.outcomes] == [("clusters/hull", "clusters/kiel"), ("clusters/lagos",)]
+    again = from_json(as_json(made))
+    assert again == made
+    swapped = json.loads(as_json(made))
+    first, second = swapped["outcomes"]
+    first["key"], second["key"] = second["key"], first["key"]
+    assert from_json(json.dumps(swapped)) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"gravity": []}, {"headline": 1}, {"text": None}, {"files": {"../x": ""}}, {"files": {"/etc/x": ""}},
+     {"files": {"a": 1}}, {"files": []}, {"private": ["b"]}, {"private": [[]]}, {"leftOut": [1]}],
+    ids=str,
+)  # fmt: skip
+def test_a_result_that_no_worker_gives_is_none(changed: dict[str, Any]) -> None:
+    """Of a cache or of another machine: it is computed anew, or counted as failed."""
+    result = rendered("hull", "a")
+    assert unpacked(packed(result)) == result
+    assert unpacked(packed(result | changed)) is None
+
+
+def test_texts_of_results_are_texts_in_colors() -> None:
+    """Whoever made them: a cache and other machines give them as well."""
+    result = rendered("hull", "a") | {"text": "\x1b[1mbold\x1b[0m\n\x00\x1b]0;x\x07\x1b[2J\u202e"}
+    known = unpacked(packed(result))
+    assert known is not None
+    assert known["text"].startswith("\x1b[1mbold\x1b[0m\n")
+    assert not re.search("[\x00-\x09\x0b-\x1a\x1c-\x1f\u202e]|\x1b(?!\\[[01]m)", known["text"])
 
 
 def test_texts_of_other_jobs_are_texts() -> None:

@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
+import io
+import json
+import logging
 import os
+import re
 import shlex
 import shutil
 import tarfile
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import yaml
 from click.testing import CliRunner
 from image_kit import BUNDLE_LABELS, image, index, member, packed, tar
 from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_document, pack, unpack
 from pages import OBEYED, faults
 
 import olmc
+from olmc import cache
 from olmc.attestation.statement import RenderStatement, read_statement, statement_text
 from olmc.catalogs.loading import load_catalog
 from olmc.catalogs.properties import pull_spec_problem
+from olmc.catalogs.stored import NotStorableError, StoredCatalog, stored_catalog, stored_form, with_index
 from olmc.cli.main import main
 from olmc.fleet.closures import reader_of
 from olmc.fleet.entries import entries_of
 from olmc.fleet.outputs import as_html, as_json, as_markdown, from_json
 from olmc.fleet.outputs import as_text as as_fleet_text
-from olmc.fleet.results import FleetReport, OutcomeGroup, merged, outcome_key
+from olmc.fleet.results import FleetReport, OutcomeGroup, merged, outcome_key, report_of, unpacked
 from olmc.fleet.tasks import sides_of
 from olmc.fleet.trees import work_tree
 from olmc.load.cluster_state import read_dump
 from olmc.load.config import lock_text, options_from, read_config, read_lock
 from olmc.lsp.positions import offset_at, olmc_lines, position_at
-from olmc.model.catalog import Candidate, Property
+from olmc.lsp.server import language_server
+from olmc.model.catalog import Candidate, Catalog, Property, names_of_bundles
 from olmc.model.cel_account import CelAccount, CelCostError
-from olmc.model.diagnostics import Report
+from olmc.model.diagnostics import Report, Severity
 from olmc.model.objects import CatalogKey
 from olmc.model.options import Options
 from olmc.olmv1.version_ranges import VersionRangeError, parse_version_range
@@ -93,6 +102,19 @@ COMMANDS = tuple(
 COMMANDS = tuple(command.strip() for command in COMMANDS if command.strip())
 
 
+MIGRATIONS = tuple(
+    f"olmc migrate w --to {target}{options}"
+    for target in ("olm-v1", "v2alpha1", "descoped")
+    for options in ("", " --dry-run")
+)
+OLMV1_COMMANDS = tuple(
+    f"olmc {command}"
+    for command in (
+        "render w --olm-version v1", "render w --olm-version v1 --for apply --keep-going", "resolve w -o json",
+        "resolve w --update", "status w -o json", "check w --all", "why ClusterExtension w", "diff v w -o json",
+        "plan w --from v -o json", "plan w --from v -o html", "rbac w -o json", "graph beacon w",
+    )
+)  # fmt: skip
 PAGES = ("report w -o out", "report w --from v -o out", "plan w --from v -o html", "diff v w -o html")
 
 
@@ -298,6 +320,60 @@ def run_editor(data: bytes) -> None:
             position_at(lines, offset_at(lines, position_at(lines, offset, encoding), encoding), encoding)
 
 
+def run_messages(data: bytes) -> None:
+    """Messages to the language server, after which it still answers; what is no message is sent as it is."""
+    logging.getLogger("pygls").setLevel(logging.CRITICAL + 1)
+    with workspace({"w/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"}) as root:
+        try:
+            documents = list(
+                yaml.load_all(data.replace(b"file:///w", (root / "w").as_uri().encode()), yaml.CSafeLoader)
+            )
+            messages = [json.dumps(document, default=str).encode() for document in documents]
+        except (yaml.YAMLError, ValueError, LookupError, RecursionError, OverflowError, TypeError):
+            messages = [data]
+        ends = [b'{"jsonrpc": "2.0", "id": 77, "method": "%s"}' % method for method in (b"a/b", b"shutdown")]
+        sent = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(each), each) for each in (*messages, *ends))
+        answers = _Answers()
+        server, _ = language_server(Severity.INFO)
+        server.start_io(io.BytesIO(sent), answers)
+    if b"internal error" in answers.getvalue():
+        raise FuzzError(answers.getvalue()[-300:].decode())
+    if not any(b'"exit"' in each for each in messages) and not re.search(rb'"id": ?77\b', answers.getvalue()):
+        raise FuzzError("nothing is answered any more")
+
+
+class _Answers(io.BytesIO):
+    """What a server has written, after it has closed it as well."""
+
+    def close(self) -> None:
+        pass
+
+
+def run_cache(data: bytes) -> None:
+    """What the cache may have, whole and under the right key: a catalog that is one or is read anew, and results."""
+    known = stored_catalog(data, lambda _: "a: 1\n---\nb: 2\n", lambda: Catalog({}))
+    if known is not None:
+        as_text(known.found)
+        for name in known.catalog.packages:
+            with suppress(KeyError):  # it is in no file, of which the stored form comes
+                package = known.catalog.packages[name]
+                names_of_bundles((known.catalog,)) if package.channels else ()
+    for packed_result in (data, zlib.compress(data, 1)):
+        result = unpacked(packed_result)
+        if result is not None:
+            report = report_of("render" if "files" in result else "plan", [("clusters/hull", result)])
+            for text in (as_fleet_text(report), as_markdown(report), as_json(report)):
+                if "\0" in text:
+                    raise FuzzError(f"{text[:200]!r}")
+    with workspace({}) as root:
+        store = cache.open_cache(root)
+        name = cache.key(store, "fuzz")
+        (root / name[:2]).mkdir()
+        (root / name[:2] / name).write_bytes(data)
+        if cache.read(store, name) is not None:
+            raise FuzzError("what nobody has written is read")
+
+
 def run_pages(data: bytes) -> None:
     """Pages of HTML hold what olmc writes into them, and texts."""
     with workspace(unpack(data).files) as root:
@@ -418,6 +494,70 @@ def part_seeds() -> Iterator[bytes]:
             yield as_json(FleetReport(command, 1, (group,))).encode()
 
 
+def message_seeds() -> Iterator[bytes]:
+    document = {"textDocument": {"uri": "file:///w/a.yaml"}, "position": {"line": 0, "character": 3}}
+    item = {
+        "uri": "file:///w/a.yaml",
+        "languageId": "yaml",
+        "version": 1,
+        "text": "kind: Subscription\nspec: {name: }\n",
+    }
+    start: dict[str, Any] = {"processId": None, "rootUri": "file:///w", "capabilities": {},
+             "workspaceFolders": [{"uri": "file:///w", "name": "w"}]}  # fmt: skip
+    change = {"textDocument": {"uri": item["uri"], "version": 2}, "contentChanges": [{"text": "a: 1\n"}]}
+    asked = [("initialize", start), ("initialized", {}), ("textDocument/didOpen", {"textDocument": item}),
+             ("textDocument/hover", document), ("textDocument/completion", document),
+             ("textDocument/definition", document), ("textDocument/didChange", change),
+             ("textDocument/didClose", {"textDocument": document["textDocument"]}),
+             ("workspace/didChangeWatchedFiles", {"changes": [{"uri": item["uri"], "type": 2}]})]  # fmt: skip
+    messages = [
+        {"jsonrpc": "2.0", "method": method, "params": params}
+        | ({} if "/did" in method or method == "initialized" else {"id": number})
+        for number, (method, params) in enumerate(asked)
+    ]
+    for last in range(3, len(messages) + 1):
+        yield b"\n---\n".join(json.dumps(message).encode() for message in messages[:last])
+
+
+def cache_seeds() -> Iterator[bytes]:
+    for path in sorted((PROJECT / "fixtures").glob("**/catalogs/*")):
+        files = {name: text.decode("utf-8", "replace") for name, text in files_of(path).items()}
+        report = Report()
+        with suppress(NotStorableError):
+            stored = StoredCatalog(with_index(load_catalog("", files, report)), tuple(report))
+            yield stored_form(stored)
+    result = {"headline": "h", "gravity": "none", "text": "a\n", "data": {"objects": 1}}
+    yield json.dumps(result).encode()
+    yield json.dumps({**result, "files": {"a.yaml": "a: 1\n"}, "private": ["a.yaml"]}).encode()
+    yield json.dumps({**result, "leftOut": [{"path": "a", "what": "b", "reason": "c"}]}).encode()
+
+
+def of_lines(data: bytes, rng: Random) -> bytes:
+    """Lines of JSON, one of which is changed in its structure."""
+    lines = data.split(b"\n")
+    at = rng.randrange(len(lines))
+    changed = mutated_document(lines[at], rng)
+    try:
+        lines[at] = json.dumps(yaml.load(changed, yaml.CSafeLoader), default=str).encode()
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError, OverflowError, TypeError):
+        lines[at] = changed
+    return b"\n".join(lines)
+
+
+def migration_seeds() -> Iterator[bytes]:
+    for number, folder in enumerate((*fixtures(), *(PROJECT / "fixtures" / "olmv1").iterdir())):
+        files = files_of(folder, "w/") if folder.is_dir() else {}
+        if 0 < sum(map(len, files.values())) < 60_000:
+            yield pack(Archive(MIGRATIONS[number % len(MIGRATIONS)].encode(), files))
+
+
+def olmv1_seeds() -> Iterator[bytes]:
+    for number, folder in enumerate(sorted((PROJECT / "fixtures" / "olmv1").iterdir())):
+        if folder.is_dir():
+            files = files_of(folder, "w/") | (files_of(folder, "v/") if number % 2 else {})
+            yield pack(Archive(OLMV1_COMMANDS[number % len(OLMV1_COMMANDS)].encode(), files))
+
+
 def bundle_seeds() -> Iterator[bytes]:
     for path in sorted((PROJECT / "fixtures").glob("*/bundles/*")):
         yield pack(Archive(b"", files_of(path)))
@@ -498,6 +638,10 @@ TARGETS: Mapping[str, FuzzTarget] = {
     "repository": FuzzTarget(run_repository, mutated_archive, repository_seeds, 2),
     "parts": FuzzTarget(run_parts, of_documents, part_seeds, 1),
     "editor": FuzzTarget(run_editor, of_documents, partial(text_seeds, "reader"), 1),
+    "messages": FuzzTarget(run_messages, of_documents, message_seeds, 1),
+    "cache": FuzzTarget(run_cache, of_lines, cache_seeds, 1),
+    "migrate": FuzzTarget(run_command, partial(mutated_archive, commands=MIGRATIONS), migration_seeds, 2),
+    "olmv1": FuzzTarget(run_command, partial(mutated_archive, commands=OLMV1_COMMANDS), olmv1_seeds, 3),
     "pages": FuzzTarget(run_pages, mutated_archive, page_seeds, 3),
     "config": FuzzTarget(run_config, mutated_archive, config_seeds, 1),
     "registry": FuzzTarget(run_registry, of_documents, registry_seeds, 1),

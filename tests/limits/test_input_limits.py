@@ -80,12 +80,42 @@ def many_files(folder: Path) -> None:
         (folder / f"{number}.txt").touch()
 
 
+def many_patterns(folder: Path) -> None:
+    """Each of which would be compared with each of the files."""
+    (folder / ".olmcignore").write_text("".join(f"x{number}*y/\n" for number in range(30_000)))
+    for number in range(1_000):
+        (folder / f"{number}.txt").touch()
+
+
+def many_patterns_below_each_other(folder: Path) -> None:
+    """Those of the root count in each of the folders, which have one of their own."""
+    (folder / ".gitignore").write_text("".join(f"x{number}y\n" for number in range(4_990)))
+    for number in range(100):
+        (folder / f"{number}").mkdir()
+        (folder / f"{number}/.gitignore").write_text("q\n")
+
+
+def long_patterns(folder: Path) -> None:
+    """Too long for what compares patterns with many stars."""
+    (folder / ".gitignore").write_text("".join(f"{'a*' * 450}{number}\n" for number in range(400)))
+
+
+def stars_below_each_other(folder: Path) -> None:
+    """What compares patterns with many stars takes its time to begin with, here in each folder anew."""
+    (folder / ".gitignore").write_text("a*b*c*d*e\n" + "".join(f"x{number}y\n" for number in range(2_000)))
+    for number in range(2_000):
+        (folder / f"{number}").mkdir()
+        (folder / f"{number}/.gitignore").write_text("q\n")
+
+
 @pytest.mark.parametrize(
     ("make", "name", "env"),
     [
         (many_documents, "DOCUMENTS", {}), (many_json_documents, "DOCUMENTS", {}), (many_keys, "KEYS", {}),
         (many_aliases, "ALIASES", {}), (large, "FILE_BYTES", {}), (deep, "DEPTH", {}),
-        (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}),
+        (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}), (many_patterns, "PATTERNS", {}),
+        (many_patterns_below_each_other, "PATTERNS", {}), (long_patterns, "PATTERNS", {}),
+        (stars_below_each_other, "PATTERNS", {}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["render", "check"])
@@ -170,11 +200,12 @@ def test_a_report_counts_each_finding_once_and_keeps_what_is_acted_upon() -> Non
     assert list(others)[-2].message == "there are 10 more of these"
 
 
-@pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS"])
+@pytest.mark.parametrize("name", ["FILES", "DOCUMENTS", "DEPTH", "KEYS", "PATTERNS"])
 def test_a_limit_can_be_raised(name: str, tmp_path: Path) -> None:
     root = tmp_path / "w"
     (root / "a/b/c").mkdir(parents=True)
     (root / "a/b/c/x.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n---\n")
+    (root / ".olmcignore").write_text("x\ny\nz\n")
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "2"}).returncode == 3
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "40"}).returncode == 0
     assert olmc("render", root, env={f"OLMC_LIMIT_{name}": "many"}).returncode == 0
@@ -274,6 +305,74 @@ def test_a_revision_of_more_files_than_anybody_can_list(
     done = olmc(*arguments, env={"OLMC_LIMIT_REVISION": "20000"})
     assert done.returncode == code, done.stderr[-2000:]
     assert "more than 20,000 files in it (OLMC_LIMIT_REVISION raises the limit)" in done.stderr
+
+
+def many_files_in_a_revision(repository: Path) -> None:
+    """A revision of 60,000 files in 60 folders, of which few objects are all of it."""
+    git(repository, "init", "-q")
+    blob = git(repository, "hash-object", "-w", "--stdin", stdin=HEAD.encode())
+    lines = "".join(f"100644 blob {blob}\tf{number}.yaml\n" for number in range(1_000))
+    tree = git(repository, "mktree", stdin=lines.encode())
+    inner = "".join(f"040000 tree {tree}\td{number}\n" for number in range(60))
+    generated = git(repository, "mktree", stdin=inner.encode())
+    top = f"040000 tree {generated}\tgenerated\n100644 blob {blob}\ta.yaml\n"
+    name = git(repository, "mktree", stdin=top.encode())
+    git(repository, "update-ref", "HEAD", git(repository, "commit-tree", "-m", "x", name))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("diff", "git:HEAD", "."), ("plan", "--from", "git:HEAD"), ("check", "--since", "HEAD", "."),
+     ("diff", "git:HEAD:generated", ".")],
+)  # fmt: skip
+def test_a_revision_of_too_many_files_is_refused_by_their_number(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them is written or read for that, which alone would take more than the seconds."""
+    many_files_in_a_revision(tmp_path)
+    (tmp_path / "a.yaml").write_text(HEAD)
+    monkeypatch.chdir(tmp_path)
+    done = olmc(*arguments)
+    assert done.returncode == 3, done.stderr[-2000:]
+    assert "the revision has too many files and folders, more than the 50,000" in done.stderr
+    assert "OLMC_LIMIT_FILES=NUMBER" in done.stderr
+
+
+def in_git(repository: Path) -> None:
+    git(repository, "init", "-q")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "x")
+
+
+@pytest.mark.parametrize("name", [".olmcignore", ".gitignore", "olmc.yaml"])
+def test_what_a_revision_leaves_out_is_not_counted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "generated/inner").mkdir(parents=True)
+    for number in range(30):
+        (tmp_path / f"generated/inner/{number}.yaml").write_text(HEAD)
+    (tmp_path / "a.yaml").write_text(HEAD)
+    in_git(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    env = {"OLMC_LIMIT_FILES": "20"}
+    assert olmc("diff", "git:HEAD", "git:HEAD", env=env).returncode == 3
+    config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {ignore: [inner/]}\n"
+    (tmp_path / name).write_text(config if name == "olmc.yaml" else "inner/\n")
+    git(tmp_path, "add", "-Af")
+    git(tmp_path, "commit", "-qm", "x")
+    done = olmc("diff", "git:HEAD", "git:HEAD", env=env)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_kustomization_of_a_revision_with_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/kustomization.yaml").write_text("resources: [../base]\n")
+    (tmp_path / "base").mkdir()
+    for number in range(30):
+        (tmp_path / f"base/{number}.yaml").write_text(HEAD)
+    in_git(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = olmc("diff", "git:HEAD:k", "k", env={"OLMC_LIMIT_FILES": "20"})
+    assert done.returncode == 3
+    assert "the revision has too many files and folders" in done.stderr
 
 
 def test_a_revision_of_folders_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,3 +62,15 @@ def test_a_pattern_with_many_stars_is_cheap(pattern: str, path: str) -> None:
     start = time.process_time()
     assert not spec_of([pattern])(path)
     assert time.process_time() - start < 1
+
+
+def test_a_pattern_that_is_longer_than_any_path_is_no_pattern() -> None:
+    with pytest.raises(ValueError, match="1,001 characters"):
+        spec_of(["a" * 1_001])
+    assert spec_of(["a" * 1_000])("a" * 1_000)
+
+
+@pytest.mark.parametrize("pattern", ["[t-k]", "a/[z-a]*", "[[:alpha:]]"])
+def test_a_range_that_ends_before_it_begins_is_no_pattern(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"z-a|t-k|alpha"):
+        spec_of([pattern])

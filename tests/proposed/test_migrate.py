@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 import olmc
 from olmc.cli.main import main
 from olmc.load.v2alpha1 import V2ALPHA1
+from olmc.proposed.document_edits import with_settings
+from olmc.yaml.edit import EditError
 
 TWO = {
     "olmc": {"descoped": True},
@@ -393,3 +395,20 @@ def test_what_kustomize_builds_is_left_alone(tmp_path: Path, to: str) -> None:
         assert "OLMC193" in result.output
     assert {name: (base / name).read_text() for name in files} == files
     assert not (overlay / "olmc.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n", "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  a: 1\n"),
+        ("# ours\n", "# ours\napiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  a: 1\n"),
+        ("[1]\n", None), ("null\n", None), ("--- \n", None), ("{}\n", None), ("spec: [1]\n", None), ("x\n", None),
+    ],
+)  # fmt: skip
+def test_settings_of_a_file_that_is_no_mapping(text: str, expected: str | None) -> None:
+    """Where there is nothing but comments they are added; what is something else is not edited."""
+    if expected is None:
+        with pytest.raises(EditError):
+            with_settings(text, lambda _: {"a": 1})
+    else:
+        assert with_settings(text, lambda _: {"a": 1}) == expected

@@ -242,3 +242,18 @@ def test_the_page_of_a_cluster_extension(project: Path, tmp_path: Path) -> None:
     catalogs = text_of(tmp_path / "site/catalogs.html")
     assert "tools ClusterCatalog package channel head kettle stable default kettle.v1.1.0" in catalogs
     assert "harbour in namespace olm" in catalogs
+
+
+@pytest.mark.parametrize("name", ["index.html", "operators", "operators/harbour_beacon.html"])
+def test_nothing_is_written_through_a_link(name: str, project: Path, tmp_path: Path) -> None:
+    """That somebody has put below the folder, whether what it leads to is there or not."""
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (site / name).parent.mkdir(parents=True)
+    for target in (elsewhere, elsewhere / "nothing"):
+        (site / name).symlink_to(target)
+        done = written(project / "fixtures" / "own-namespace", site)
+        assert done.exit_code == 3
+        assert f"{site.as_posix()}/{name}" in done.stderr
+        assert list(elsewhere.iterdir()) == []
+        (site / name).unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from olmc.diagnostics.rule import IN_STATUS, FoundBy, Rule
 from olmc.model.diagnostics import Diagnostic, Location, Missing, Severity
-from olmc.model.limits import DEPTH, Limit
+from olmc.model.limits import DEPTH, PATTERNS, Limit
 
 NO_SUCH_PATH = Rule(
     "OLMC120",
@@ -53,7 +53,8 @@ TOO_LARGE = Rule(
 
 def too_large(path: str, limit: Limit, size: int | None = None, *, place: Location | None = None) -> Diagnostic:
     """That there is more in a path than a limit has it; `size` is how much, where that is known."""
-    hint = "Split it, or leave it out with .olmcignore; " if limit.unit != DEPTH.unit else "Leave it out; "
+    hints = {DEPTH: "Leave it out; ", PATTERNS: "Name folders, and fewer of them; "}
+    hint = hints.get(limit, "Split it, or leave it out with .olmcignore; ")
     hint += f"where you trust it, {limit.variable}=NUMBER in the environment raises the limit."
     shown = "too many" if size is None else f"{size:,}"
     return TOO_LARGE.finding(

@@ -129,7 +129,8 @@ def findings(cluster: Cluster, migrated: Set[str]) -> Iterator[Diagnostic]:
 
 
 def _advice(installed: InstalledCsv, *, migrates: bool) -> str:
-    if migrates:
+    # A package that migrates for one of its Subscriptions may be as it is to be for another one.
+    if migrates and installed.situation in _MIGRATE:
         return f"{_MIGRATE[installed.situation]} `olmc migrate --to descoped --dry-run` shows how."
     return _ADVICE.get((installed.situation, installed.supports_multi), "")
 

@@ -1,0 +1,91 @@
+"""A repository's own configuration makes git run nothing and ask nobody, whatever olmc wants to know of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = (
+    "core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.gitProxy", "core.askPass",
+    "core.alternateRefsCommand", "diff.external", "diff.x.textconv", "diff.x.command", "filter.x.clean",
+    "filter.x.smudge", "filter.x.process", "credential.helper", "gpg.program", "merge.x.driver", "pager.ls-tree",
+    "pager.rev-parse", "pager.cat-file", "uploadpack.packObjectsHook", "remote.evil.uploadpack",
+)  # fmt: skip
+HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc")
+OBJECT = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
+
+
+def git(repository: Path, *arguments: str) -> str:
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ALLOW_PROTOCOL": "none"}
+    return subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments], cwd=repository, check=True,
+        capture_output=True, env=environment, text=True,
+    ).stdout.strip()  # fmt: skip
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> tuple[Path, Path]:
+    """A repository in which everything that git can run is a program that leaves a mark, and where the mark is.
+
+    It is a partial clone of a remote that is a program as well, and lacks the content of a file.
+    """
+    repository, mark = tmp_path / "repository", tmp_path / "mark"
+    (repository / "hooks").mkdir(parents=True)
+    (repository / "a.yaml").write_text(OBJECT)
+    (repository / "whole").mkdir()
+    (repository / "whole/b.yaml").write_text(OBJECT.replace("harbour", "quay"))
+    (repository / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    git(repository, "init", "-q")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "x")
+    missing = git(repository, "rev-parse", "HEAD:a.yaml")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho ran >> {mark}\n")
+    program.chmod(0o755)
+    for hook in HOOKS:
+        (repository / "hooks" / hook).symlink_to(program)
+    (repository / ".git/objects" / missing[:2] / missing[2:]).unlink()
+    settings = {
+        **dict.fromkeys(PROGRAMS, str(program)), "core.hooksPath": str(repository / "hooks"),
+        "alias.ls-tree": f"!{program}", "alias.cat-file": f"!{program}", "alias.rev-parse": f"!{program}",
+        "core.repositoryformatversion": "1", "extensions.partialClone": "evil", "remote.evil.promisor": "true",
+        "remote.evil.url": f"ext::{program} %S", "protocol.allow": "always", "protocol.ext.allow": "always",
+    }  # fmt: skip
+    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+    for line in lines.splitlines():
+        git(repository, "-c", "core.fsmonitor=false", "config", *line.split("=", 1))
+    mark.unlink(missing_ok=True)
+    return repository, mark
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["diff git:HEAD .", "diff git:HEAD..HEAD", "diff git:nowhere .", "diff git:HEAD:whole whole",
+     "plan --from git:HEAD", "check . --since HEAD", "fleet plan . --from git:HEAD", "fleet status whole", "status"],
+)  # fmt: skip
+def test_the_configuration_of_a_repository_runs_nothing(command: str, hostile: tuple[Path, Path]) -> None:
+    repository, mark = hostile
+    done = subprocess.run(
+        [sys.executable, "-m", "olmc", *command.split()], cwd=repository, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert not mark.exists()
+    if "whole" in command:
+        assert done.returncode == 0, done.stderr
+    elif "git:HEAD" in command and "fleet" not in command:
+        assert "the content of a.yaml is not in the repository" in done.stderr
+
+
+def test_the_configuration_would_run_it_otherwise(hostile: tuple[Path, Path]) -> None:
+    """Of an attack that is none nothing could be learned."""
+    repository, mark = hostile
+    subprocess.run(["git", "status"], cwd=repository, capture_output=True, check=False)
+    assert mark.exists()
+    mark.unlink()
+    subprocess.run(["git", "cat-file", "-p", "HEAD:a.yaml"], cwd=repository, capture_output=True, check=False)
+    assert mark.exists()
