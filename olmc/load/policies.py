@@ -261,7 +261,7 @@ def _result(policy: ActingPolicy) -> OperatorPolicyResult:
 def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) -> None:
     """R-OCM-3: what musthave and mustonlyhave name is created, what mustnothave names is not."""
     raw = spec_of(policy.manifest.object).get(RAW)
-    # A raw template is a text until the cluster fills it in: no object in it can be told from another one.
+    # A raw template is a text until the cluster fills it in: what objects it has is not known before.
     if isinstance(raw, str) and is_open(raw) and _OLM_IN_TEXT.search(raw):
         shown = f"what {policy.name} asks of OLM"
         if policy.is_enforced:
