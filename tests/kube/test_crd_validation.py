@@ -252,3 +252,19 @@ def test_a_large_crd_takes_no_time() -> None:
     begun = time.process_time()
     assert creation_errors(crd) == []
     assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize(("given_versions", "expected"), [(None, ["v1beta1"]), ([], ["v1beta1"]), (["v1"], ["v1"])])
+def test_the_versions_of_reviews_in_v1beta1(given_versions: list[str] | None, expected: list[str]) -> None:
+    """D28: v1beta1 has a default for them, and v1 writes them into the webhook."""
+    conversion: dict[str, Any] = {"strategy": "Webhook", "webhookClientConfig": {"url": "https://hook.example.com"}}
+    if given_versions is not None:
+        conversion["conversionReviewVersions"] = given_versions
+    spec = {"group": "tea.example.com", "version": "v1", "conversion": conversion}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition", "spec": spec}
+    assert as_v1(crd)["spec"]["conversion"] == {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"url": "https://hook.example.com"}, "conversionReviewVersions": expected,
+        },
+    }  # fmt: skip
