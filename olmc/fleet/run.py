@@ -213,8 +213,7 @@ class _Results(NamedTuple):
     def share(self, first: int, number: int) -> bool:
         """Whether the result of a task is that of another one like it as well, which has it from then on. One that
         could not be done says nothing about others."""
-        result = self.read(first)
-        if result.get("gravity") in ("error", None) or result.get(READS_VALUES):
+        if self.read(first).get(READS_VALUES) is not False:
             return False
         self.keep(number, TaskEnd(number, (self.folder / str(first)).read_bytes()))
         return True
