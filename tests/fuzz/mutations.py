@@ -108,9 +108,12 @@ def mutated_document(data: bytes, rng: random.Random, others: Sequence[Any] = ()
         _mutate_node(documents, rng, others)
     try:
         if rng.random() < 0.5:
-            return yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False).encode("utf-8", "surrogatepass")
-        return b"\n---\n".join(json.dumps(document, indent=1, default=str).encode() for document in documents)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, UnicodeEncodeError):
+            text = yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False)
+            return text.encode("utf-8", "surrogatepass")[: 4 * _LARGEST]
+        dumped = b"\n---\n".join(json.dumps(document, indent=1, default=str).encode() for document in documents)
+        return dumped[: 4 * _LARGEST]
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError, UnicodeEncodeError, MemoryError):
+        # MemoryError: what was put fifty times into what stood there fifty times, in JSON, which has no aliases.
         return mutated_bytes(data, rng)
 
 
