@@ -49,6 +49,15 @@ def skip_range_narrowed(old: str, new: str, lowest: str) -> Judgement:
     return CHANGE, (*ranges, "; from ", shown(lowest), " on it was one hop so far, and now other versions come between")
 
 
+@change_kind("SkipRangeWidened", ChangeGroup.VERSIONS, CHANGED)
+def skip_range_widened(old: str, new: str, lowest: str) -> Judgement:
+    """A skipRange that begins at a lower version than the one before it ("" for none); `lowest` is "" for no lower
+    end."""
+    ranges: Message = ("skipRange: ", shown(old or "none"), " → ", shown(new))
+    start: Message = ("from ", shown(lowest), " on") if lowest else ("from any version before",)
+    return CHANGE, (*ranges, "; ", *start, " it is one hop now, past all versions between")
+
+
 @change_kind("SkipsNarrowed", ChangeGroup.VERSIONS, REMOVED)
 def skips_narrowed(removed: tuple[str, ...]) -> Judgement:
     """Versions that the old CSV skipped and the new one neither skips nor has in its skipRange."""

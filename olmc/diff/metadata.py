@@ -12,8 +12,8 @@ from olmc.gojson import unmarshal
 from olmc.lean import regex
 from olmc.model.objects import KubernetesObject, ObjectKey, mappings, object_key, text, texts
 from olmc.model.workspace import Bundle
-from olmc.resolver.upgrade_path import edge_kind, skips_over
-from olmc.semver import tolerant_or_none
+from olmc.resolver.upgrade_path import edge_kind, precedence, skips_over
+from olmc.semver import Version, range_or_none, tolerant_or_none
 
 _OPENSHIFT = "com.redhat.openshift.versions"
 _MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
@@ -22,6 +22,7 @@ _FEATURE = "features.operators.openshift.io/"
 _FEATURES = "operators.openshift.io/infrastructure-features"
 _SUBSCRIPTION = "operators.openshift.io/valid-subscription"
 _LOWEST = regex(r">=?\s*v?([0-9][0-9A-Za-z.+-]*)")
+_FIRST = Version(0, 0, 0)
 
 
 def loses_channel(old: Bundle | None, new: Bundle | None) -> bool:
@@ -61,6 +62,7 @@ def needed_changes(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> It
     """Versions that the new CSV no longer upgrades, and the OpenShift that it holds back."""
     if old.name != new.name and not is_downgrade(old, new):
         yield from _narrowed(known, old, new)
+        yield from _widened(known, old, new)
     was, now = (_max_openshift(operator) for operator in (old, new))
     if was != now:
         before, after = tolerant_or_none(was), tolerant_or_none(now)
@@ -82,6 +84,24 @@ def _narrowed(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterato
     lost = tuple(name for name in old.skips if edge_kind(new, name, tolerant_or_none(_version(name))) is None)
     if lost:
         yield kinds.skips_narrowed(known, lost)
+
+
+def _widened(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Iterator[DiffChange]:
+    # Whoever is further behind jumps past versions that may have migrated data, also where `replaces` leads as well.
+    before, after, installed = _lowest(old), _lowest(new), tolerant_or_none(old.version)
+    if after is None or installed is None or after.compare(installed) >= 0:
+        return
+    if before is None or after.compare(before) < 0:
+        yield kinds.skip_range_widened(known, old.skip_range, new.skip_range, "" if after == _FIRST else str(after))
+
+
+def _lowest(operator: DiffOperator) -> Version | None:
+    """Where the skipRange of a CSV begins, `_FIRST` without a lower end; None without a range that can be read."""
+    # Several ranges may be joined by ||, and one of them may have no lower end.
+    if skips_over(operator, _FIRST):
+        return _FIRST
+    bounds = map(tolerant_or_none, _LOWEST.findall(operator.skip_range) if range_or_none(operator.skip_range) else ())
+    return min((bound for bound in bounds if bound is not None), key=precedence, default=None)
 
 
 def is_downgrade(old: DiffOperator, new: DiffOperator) -> bool:
