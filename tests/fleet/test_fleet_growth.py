@@ -18,6 +18,7 @@ from fleets import git
 
 from olmc.cli import fleet_runs
 from olmc.cli.main import main
+from olmc.fleet.config_maps import READS_VALUES
 from olmc.fleet.pool import TaskEnd
 from olmc.fleet.results import packed
 
@@ -61,7 +62,8 @@ def _compiled(
         assert all((blobs / file[2]).exists() for file in files)
         data = {"objects": [{"name": f"object-{each}", "changed": number % 5 == 0} for each in range(50)]}
         text = f"result: {number % 5}"
-        yield TaskEnd(number, packed({"headline": text, "gravity": "change", "text": text, "data": data}))
+        result = {"headline": text, "gravity": "change", "text": text, "data": data, READS_VALUES: False}
+        yield TaskEnd(number, packed(result))
 
 
 def _counted(root: Path, starts: list[str]) -> tuple[Counter[str], str, int]:
