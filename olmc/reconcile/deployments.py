@@ -56,7 +56,15 @@ def used_config(subscription: Subscription | None, profile: Profile) -> Config:
     # Go drops an empty map when it writes one, but the stored Subscription still has it, and {} clears the map
     # (R-DEP-6).
     emptied = "nodeSelector" in applied and given.get("nodeSelector") == {}
-    return {**config, "nodeSelector": {}} if emptied else config
+    config = {**config, "nodeSelector": {}} if emptied else config
+    return {**config, "affinity": _with_empty_lists(config["affinity"], given)} if config.get("affinity") else config
+
+
+def _with_empty_lists(affinity: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """An affinity with the empty lists of the stored config: to Go a part with one is another than `{}` (R-DEP-6)."""
+    given = mapping(config.get("affinity"))
+    lists = {name: {key for key, value in mapping(given.get(name)).items() if value == []} for name in affinity}
+    return {name: {**{key: [] for key in lists[name] & _AFFINITY_LISTS}, **part} for name, part in affinity.items()}
 
 
 def injected_variables(config: Config, cluster: Cluster, options: Options) -> list[Mapping[str, Any]]:
@@ -158,10 +166,12 @@ def with_config(
     sources = mappings(config.get("envFrom"))
     if sources:
         spec = _each_container(spec, lambda c: {**c, "envFrom": _unite(mappings(c.get("envFrom")), sources)})
-    for volume in mappings(config.get("volumes")):
-        spec["volumes"] = put_by_name(mappings(spec.get("volumes")), volume)
-    for mount in mappings(config.get("volumeMounts")):
-        spec = _each_container(spec, _with_mount(mount))
+    volumes = mappings(config.get("volumes"))
+    if volumes:
+        spec["volumes"] = _put_all(mappings(spec.get("volumes")), volumes)
+    mounts = mappings(config.get("volumeMounts"))
+    if mounts:
+        spec = _each_container(spec, lambda c: {**c, "volumeMounts": _put_all(mappings(c.get("volumeMounts")), mounts)})
     tolerations = mappings(config.get("tolerations"))
     if tolerations:
         spec["tolerations"] = _unite(mappings(spec.get("tolerations")), tolerations)
@@ -178,8 +188,15 @@ def with_config(
     return spec, dict(mapping(config.get("annotations")))
 
 
-def _with_mount(mount: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Pod]:
-    return lambda container: {**container, "volumeMounts": put_by_name(mappings(container.get("volumeMounts")), mount)}
+def _put_all(have: list[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A list with the new entries in the place of those of their names, the others behind it.
+
+    OLM looks for names in the list as it was: of new entries of one name all are appended (R-DEP-6).
+    """
+    names = {entry.get("name") for entry in have}
+    for entry in new:
+        have = put_by_name(have, entry) if entry.get("name") in names else have
+    return [*have, *(entry for entry in new if entry.get("name") not in names)]
 
 
 def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
@@ -190,14 +207,19 @@ def _unite(have: list[Any], new: Sequence[Any]) -> list[Any]:
     return have + [item for item in new if item not in have]
 
 
+_AFFINITY_LISTS = frozenset(f"{name}DuringSchedulingIgnoredDuringExecution" for name in ("required", "preferred"))
+
+
 def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
     """Row 8 of R-DEP-6; an empty podAntiAffinity removes all of the affinity."""
     others = {key: value for key, value in pod.items() if key != "affinity"}
     current = mapping(pod.get("affinity"))
     if not override:
         return others
+    # An empty list makes a part that replaces the pod's, and is not written itself.
+    parts = {name: {key: value for key, value in part.items() if value != []} for name, part in override.items()}
     if not current:
-        return {**others, "affinity": override}
+        return {**others, "affinity": parts}
     # A slip in OLM: where only this part is to go, all of it goes (R-DEP-6, Q-6).
     if override.get("podAntiAffinity") == {}:
         return others
@@ -205,7 +227,7 @@ def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
     for part in ("nodeAffinity", "podAffinity", "podAntiAffinity"):
         if part in override:
             affinity.pop(part, None)
-            affinity |= {part: override[part]} if override[part] else {}
+            affinity |= {part: parts[part]} if override[part] else {}
     return {**others, "affinity": affinity} if affinity else others
 
 
