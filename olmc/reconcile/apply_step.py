@@ -191,7 +191,7 @@ def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Clus
 def _with_crd(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     obj = step.object
     if step.gvk.version not in ("v1", "v1beta1"):
-        raise StepError(f"CRD APIVersion from manifest not supported: {step.api_version}")
+        raise StepError(f"CRD APIVersion from manifest not supported: {step.gvk.version}")
     _require_served(cluster, step, target)
     existing = cluster.objects.get(crd_key(step.name))
     by = NamespacedName(target.namespace, step.resolving)

@@ -62,15 +62,7 @@ def updated_crd(
         raise StepError(problem)
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
-    annotations = {**annotations_of(crd)}
-    # Whoever installed it before stays named, unless it is gone: a CSV looks here for who brought the CRD (R-CAT-722,
-    # R-REQ-3).
-    for source in (crd, existing.object if existing else {}):
-        for key, value in annotations_of(source).items():
-            if key.startswith(ALONGSIDE) and _installer_exists(value, cluster):
-                annotations[key] = value
-    if cluster.profile.crd_annotation_alongside:
-        annotations[cluster.profile.crd_annotation_alongside + fnv64a_hex(str(csv))] = str(csv)
+    annotations = _with_installers(crd, existing, cluster, csv)
     labels = {**labels_of(crd), **managed_labels(cluster.profile.csv_label_managed)}
     metadata = with_labels(crd["metadata"], labels)
     metadata |= {"annotations": annotations} if annotations else {}
@@ -113,9 +105,30 @@ def _require_accepted(crd: KubernetesObject, existing: Rendered | None, *, legac
         raise StepError(doing + text, errors[0].keys)
 
 
+def _with_installers(
+    crd: KubernetesObject, existing: Rendered | None, cluster: Cluster, csv: NamespacedName
+) -> dict[str, Any]:
+    """The annotations of a CRD, with the CSVs that it was installed with (R-CAT-722)."""
+    prefix = cluster.profile.crd_annotation_alongside
+    if not prefix:
+        return {**annotations_of(crd)}
+    # Whoever installed it before stays named, unless it is gone: a CSV looks here for who brought the CRD (R-REQ-3).
+    values = [
+        str(value)
+        for source in (crd, existing.object if existing else {})
+        for key, value in annotations_of(source).items()
+        if key.startswith(prefix)
+    ]
+    # A bundle may ship a CRD with such annotations, taken from a cluster: OLM writes all of them anew.
+    annotations = {key: value for key, value in annotations_of(crd).items() if not key.startswith(prefix)}
+    installers = (*(value for value in values if _installer_exists(value, cluster)), str(csv))
+    return {**annotations, **{prefix + fnv64a_hex(value): value for value in installers}}
+
+
 def _installer_exists(value: str, cluster: Cluster) -> bool:
     namespace, _, name = value.partition("/")
-    return NamespacedName(namespace, name) in cluster.csvs
+    csv = cluster.csvs.get(NamespacedName(namespace, name))
+    return csv is not None and not csv.counts_as_copy
 
 
 def without_installers(crd: KubernetesObject, gone: NamespacedName) -> KubernetesObject:
