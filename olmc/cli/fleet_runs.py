@@ -175,7 +175,7 @@ def _runner(given: Mapping[str, Any], store: Cache | None) -> Runner:
 
 
 def _tell_count(count: FleetCount) -> None:
-    alike, plural = count.clusters - count.tasks, "s" * (count.clusters != 1)
+    alike, plural = count.clusters - count.cached - count.compiled, "s" * (count.clusters != 1)
     say(f"olmc: {count.clusters:,} cluster{plural}, {alike:,} of them unchanged or like another one; "
         f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
 

@@ -52,11 +52,10 @@ class FleetTasks(NamedTuple):
 
 
 class FleetCount(NamedTuple):
-    """How much was done: clusters, distinct tasks, those of them out of the cache, and those that were compiled; the
-    others are like one of these."""
+    """How many clusters there are, how many tasks came out of the cache, and how many were compiled; the other clusters
+    are unchanged or like one of these."""
 
     clusters: int
-    tasks: int
     cached: int
     compiled: int
 
@@ -158,21 +157,22 @@ def results_of(
         results.folder.mkdir()
         waiting = [number for number in range(len(work.tasks)) if not results.take_known(number)]
         cached = len(work.tasks) - len(waiting)
-        compiled = 0
+        alone = [number for number in waiting if work.firsts[number] == number]
         with progress() as advanced:
-            advanced(cached, len(work.tasks))
-            # Those that are like another one come last: whether its result is theirs as well, that result says.
-            for later in (False, True):
-                there = [number for number in waiting if (work.firsts[number] != number) is later]
-                numbers = [number for number in there if not (later and results.share(work.firsts[number], number))]
-                before = cached + len(waiting) - len(numbers) if later else cached
-                advanced(before, len(work.tasks))
+
+            def compile_all(numbers: Sequence[int], done: int) -> None:
+                advanced(done, len(work.tasks))
                 _bring(work, numbers, blobs)
                 tasks = [work.tasks[number] for number in numbers]
-                for done, end in enumerate(run(tasks, blobs, place / "work") if tasks else (), before + 1):
+                for count, end in enumerate(run(tasks, blobs, place / "work") if tasks else (), done + 1):
                     results.keep(numbers[end.number], end)
-                    advanced(done, len(work.tasks))
-                compiled += len(numbers)
+                    advanced(count, len(work.tasks))
+
+            compile_all(alone, cached)
+            # Those that are like another one come last: whether its result is theirs as well, that result says.
+            alike = [number for number in waiting if work.firsts[number] != number]
+            others = [number for number in alike if not results.share(work.firsts[number], number)]
+            compile_all(others, len(work.tasks) - len(others))
         if store is not None and waiting:
             cache.trim(store)
 
@@ -180,7 +180,7 @@ def results_of(
             meant = work.of_entry[entry]
             return results.read(meant) if isinstance(meant, int) else meant
 
-        yield FleetCount(len(work.of_entry), cached + compiled, cached, compiled), result_of
+        yield FleetCount(len(work.of_entry), cached, len(alone) + len(others)), result_of
 
 
 class _Results(NamedTuple):
@@ -204,18 +204,21 @@ class _Results(NamedTuple):
         if given is None or end.result is None:
             failed = packed(failed_result(end.problem or "gave no result", ""))
             (self.folder / str(number)).write_bytes(failed)
-            return
-        # A full disk or a lack of memory is of this run, and nothing that the input brings about.
-        if self.store is not None and not given.get("passing"):
-            cache.write(self.store, self.keys[number], end.result)
-        (self.folder / str(number)).write_bytes(end.result)
+        else:
+            # A full disk or a lack of memory is of this run, and nothing that the input brings about.
+            self._put(number, end.result, is_kept=not given.get("passing"))
+
+    def _put(self, number: int, result: bytes, *, is_kept: bool) -> None:
+        if self.store is not None and is_kept:
+            cache.write(self.store, self.keys[number], result)
+        (self.folder / str(number)).write_bytes(result)
 
     def share(self, first: int, number: int) -> bool:
         """Whether the result of a task is that of another one like it as well, which has it from then on. One that
         could not be done says nothing about others."""
         if self.read(first).get(READS_VALUES) is not False:
             return False
-        self.keep(number, TaskEnd(number, (self.folder / str(first)).read_bytes()))
+        self._put(number, (self.folder / str(first)).read_bytes(), is_kept=True)
         return True
 
     def read(self, number: int) -> Mapping[str, Any]:

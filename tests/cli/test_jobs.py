@@ -81,12 +81,14 @@ def same_bytes(command: str, paths: Sequence[Path]) -> bytes:
     return one.stdout
 
 
-@pytest.mark.parametrize("command", ["render --keep-going", "check -o json"])
-def test_all_fixtures(command: str, project: Path) -> None:
-    assert (
-        same_bytes(command, [path for path in sorted((project / "fixtures").iterdir()) if path.is_dir()])
-        or "going" in command
-    )
+def test_all_fixtures(project: Path) -> None:
+    """Those that can't be compiled keep all others from being printed, so they are rendered by themselves."""
+    folders = [path for path in sorted((project / "fixtures").iterdir()) if path.is_dir()]
+    assert same_bytes("check -o json", folders)
+    sound = [path for path in folders if olmc("render", "--keep-going", path).exit_code != BAD_INPUT]
+    assert len(sound) > len(folders) // 2
+    assert same_bytes("render --keep-going", sound).count(b"\nkind: ClusterServiceVersion\n") >= len(sound) // 2
+    same_bytes("render --keep-going", [path for path in folders if path not in sound])
 
 
 def test_conformance_inputs(shared: Path) -> None:
