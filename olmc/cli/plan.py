@@ -25,7 +25,7 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.cli.platform import MOVE, PlatformTarget, before_the_move, checked_move, plan_move
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
+from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, no_cluster, wrong_usage
 from olmc.cli.walking import drift_in, print_hops, walk_hops
 from olmc.lean import NamedTuple
 from olmc.load.config import narrowing_of, read_config
@@ -167,7 +167,7 @@ def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, N
         )  # fmt: skip
         path.timings.compiled(one.root, done)
         if done.workspace is None and not done.failed:
-            bad_value(f"{path.name} is a bundle by itself, and no cluster.", "PATH")
+            no_cluster(path.name, "PATH")
         return done
 
     own = narrowing_of(one.root, read_config(one.root, Report())).ignored

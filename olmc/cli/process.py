@@ -60,6 +60,11 @@ def bad_value(message: str, hint: str | None = None) -> NoReturn:
     raise click.BadParameter(message, param_hint=hint)
 
 
+def no_cluster(name: str, option: str) -> NoReturn:
+    """End because what is called by a name is a bundle where a cluster is asked for."""
+    bad_value(f"{name} is a bundle by itself, and no cluster; `olmc diff` compares bundles.", option)
+
+
 def interrupted() -> NoReturn:
     """End as programs end by Ctrl-C: by the signal itself, so that a loop of the shell ends as well."""
     import signal

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from olmc.api import compile
 from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, Input, bad_value
+from olmc.cli.process import BAD_INPUT, Input, bad_value, no_cluster
 from olmc.diagnostics.rules import output as rules
 from olmc.diff.both_sides import BegunCluster
 from olmc.diff.git import GitError, as_revision, with_path, write_tree
@@ -151,7 +151,7 @@ def _settled(
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:
-            bad_value(f"{path} is a bundle by itself, and no cluster.", "--from")
+            no_cluster(str(path), "--from")
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
