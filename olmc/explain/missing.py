@@ -18,6 +18,7 @@ from olmc.model.options import Profile
 from olmc.model.workspace import Manifest
 from olmc.olm.naming import COPIED_FROM
 from olmc.reconcile.loop import SettledCluster
+from olmc.reconcile.operator_groups import CONFLICT
 from olmc.resolver.explain import ExplanationLine
 from olmc.resolver.steps import Content, UndecodableCSVError, bundle_content, csv_object, inline_content, strategy_steps
 from olmc.yaml import at, located
@@ -56,7 +57,7 @@ def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[Expl
 
 
 def _deleted_copies(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
-    """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5)."""
+    """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5, R-COPY-7)."""
     for manifest in scene.manifests:
         home = labels_of(manifest.object).get(COPIED_FROM)
         if home is None or not wanted.is_met_by(object_key(manifest.object)):
@@ -72,6 +73,10 @@ def _why_no_copy(original: NamespacedName, namespace: str, cluster: Cluster) -> 
     member = cluster.members.get(original)
     if member is None:
         yield ExplanationLine(0, f"there is no {CSV_KIND} {original} any more")
+        return
+    if member.reason == CONFLICT:
+        place = at(member.csv.source)
+        yield ExplanationLine(0, f"{CSV_KIND} {original} is {member.phase} ({member.reason})", place)
         return
     # Of one that has no group, or failed because of it, the copies stay (observed-52).
     if member.group is not None and not member.group.is_global and namespace not in member.group.targets:

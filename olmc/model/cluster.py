@@ -133,8 +133,9 @@ class Subscription(NamedTuple):
     `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
     `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
     `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
-    `condition_types` are those of the conditions that it has in the workspace, whose order stays. `had_catalog`: OLM
-    has seen its catalog, so that one which is not there is gone, and not just unknown.
+    `condition_types` are those of the conditions that it has in the workspace, whose order stays; `deprecations` the
+    types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that one which is not
+    there is gone, and not just unknown.
     """
 
     object: KubernetesObject
@@ -149,6 +150,7 @@ class Subscription(NamedTuple):
     unpacking: bool = False
     unpack_failure: tuple[str, str] | None = None
     condition_types: tuple[str, ...] = ()
+    deprecations: tuple[tuple[str, str], ...] = ()
     had_catalog: bool = False
 
     @property

@@ -279,6 +279,7 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         unpacking="BundleUnpacking" in conditions,
         unpack_failure=conditions.get("BundleUnpackFailed"),
         condition_types=tuple(conditions),
+        deprecations=tuple((kind, message) for kind, (_, message) in conditions.items() if kind.endswith("Deprecated")),
         had_catalog=subscription.catalog in seen_catalogs(obj),
     )
 

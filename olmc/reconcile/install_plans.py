@@ -58,9 +58,8 @@ class _PlanStop(NamedTuple):
 def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
     group = _managing_group(cluster, plan.namespace, options)
-    if group is None:
-        text = "no operator group found that is managing this namespace"
-        return _add(cluster, plan._replace(condition=("False", UNMANAGED, text), cause=PlanFault.UNMANAGED))
+    if isinstance(group, str):
+        return _add(cluster, plan._replace(condition=("False", UNMANAGED, group), cause=PlanFault.UNMANAGED))
     # The plan names the account also while it waits for approval (R-CAT-604).
     plan = plan._replace(account=_account(group))
     cluster = _add(cluster, plan)
@@ -109,16 +108,24 @@ def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
     return cluster._replace(plans=others.updated({name: plan}))
 
 
-def _managing_group(cluster: Cluster, namespace: str, options: Options) -> OperatorGroup | None:
-    """The one OperatorGroup of a namespace, if it targets anything (R-CAT-604); descoped operators need none."""
+def _managing_group(cluster: Cluster, namespace: str, options: Options) -> OperatorGroup | str:
+    """The one OperatorGroup of a namespace that targets anything, or why there is none to act for, in OLM's words
+    (R-CAT-604); descoped operators need none."""
     groups = cluster.groups_in(namespace)
     if not groups and options.descoped:
         return no_group(namespace)
-    if len(groups) != 1:
-        return None
     # Earlier plans may have made namespaces match, or brought the ServiceAccount (R-OG-1, R-OG-8).
-    group = with_targets(groups[0], cluster.namespaces, cluster.objects)
-    return group if group.targets and not group.problem else None
+    synced = (with_targets(group, cluster.namespaces, cluster.objects) for group in groups)
+    managing = [group for group in synced if group.targets]
+    if not managing:
+        return "no operator group found that is managing this namespace"
+    if len(managing) > 1:
+        return f"more than one operator group(s) are managing this namespace count={len(managing)}"
+    group = managing[0]
+    if group.missing_account:
+        of = f"sa={group.missing_account} operatorgroup={namespace}/{group.name}"
+        return f"please make sure the service account exists. {of}"
+    return group
 
 
 def _account(group: OperatorGroup) -> dict[str, str] | None:

@@ -1,5 +1,5 @@
 """ClusterServiceVersions, their copies in target namespaces, and the ConfigMaps that can stand in for copies
-(R-CSV-29, R-COPY-1 … R-COPY-6, R-INST-11)."""
+(R-CSV-29, R-COPY-1 … R-COPY-7, R-INST-11)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP, Csv
 from olmc.model.options import Profile
-from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, managed_labels, owner_labels, owner_reference
+from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, TARGETS, managed_labels, owner_labels, owner_reference
 from olmc.olm.profiles.data import filled
 from olmc.reconcile.loop import may_be_copied
+from olmc.reconcile.operator_groups import CONFLICT
 from olmc.render.context import RenderContext, rendered
 
 STAGE = "csvs"
@@ -78,13 +79,15 @@ FOLLOWED_BY_COPIES = "TooManyOperatorGroups"
 
 def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
     """The copies of the workspace that OLM leaves alone, since it does not know any more for whom the original works:
-    it has not one group, or none with targets (observed-52, observed-72)."""
+    it has not one group, or none with targets (observed-52, observed-72); those that dangle it deletes all the same."""
     kept = {}
     for name, copy in context.cluster.copies.items():
         member = context.cluster.members.get(NamespacedName(copy.home, name.name))
         if member is None or name in context.cluster.csvs or name.namespace not in context.cluster.namespaces:
             continue
         group = member.group
+        if _is_dangling(name.namespace, member, context.csvs[NamespacedName(copy.home, name.name)]):
+            continue
         if group is None or group.problem or not group.targets or not may_be_copied(member):
             if member.reason == FOLLOWED_BY_COPIES:
                 status = {**status_of(context.csvs[NamespacedName(copy.home, name.name)])}
@@ -92,6 +95,13 @@ def kept_copies(context: RenderContext) -> dict[NamespacedName, CopiedCsv]:
                 copy = copy._replace(object={**copy.object, "status": status})
             kept[name] = copy
     return kept
+
+
+def _is_dangling(namespace: str, member: CsvState, original: KubernetesObject) -> bool:
+    """Whether OLM deletes the copy in a namespace: the original conflicts with one of another group, or does not list
+    the namespace in its own annotation, which is all that OLM asks (R-COPY-7)."""
+    listed = str(annotations_of(original).get(TARGETS, ""))
+    return member.reason == CONFLICT or (listed != "" and namespace not in listed.split(","))
 
 
 def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:

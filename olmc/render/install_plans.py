@@ -124,16 +124,25 @@ def _catalog_condition(context: RenderContext, s: Subscription) -> dict[str, str
     return {**base, "status": "False", "reason": "AllCatalogSourcesHealthy", "message": text}
 
 
-def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
-    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle; nothing if the
-    Subscription's channel (any, if it names none) doesn't have that bundle."""
+def _deprecations(context: RenderContext, s: Subscription) -> list[dict[str, str]]:
+    """R-CAT-655: what olm.deprecations says about the package, the channel and the installed bundle, and all in one.
+
+    Where the Subscription's channel (any, if it names none) doesn't have that bundle, OLM takes nothing back.
+    """
+    messages = _channel_deprecations(context, s)
+    found = s.deprecations if messages is None else messages
+    return [{"type": kind, "status": "True", "message": message} for kind, message in found]
+
+
+def _channel_deprecations(context: RenderContext, s: Subscription) -> list[tuple[str, str]] | None:
+    """Types and messages; None where the channel doesn't have the installed bundle."""
     source, channel = context.cluster.catalogs.get(s.catalog), s.channel
     package = source.catalog.packages.get(s.package) if source and source.catalog else None
     if package is None or not s.installed:
-        return
+        return None
     entries = (entry for name, c in package.channels.items() if channel in ("", name) for entry in c.entries)
     if s.installed not in {entry.name for entry in entries}:
-        return
+        return None
     given = {(item.schema, item.name): item.message for item in package.deprecations}
     deprecated = (
         ("PackageDeprecated", f"olm.package/{s.package}", given.get(("olm.package", ""))),
@@ -142,10 +151,7 @@ def _deprecations(context: RenderContext, s: Subscription) -> Iterator[dict[str,
         ("BundleDeprecated", f"olm.bundle/{s.installed}", given.get(("olm.bundle", s.installed))),
     )
     messages = [(kind, f"{name}: {text}") for kind, name, text in deprecated if text]
-    for kind, message in messages:
-        yield {"type": kind, "status": "True", "message": message}
-    if messages:
-        yield {"type": "Deprecated", "status": "True", "message": "; ".join(text for _, text in messages)}
+    return [*messages, ("Deprecated", "; ".join(text for _, text in messages))] if messages else []
 
 
 def _plan_condition(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
