@@ -101,8 +101,9 @@ def differences(expected: Mapping[str, Any], made: olmc.Compilation) -> Iterator
         codes = {d.code for d in made.diagnostics if d.severity is not olmc.Severity.INFO}
         yield from unequal("diagnostics", sorted(expected["diagnostics"]), sorted(codes))
     for text in expected.get("says", ()):
-        if not any(text in d.message for d in made.diagnostics):
-            yield f"no diagnostic says {text!r}"
+        wanted = text.removeprefix("not: ")
+        if any(wanted in d.message for d in made.diagnostics) != (wanted == text):
+            yield f"{'no' if wanted == text else 'a'} diagnostic says {wanted!r}"
     for code, hints in expected.get("hints", {}).items():
         yield from unequal(f"hints of {code}", hints, [d.hint for d in made.diagnostics if d.code == code])
     for code, places in expected.get("places", {}).items():

@@ -8,9 +8,9 @@ solution" can't matter, because it only ever says yes or no.
 
 Most problems need no solver. First the walk is done with the cheapest test there is, one that refuses only
 what can never be chosen in any solution. If the set that comes out satisfies every constraint, then it is itself
-a solution that contains each of its prefixes, so the exact test would have stated yes to each of its selections; and
-it would have stated no to everything that was passed over. Otherwise the walk is repeated with the SAT solver
-as the test.
+a solution that contains each of its prefixes, so the exact test would have let each of its selections pass; and it
+would have refused everything that was passed over. Otherwise the walk is repeated with the SAT solver as the
+test.
 
 Nothing is installed but what was selected (R-CAT-561): the set is closed under its dependencies, so making
 everything else false is a solution, and no solution that contains the selections is smaller.

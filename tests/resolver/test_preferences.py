@@ -99,6 +99,28 @@ def test_selection_is_by_the_book_r_cat_560(seed: int) -> None:
         assert [each.identifier for each in found.picked] == expected
 
 
+def test_what_can_never_be_chosen_is_passed_over_without_the_sat_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prohibited head, and what needs it, are told from the rest by the cheap test alone."""
+    names = ("anchor", "head", "needs-head", "older")
+    depends, prohibited = ConstraintKind.DEPENDS, ConstraintKind.PROHIBITED
+    variables = {
+        "anchor": (
+            AppliedConstraint(ConstraintKind.MANDATORY, "anchor", (), "anchor exists"),
+            AppliedConstraint(depends, "anchor", names[1:], "anchor requires"),
+        ),
+        "head": (AppliedConstraint(prohibited, "head", (), "head is prohibited"),),
+        "needs-head": (AppliedConstraint(depends, "needs-head", ("head",), "needs-head needs head"),),
+        "older": (),
+    }
+
+    def unavailable(*_: object) -> Oracle:
+        raise AssertionError("the SAT solver was asked")
+
+    monkeypatch.setattr("olmc.resolver.unsat.Oracle", unavailable)
+    found = select(ConstraintProblem(variables, ("anchor",)))
+    assert [each.identifier for each in found.picked] == ["anchor", "older"]
+
+
 @pytest.mark.parametrize("seed", range(300))
 def test_with_and_without_the_sat_solver_it_is_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(seed)
