@@ -141,6 +141,23 @@ class UnservedKind(NamedTuple):
     removed: int
 
 
+class StoredVersion(NamedTuple):
+    """A version that a new CRD drops and objects of `kind` may still be stored in, and the version in which the cluster
+    stores them at present (R-CAT-723)."""
+
+    crd: str
+    kind: str
+    version: str
+    storage: str
+
+
+class UnfitResource(NamedTuple):
+    """A custom resource that does not fit the schema of a new CRD (R-CAT-723), by `namespace/name`."""
+
+    kind: str
+    name: str
+
+
 class OversizedAnnotations(NamedTuple):
     """An object that has too many bytes of annotations once `kubectl apply` has put a copy of it into one."""
 
@@ -170,7 +187,18 @@ def misspelt(written: str, *meant: str) -> Misspelling | None:
     return Misspelling(written, known) if known else None
 
 
-Cause = Mistake | Misspelling | LockFault | SourceFault | PlanFault | RefusedObject | UnservedKind | FurtherFindings
+Cause = (
+    Mistake
+    | Misspelling
+    | LockFault
+    | SourceFault
+    | PlanFault
+    | RefusedObject
+    | UnservedKind
+    | StoredVersion
+    | UnfitResource
+    | FurtherFindings
+)
 
 
 class Severity(IntEnum):

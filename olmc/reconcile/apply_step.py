@@ -16,7 +16,7 @@ from olmc.kube.restmapper import RestMapper, rest_mapper
 from olmc.lean import NamedTuple, module
 from olmc.load.json_schema import surely_valid, without_nulls
 from olmc.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.model.diagnostics import Cause, Place, PlanFault, UnservedKind
+from olmc.model.diagnostics import Cause, Place, PlanFault, StoredVersion, UnfitResource, UnservedKind
 from olmc.model.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -236,9 +236,16 @@ def _require_served(cluster: Cluster, step: Step, target: StepTarget) -> None:
 
 def way_out(cause: Cause | None) -> str:
     """What to do about a step that fails because of `cause`."""
-    if not isinstance(cause, UnservedKind):
-        return rules.FAILED_STEP_HINT
-    return rules.REMOVED_HINT.format(*cause) if cause.removed else rules.UNSERVED_HINT.format(*cause)
+    match cause:
+        case UnservedKind():
+            return rules.REMOVED_HINT.format(*cause) if cause.removed else rules.UNSERVED_HINT.format(*cause)
+        case StoredVersion():
+            unmoved = cause.storage == cause.version
+            return (rules.STORAGE_VERSION_HINT if unmoved else rules.STORED_VERSION_HINT).format(cause)
+        case UnfitResource():
+            return rules.UNFIT_RESOURCE_HINT.format(cause)
+        case _:
+            return rules.FAILED_STEP_HINT
 
 
 def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:

@@ -11,7 +11,7 @@ from olmc.kube.api_validation.crds import creation_errors, update_errors
 from olmc.kube.api_validation.field import Keys, invalid_text
 from olmc.kube.restmapper import Crd
 from olmc.model.cluster import Cluster, NamespacedName
-from olmc.model.diagnostics import Cause, Diagnostic, Location, join_limited
+from olmc.model.diagnostics import Cause, Diagnostic, Location, StoredVersion, UnfitResource, join_limited
 from olmc.model.objects import (
     CRD_KIND,
     CRD_V1,
@@ -55,11 +55,9 @@ def updated_crd(
     before = None if existing is None else Crd(existing.object)
     if before is not None:
         check = _legacy_problems if legacy else _update_problems
-        problem = next(check(name, Crd(crd), before, cluster, csv), "")
-    else:
-        problem = ""
-    if problem:
-        raise StepError(problem)
+        problem = next(check(name, Crd(crd), before, cluster, csv), None)
+        if problem is not None:
+            raise problem
     if _is_v1(given):
         _require_accepted(crd, existing, legacy=legacy)
     annotations = _with_installers(crd, existing, cluster, csv)
@@ -144,19 +142,21 @@ def _version_names(crd: Crd) -> list[str]:
     return [version.name for version in crd.versions]
 
 
-def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: NamespacedName) -> Iterator[str]:
+def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: NamespacedName) -> Iterator[StepError]:
     """R-CAT-723: existing objects against the new schema, then stored versions."""
     yield from _resource_problems(name, new, old, cluster)
     versions = _version_names(new)
+    storage = next((version.name for version in old.versions if version.storage), "")
     for version in old.stored_versions:
         if version not in versions:
-            yield (
+            yield StepError(
                 f'risk of data loss updating "{name}": new CRD removes version {version} that is listed as a stored '
-                "version on the existing CRD"
+                "version on the existing CRD",
+                cause=StoredVersion(name, new.kind, version, storage),
             )
 
 
-def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[str]:
+def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[StepError]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
     others = (other for key, other in cluster.csvs.items() if key != csv and not other.counts_as_copy)
     owners = [other for other in others if any(item.name == name for item in other.owned_crds)]
@@ -166,7 +166,7 @@ def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: Names
     kept = _version_names(new)
     for version in old.served_versions:
         if version not in kept:
-            yield f"not allowing CRD ({name}) update with unincluded version {version}"
+            yield StepError(f"not allowing CRD ({name}) update with unincluded version {version}")
     yield from _resource_problems(name, new, old, cluster)
 
 
@@ -180,7 +180,7 @@ def _stored_versions(crd: Crd, before: Crd | None) -> list[str]:
     return [*known, *(version.name for version in crd.versions if version.storage and version.name not in known)]
 
 
-def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[str]:
+def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Iterator[StepError]:
     # Whoever converts by webhook may make objects fit: OLM then only warns of what doesn't (R-CAT-723).
     if new.conversion.get("strategy") == "Webhook":
         return
@@ -200,10 +200,11 @@ def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Itera
             if problem:
                 metadata = obj["metadata"]
                 where = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
-                yield (
+                yield StepError(
                     f'error validating existing CRs against new CRD\'s schema for "{name}": error validating '
                     f'{group}/{version.name}, Kind={kind} "{where}": updated validation is too restrictive: '
-                    f"{problem}"
+                    f"{problem}",
+                    cause=UnfitResource(kind, where),
                 )
 
 

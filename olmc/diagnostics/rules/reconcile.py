@@ -189,6 +189,19 @@ TWO_GROUPS = Rule(
     tags=IN_STATUS,
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
+STORED_VERSION_HINT = (
+    "Write every {0.kind} anew, so that it is stored in {0.storage}, then take {0.version} out of "
+    "status.storedVersions of CRD {0.crd}, before this upgrade; later steps of the plan are not carried out."
+)
+STORAGE_VERSION_HINT = (
+    "The cluster stores every {0.kind} in {0.version} until now. Upgrade first to a version of the operator that "
+    "stores another one and still has {0.version}, write every {0.kind} anew, then take {0.version} out of "
+    "status.storedVersions of CRD {0.crd}; later steps of this plan are not carried out."
+)
+UNFIT_RESOURCE_HINT = (
+    "Change {0.kind} {0.name} so that it fits the new schema, before this upgrade; later steps of the plan are not "
+    "carried out."
+)
 UNSERVED_HINT = (
     "The cluster does not serve {0}: install the operator that brings it, or tell olmc with --api {0} that it is "
     "there. What comes behind it is not installed."
