@@ -94,9 +94,17 @@ def line_groups(changes: Iterable[DiffChange], most: int | None = _MOST) -> list
     alike: dict[Hashable, list[DiffChange]] = {}
     common = Counter((change.identity.kind, change.message) for change in changes)
     places = Counter(_place(change) for change in changes if change.kind in _BY_PLACE)
+    sharing: dict[tuple[str, Message], list[ObjectKey]] = {}
+    for change in filter(_is_new_field, changes):
+        sharing.setdefault((change.identity.kind, change.message), []).append(change.identity)
     for change in changes:
-        is_common = common[change.identity.kind, change.message] >= _FEW
-        key = (change.kind.name, repr(change.message)) if is_common else _key(change, places)
+        name = (change.identity.kind, change.message)
+        key: tuple[Hashable, ...] = (change.kind.name, repr(change.message))
+        if common[name] < _FEW:
+            key = _key(change, places)
+        elif name in sharing:
+            # Which fields are new in the same objects is one thing to say, however many there are.
+            key = (change.kind.name, change.values["version"], *sharing[name])
         alike.setdefault((change.identity.kind, change.identity.group, change.severity, *key), []).append(change)
     groups: dict[tuple[ObjectKey, ...], list[ChangeLine]] = {}
     for same in alike.values():
@@ -175,7 +183,9 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
     first = alike[0]
     count = f"{len(alike)} × "
     if _is_new_field(first):
-        paths = [change.values["path"] for change in alike]
+        paths = list(dict.fromkeys(change.values["path"] for change in alike))
+        if len(paths) == _ALONE:
+            return first.message
         return (shown(first.values["version"]), f" has {len(paths)} new fields: ", *listed(paths, most))
     if first.kind in _BY_PLACE:
         places = list(dict.fromkeys(change.values["path"] for change in alike))

@@ -328,7 +328,7 @@ def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(pod.get(field), list):
             kept[field] = [_container(container) for container in mappings(pod[field])]
     if isinstance(pod.get("volumes"), list):
-        kept["volumes"] = [v for v in mappings(pod["volumes"]) if v.get("name") not in _OLM_VOLUMES] or None
+        kept["volumes"] = [v for v in mappings(pod["volumes"]) if text(v.get("name")) not in _OLM_VOLUMES] or None
     return kept
 
 
@@ -336,7 +336,7 @@ def _container(container: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
     if isinstance(container.get("volumeMounts"), list):
         mounts = mappings(container["volumeMounts"])
-        kept["volumeMounts"] = [mount for mount in mounts if mount.get("name") not in _OLM_VOLUMES] or None
+        kept["volumeMounts"] = [mount for mount in mounts if text(mount.get("name")) not in _OLM_VOLUMES] or None
     if isinstance(container.get("env"), list):
         kept["env"] = [
             variable for variable in mappings(container["env"]) if not _is_reported_elsewhere(variable)

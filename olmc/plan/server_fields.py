@@ -18,6 +18,7 @@ from olmc.model.objects import (
     mappings,
     object_key,
     spec_of,
+    status_of,
     text,
     texts,
 )
@@ -88,7 +89,7 @@ def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], st
     """What the InstallPlans are called once the end of their names is that which they install, in their order."""
     names: dict[tuple[str, str], str] = {}
     plans = [obj for obj in objects if object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")]
-    for plan in sorted(plans, key=lambda plan: int(spec_of(plan).get("generation") or 0)):
+    for plan in sorted(plans, key=_generation):
         key = object_key(plan)
         csvs = "+".join(sorted(texts(spec_of(plan).get("clusterServiceVersionNames"))))
         known = f"{_SUFFIX.sub('', key.name)}-<{csvs}>"
@@ -97,17 +98,23 @@ def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], st
     return names
 
 
+def _generation(plan: KubernetesObject) -> int:
+    generation = spec_of(plan).get("generation")
+    return generation if isinstance(generation, int) else 0
+
+
 def _folded(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> KubernetesObject:
     kind = obj["kind"]
     folded: dict[str, Any] = {key: _cleaned(value) for key, value in obj.items() if key != "status"}
     metadata = _metadata(obj, plans)
     folded["metadata"] = metadata
-    if kind in STATUS_KINDS and obj.get("status"):
+    if kind in STATUS_KINDS and status_of(obj):
         folded["status"] = _status(obj, plans)
     if kind == "InstallPlan":
-        metadata["name"] = plans[text(metadata.get("namespace")), text(metadata.get("name"))]
+        key = object_key(obj)
+        metadata["name"] = plans[key.namespace, key.name]
         csvs = texts(spec_of(folded).get("clusterServiceVersionNames"))
-        folded["spec"] = {**folded.get("spec", {}), "clusterServiceVersionNames": sorted(csvs)}
+        folded["spec"] = {**spec_of(folded), "clusterServiceVersionNames": sorted(csvs)}
     for field in _OTHERS.get(kind, ()):
         _without(folded, field.split("."))
     if kind.endswith("WebhookConfiguration"):
@@ -186,14 +193,18 @@ def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
     name = text(obj["metadata"].get("name"))
     if len(prefix) > 1 and name.startswith(prefix):
         obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
-    for hook in obj.get("webhooks") or ():  # copies, by now
-        hook.update(clientConfig=_cleaned({**mapping(hook.get("clientConfig")), "caBundle": None}))
-        selector = dict(mapping(hook.get("namespaceSelector")))
-        expressions = mappings(selector.get("matchExpressions"))
-        selector["matchExpressions"] = [{**e, "key": _group_label(text(e.get("key")))} for e in expressions]
-        chosen = mapping(selector.get("matchLabels"))
-        selector["matchLabels"] = {_group_label(key): value for key, value in chosen.items()}
-        hook.update(namespaceSelector=_cleaned(selector))
+    if "webhooks" in obj:
+        obj["webhooks"] = [_webhook(hook) for hook in mappings(obj["webhooks"])]
+
+
+def _webhook(hook: Mapping[str, Any]) -> dict[str, Any]:
+    selector = dict(mapping(hook.get("namespaceSelector")))
+    expressions = mappings(selector.get("matchExpressions"))
+    selector["matchExpressions"] = [{**e, "key": _group_label(text(e.get("key")))} for e in expressions]
+    chosen = mapping(selector.get("matchLabels"))
+    selector["matchLabels"] = {_group_label(key): value for key, value in chosen.items()}
+    config = _cleaned({**mapping(hook.get("clientConfig")), "caBundle": None})
+    return {**hook, "clientConfig": config, "namespaceSelector": _cleaned(selector)}
 
 
 def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
@@ -203,7 +214,7 @@ def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict
     if obj["kind"] == CSV_KIND:
         return {key: status[key] for key in ("phase", "reason", "message") if key in status and not is_copy(obj)}
     if obj["kind"] == "OperatorGroup" and isinstance(status.get("namespaces"), list):
-        status["namespaces"] = sorted(status["namespaces"])
+        status["namespaces"] = sorted(status["namespaces"], key=str)
     if obj["kind"] == "Subscription":
         conditions = {text(item.get("type")): item for item in mappings(status.get("conditions"))}
         if status.get("state") == "AtLatestKnown":

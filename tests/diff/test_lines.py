@@ -56,6 +56,19 @@ def test_new_fields_are_one_line() -> None:
     )
 
 
+def test_new_fields_that_several_crds_share_are_one_line() -> None:
+    """And not one for each field, with its path as often as there are CRDs."""
+    names = [f"{name}.kitchen.example.com" for name in ("cups", "kettles", "pots")]
+    old = [{**crd(schema("cup", size=TEXT)), "metadata": {"name": name}} for name in names]
+    more = {"lid": TEXT, "ear": TEXT}
+    new = [{**crd(schema("cup", size=TEXT, **more)), "metadata": {"name": name}} for name in names[:2]]
+    new.append({**crd(schema("cup", size=TEXT, saucer=TEXT, **more)), "metadata": {"name": names[2]}})
+    assert text_lines(compared(old, new))[-2:] == [
+        f"  CustomResourceDefinition/{', '.join(names)}: + v1 has 2 new fields: spec.cup.ear, spec.cup.lid",
+        "  CustomResourceDefinition/pots.kitchen.example.com: + v1 spec.cup.saucer is new",
+    ]
+
+
 def test_objects_that_change_alike_are_one_line() -> None:
     """Of one kind; the names of the first are there, and how many more there are."""
     names = [f"settings-{number}" for number in range(7)]

@@ -115,6 +115,16 @@ OLMV1_COMMANDS = tuple(
         "plan w --from v -o json", "plan w --from v -o html", "rbac w -o json", "graph beacon w",
     )
 )  # fmt: skip
+# o holds a rendering, n another one, or the workspace that it is of, and s.yaml the state of a cluster.
+RENDERINGS = tuple(
+    f"olmc {command}"
+    for command in (
+        "diff o n", "diff o n -o json", "diff o n -o html", "diff o n -o markdown --for apply", "diff n o",
+        "plan n --from o", "plan n --from o -o json --approve all", "status n --from o -o json", "render n --from o",
+        "why Deployment n --from o", "import o --verify", "plan n --from s.yaml", "status n --from s.yaml -o wide",
+        "import s.yaml --verify", "plan n --from s.yaml -o html", "render n --from s.yaml",
+    )
+)  # fmt: skip
 PAGES = ("report w -o out", "report w --from v -o out", "plan w --from v -o html", "diff v w -o html")
 
 
@@ -444,7 +454,8 @@ def command_seeds() -> Iterator[bytes]:
             yield pack(Archive(COMMANDS[number % len(COMMANDS)].encode(), files))
     for number, bundle in enumerate(published_bundles()):
         command = COMMANDS[number * 7 % len(COMMANDS)].encode()
-        yield pack(Archive(command, {f"w/{name}": data for name, data in bundle.items()}))
+        sides = ("w", "v") if number % 2 else ("w",)
+        yield pack(Archive(command, {f"{side}/{name}": data for side in sides for name, data in bundle.items()}))
 
 
 def extension_seeds() -> Iterator[bytes]:
@@ -558,6 +569,20 @@ def olmv1_seeds() -> Iterator[bytes]:
             yield pack(Archive(OLMV1_COMMANDS[number % len(OLMV1_COMMANDS)].encode(), files))
 
 
+def rendering_seeds() -> Iterator[bytes]:
+    """What is rendered of small workspaces, with the same again, or with the workspace: what is changed in one of them
+    is a difference."""
+    for number, folder in enumerate(fixtures()):
+        files = files_of(folder, "n/")
+        if sum(map(len, files.values())) < 30_000:
+            text = dump([rendered.object for rendered in olmc.compile(folder).objects]).encode()
+            command = RENDERINGS[number % len(RENDERINGS)].encode()
+            yield pack(Archive(command, {"o/all.yaml": text, "n/all.yaml": text}))
+            with workspace({"o/all.yaml": text}):
+                state = CliRunner().invoke(main, ["import", "o"]).stdout_bytes
+            yield pack(Archive(command, {"o/all.yaml": text, "s.yaml": state, **files}))
+
+
 def bundle_seeds() -> Iterator[bytes]:
     for path in sorted((PROJECT / "fixtures").glob("*/bundles/*")):
         yield pack(Archive(b"", files_of(path)))
@@ -642,6 +667,7 @@ TARGETS: Mapping[str, FuzzTarget] = {
     "cache": FuzzTarget(run_cache, of_lines, cache_seeds, 1),
     "migrate": FuzzTarget(run_command, partial(mutated_archive, commands=MIGRATIONS), migration_seeds, 2),
     "olmv1": FuzzTarget(run_command, partial(mutated_archive, commands=OLMV1_COMMANDS), olmv1_seeds, 3),
+    "renderings": FuzzTarget(run_command, partial(mutated_archive, commands=RENDERINGS), rendering_seeds, 4),
     "pages": FuzzTarget(run_pages, mutated_archive, page_seeds, 3),
     "config": FuzzTarget(run_config, mutated_archive, config_seeds, 1),
     "registry": FuzzTarget(run_registry, of_documents, registry_seeds, 1),

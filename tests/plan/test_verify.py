@@ -51,6 +51,26 @@ def test_recorded_clusters_are_as_predicted(shared: Path) -> None:
     assert unlike == UNKNOWN & {path.parent.name for path in paths}
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("Subscription", "status", "fine"),
+        ("OperatorGroup", "status", {"namespaces": [1, "a", None]}),
+        ("InstallPlan", "spec", {"generation": "first", "clusterServiceVersionNames": [[], 1]}),
+        ("InstallPlan", "spec", ["a"]),
+        ("ValidatingWebhookConfiguration", "webhooks", ["a", {"namespaceSelector": 1, "clientConfig": []}]),
+        ("ValidatingWebhookConfiguration", "webhooks", {"a": 1}),
+        ("Deployment", "spec", {"template": {"metadata": {"annotations": ["olmcahash"]}}}),
+    ],
+)
+def test_odd_values_differ_and_are_no_exception(
+    kind: str, field: str, value: Any, objects: list[Object], tmp_path: Path
+) -> None:
+    changed = [{**obj, field: value} if obj["kind"] == kind else obj for obj in objects]
+    assert changed != objects
+    assert verify(dump(changed, tmp_path)).output
+
+
 def test_a_cluster_as_olm_leaves_it(objects: list[Object], tmp_path: Path) -> None:
     result = verify(dump(objects, tmp_path))
     assert result.exit_code == 0
