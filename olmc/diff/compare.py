@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.diff import object_kinds as kinds
@@ -38,7 +38,7 @@ from olmc.diff.roles import with_new_names
 from olmc.diff.server_defaults import without_defaults
 from olmc.diff.settings import left_out_changes, setting_changes
 from olmc.diff.sides import KeptBack, Side
-from olmc.diff.version_kinds import content_edited
+from olmc.diff.version_kinds import content_edited, operator_upgraded
 from olmc.diff.versions import operator_changes, plan_changes, subscription_changes, target_changes
 from olmc.diff.webhooks import WEBHOOK_KINDS, webhook_changes
 from olmc.diff.workload_kinds import workload_added, workload_removed, workload_replaced
@@ -184,8 +184,15 @@ def with_kept_back(now: Difference, kept_back: KeptBack, *, show_secrets: bool =
 
 def _only(intended: Difference, now: Difference) -> Iterator[DiffChange]:
     """The changes that the other difference does not have."""
-    known = {(change.kind.name, change.identity, change.message) for change in now.changes}
-    return (c for c in intended.changes if (c.kind.name, c.identity, c.message) not in known)
+    known = {_repeated(change) for change in now.changes}
+    return (change for change in intended.changes if _repeated(change) not in known)
+
+
+def _repeated(change: DiffChange) -> Hashable:
+    """What two differences have in common that tell of the same change: of an upgrade, whether it gets done or not."""
+    if change.kind is operator_upgraded:
+        return change.kind.name, change.identity, change.values["old"], change.values["new"]
+    return change.kind.name, change.identity, change.message
 
 
 def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:

@@ -72,19 +72,23 @@ def operator_unknown(package: str, csv: str, side: str, reason: str) -> Judgemen
 @change_kind("OperatorUpgraded", ChangeGroup.VERSIONS, CHANGED)
 def operator_upgraded(
     package: str, old: str, new: str, old_version: str, new_version: str, path: UpgradePath, downgrade: bool,
-    prerelease: bool,
+    prerelease: bool, unfinished: str,
 ) -> Judgement:  # fmt: skip
     """Another CSV of the same package in a namespace.
 
     `old` and `new` are names of CSVs, the versions are theirs. `path` is the way that OLM takes from one to the other;
-    `downgrade`: the new version is lower; `prerelease`: it is a pre-release, and the old one is none.
+    `downgrade`: the new version is lower; `prerelease`: it is a pre-release, and the old one is none; `unfinished`: the
+    phase in which the new one keeps the old one from being replaced, "" where it is replaced.
     """
     remark = " (a downgrade)" * downgrade + " (a pre-release)" * prerelease
     versions: Message = (shown(old_version or old), " → ", shown(new_version or new), remark)
     is_lost = path.reached is None and not path.passes and bool(path.replaces or path.skip_range or path.had_one)
     severity = BREAKING if path.reached is False else RISK if downgrade or is_lost else CHANGE
     way = _unknown_way(path, old, old_version) if path.reached is None else _way(path)
-    return severity, (shown(package), " ", *versions, *way)
+    rest: Message = ()
+    if unfinished:
+        rest = ("; not done: ", shown(new), f" is {unfinished}, and ", shown(old), " is not replaced yet")
+    return severity, (shown(package), " ", *versions, *way, *rest)
 
 
 def _unknown_way(path: UpgradePath, old: str, old_version: str) -> Message:

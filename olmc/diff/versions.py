@@ -62,7 +62,9 @@ def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators
         if was is None:
             yield kinds.operator_added(known, now.package, now.version)
         elif was.name != now.name:
-            yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled, lost))
+            is_there = NamespacedName(was.namespace, was.name) in installed[1]
+            unfinished = now.phase if is_there and now.phase != "Succeeded" else ""
+            yield _upgrade(known, was, now, _path_between(was, now, planned, new.settled, lost), unfinished)
         else:
             yield from _edited_edges(known, was, now)
             yield from _left_alone(known, now, old, new)
@@ -72,12 +74,12 @@ def operator_changes(old: Side, new: Side, installed: tuple[Operators, Operators
         yield from _phase(known, was, now)
 
 
-def _upgrade(known: ObjectKey, old: DiffOperator, new: DiffOperator, path: UpgradePath) -> DiffChange:
+def _upgrade(known: ObjectKey, old: DiffOperator, new: DiffOperator, path: UpgradePath, unfinished: str) -> DiffChange:
     before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
     prerelease = after is not None and bool(after.prerelease) and not (before is not None and before.prerelease)
     versions = old.version, new.version
     return kinds.operator_upgraded(
-        known, new.package, old.name, new.name, *versions, path, is_downgrade(old, new), prerelease
+        known, new.package, old.name, new.name, *versions, path, is_downgrade(old, new), prerelease, unfinished
     )
 
 

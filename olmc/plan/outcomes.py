@@ -133,6 +133,8 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
     outcome = _word(row, before, was_asked)
     why = in_short(row) if outcome not in ("unchanged", "installed", "upgraded", "recovered") else ""
+    if outcome == "failing" and _runs_on(row, before):
+        why = f"it runs on, but {why}"
     if outcome == "removed":
         why = f"Subscription {row.subscription} takes its plan for done, and OLM installs nothing anew"
     return OperatorOutcome(
@@ -140,6 +142,16 @@ def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) 
         before.version if before is not None else "", row.csv, row.version, row.phase or row.reason, outcome, why,
         row.subscription,
     )  # fmt: skip
+
+
+_OF_GROUPS = frozenset("NoOperatorGroup TooManyOperatorGroups NoTargetNamespaces UnsupportedOperatorGroup".split())
+
+
+def _runs_on(row: OperatorStatus, before: DiffOperator | None) -> bool:
+    """Whether OLM only says that a CSV has failed, and takes nothing away: its group does not fit it any more
+    (observed-52)."""
+    same = before is not None and (before.name, before.phase) == (row.csv, "Succeeded")
+    return same and row.reason in _OF_GROUPS
 
 
 def _word(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> str:

@@ -246,7 +246,9 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
         place, hint = failed_step(plan), way_out(plan.cause)
         if plan.cause is PlanFault.UNMANAGED:
             groups = cluster.groups_in(plan.namespace)
-            place, hint = at(groups[0].source, "spec") if groups else None, rules.UNMANAGED_HINT
+            place = at(groups[0].source, "spec") if groups else None
+            several = len(groups) > 1
+            hint = rules.ONE_GROUP_HINT.format(namespace=plan.namespace) if several else rules.UNMANAGED_HINT
         elif plan.cause is PlanFault.NO_TOKEN and plan.account is not None:
             place = at(cluster.groups_in(plan.namespace)[0].source, "spec", "serviceAccountName")
             hint = rules.TOKEN_HINT.format(account=plan.account["name"], namespace=plan.namespace)

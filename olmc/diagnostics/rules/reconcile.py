@@ -107,9 +107,10 @@ HELD_BACK = Rule(
 )
 
 
+ONE_GROUP_HINT = "Keep one OperatorGroup in namespace {namespace}; until then no Subscription in it is resolved."
 GROUP_REASONS = {
     "NoOperatorGroup": "Add an OperatorGroup to namespace {namespace}.",
-    "TooManyOperatorGroups": "Keep one OperatorGroup in namespace {namespace}.",
+    "TooManyOperatorGroups": ONE_GROUP_HINT,
     "NoTargetNamespaces": "Make the group's selector match a namespace, or list targetNamespaces.",
     "InvalidInstallModes": "Remove the duplicate from spec.installModes.",
     "UnsupportedOperatorGroup": "Give the OperatorGroup targets that the operator supports (spec.installModes).",
@@ -184,7 +185,7 @@ TWO_GROUPS = Rule(
     Severity.FAILURE,
     "Two OperatorGroups in a namespace",
     "namespace {namespace} has more than one OperatorGroup: {names}",
-    "Keep one of them; until then no Subscription in the namespace is resolved.",
+    ONE_GROUP_HINT,
     "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
     tags=IN_STATUS,
 )
