@@ -87,8 +87,8 @@ def _is_predicted(obj: KubernetesObject) -> bool:
 def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:
     """What the InstallPlans are called once the end of their names is that which they install, in their order."""
     names: dict[tuple[str, str], str] = {}
-    plans = [obj for obj in objects if object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")]
-    for plan in sorted(plans, key=lambda plan: int(spec_of(plan).get("generation") or 0)):
+    plans = [obj for obj in objects if _is_plan(obj)]
+    for plan in sorted(plans, key=lambda plan: _generation(spec_of(plan).get("generation"))):
         key = object_key(plan)
         csvs = "+".join(sorted(texts(spec_of(plan).get("clusterServiceVersionNames"))))
         known = f"{_SUFFIX.sub('', key.name)}-<{csvs}>"
@@ -97,17 +97,26 @@ def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], st
     return names
 
 
+def _is_plan(obj: KubernetesObject) -> bool:
+    return object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")
+
+
+def _generation(value: Any) -> int:
+    # A plan of a dump need not have passed any API server.
+    return value if isinstance(value, int) else 0
+
+
 def _folded(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> KubernetesObject:
     kind = obj["kind"]
     folded: dict[str, Any] = {key: _cleaned(value) for key, value in obj.items() if key != "status"}
     metadata = _metadata(obj, plans)
     folded["metadata"] = metadata
-    if kind in STATUS_KINDS and obj.get("status"):
+    if kind in STATUS_KINDS and mapping(obj.get("status")):
         folded["status"] = _status(obj, plans)
-    if kind == "InstallPlan":
+    if _is_plan(obj):
         metadata["name"] = plans[text(metadata.get("namespace")), text(metadata.get("name"))]
         csvs = texts(spec_of(folded).get("clusterServiceVersionNames"))
-        folded["spec"] = {**folded.get("spec", {}), "clusterServiceVersionNames": sorted(csvs)}
+        folded["spec"] = {**spec_of(folded), "clusterServiceVersionNames": sorted(csvs)}
     for field in _OTHERS.get(kind, ()):
         _without(folded, field.split("."))
     if kind.endswith("WebhookConfiguration"):
@@ -186,7 +195,7 @@ def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
     name = text(obj["metadata"].get("name"))
     if len(prefix) > 1 and name.startswith(prefix):
         obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
-    for hook in obj.get("webhooks") or ():  # copies, by now
+    for hook in mappings(obj.get("webhooks")):  # copies, by now
         hook.update(clientConfig=_cleaned({**mapping(hook.get("clientConfig")), "caBundle": None}))
         selector = dict(mapping(hook.get("namespaceSelector")))
         expressions = mappings(selector.get("matchExpressions"))
@@ -203,7 +212,7 @@ def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict
     if obj["kind"] == CSV_KIND:
         return {key: status[key] for key in ("phase", "reason", "message") if key in status and not is_copy(obj)}
     if obj["kind"] == "OperatorGroup" and isinstance(status.get("namespaces"), list):
-        status["namespaces"] = sorted(status["namespaces"])
+        status["namespaces"] = sorted(status["namespaces"], key=str)
     if obj["kind"] == "Subscription":
         conditions = {text(item.get("type")): item for item in mappings(status.get("conditions"))}
         if status.get("state") == "AtLatestKnown":
