@@ -116,7 +116,9 @@ def workspace_side(
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
     # What is built is compared as it is built.
     builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
-    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), builds)
+    # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
+    commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
+    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, commented)), builds)
     left = left_out_of(path, compilation, narrowing)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)

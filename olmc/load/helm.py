@@ -87,7 +87,9 @@ def render(
     chart = read_chart(folder.resolve(), root)
     command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
     try:
-        files = tuple(relative_path(path, root) for path in files_below(folder.resolve()))
+        beside = (dependency.folder for dependency in chart.dependencies if dependency.folder is not None)
+        listed = {path for place in (folder.resolve(), *beside) for path in files_below(place)}
+        files = tuple(relative_path(path, root) for path in sorted(listed))
     except StagingError as error:
         report.add(_refused(chart, Location(chart.path), str(error), command))
         return Rendering((), ())

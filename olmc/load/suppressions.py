@@ -84,7 +84,7 @@ def collect_suppressions(root: Path, config: Mapping[str, Any], paths: Iterable[
     """All suppressions of the workspace at `root`, whose olmc.yaml says `config`, in these files."""
     yield from entries(config)
     for path in paths:
-        text = read_text(root, path, Report()) if path.endswith(COMMENTED) else None
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and has_file(root, path) else None
         yield from comments(path, text) if text is not None else ()
 
 

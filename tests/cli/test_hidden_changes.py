@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -130,6 +131,33 @@ def test_patterns_that_do_not_count_are_no_reason(sides: Path) -> None:
     """A file is told under the reason that it is left out for, whatever the reviewed side says of it."""
     write(sides / "new", {f"{BUNDLE}/evil.yaml": EVIL, ".olmcignore": "evil.yaml\n"})
     assert f"File/{BUNDLE}/evil.yaml: {LEFT_OUT}in the folder of a bundle" in olmc("diff", "old", "new").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts")
+def test_new_suppressions_in_a_chart_beside_the_one_that_is_rendered_are_told(
+    sides: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is accepted in a dependency is accepted in what is built of it."""
+    chart = "apiVersion: v2\nversion: 1.0.0\nname: "
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: pier, namespace: harbour}\n"
+    needs = 'dependencies:\n- {name: common, version: 1.0.0, repository: "file://../common"}\n'
+    charts = {
+        "ops/Chart.yaml": f"{chart}ops\n{needs}", "ops/templates/group.yaml": group,
+        "common/Chart.yaml": f"{chart}common\n",
+    }  # fmt: skip
+    program = """import os, sys
+print("---\\n# Source: ops/charts/common/templates/group.yaml")
+print(open(os.path.join(sys.argv[3], "charts/common/templates/group.yaml")).read())
+"""
+    write(sides, {"bin/helm": f"#!{sys.executable}\n{program}"})
+    (sides / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(sides / "bin"))
+    for side, comment in (("a", ""), ("b", "# olmc: ignore[OLMC150] fine")):
+        of_side = {**charts, "common/templates/group.yaml": f"{group}spec: {{bogus: 1}} {comment}\n"}
+        write(sides / side, of_side)
+    done = olmc("diff", "a/ops", "b/ops")
+    assert done.exit_code == 1
+    assert "File/../common/templates/group.yaml: + accepts OLMC150: fine" in done.stdout
 
 
 def test_new_suppressions_are_told(sides: Path) -> None:
