@@ -19,7 +19,7 @@ CA_HASH = "olmcahash"
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split())
-"""What of a Secret is not secret. All else is, as a field that is misspelt (`stringdata`) has what its neighbour has."""
+"""What of a Secret is not secret. All else is: a misspelt field (`stringdata`) has what its neighbour would have."""
 
 # What other tools keep of the whole object, packed maybe.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original")

@@ -195,7 +195,10 @@ def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
     name = text(obj["metadata"].get("name"))
     if len(prefix) > 1 and name.startswith(prefix):
         obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
-    for hook in mappings(obj.get("webhooks")):  # copies, by now
+    hooks = obj.get("webhooks")
+    for hook in hooks if isinstance(hooks, list) else ():  # copies, by now
+        if not isinstance(hook, dict):
+            continue
         hook.update(clientConfig=_cleaned({**mapping(hook.get("clientConfig")), "caBundle": None}))
         selector = dict(mapping(hook.get("namespaceSelector")))
         expressions = mappings(selector.get("matchExpressions"))

@@ -172,6 +172,21 @@ def test_new_suppressions_are_told(sides: Path) -> None:
     assert "no longer accepts OLMC270 in bundles/*: later" in olmc("diff", "new", "old").stdout
 
 
+def test_a_suppression_that_moves_to_another_object_is_told(sides: Path) -> None:
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {{name: {}}}\nspec: {}\n"
+    accepted = "{bogus: 1} # olmc: ignore[OLMC150] fine"
+    for side, specs in (("old", (accepted, "{}")), ("new", ("{}", accepted))):
+        groups = [group.format(name, spec) for name, spec in zip(("quay", "pier"), specs, strict=True)]
+        write(sides / side, {"groups.yaml": "---\n".join(groups)})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "accepts OLMC150: fine" in done.stdout
+    # One that stays with its object may be in another line.
+    text = (sides / "new/groups.yaml").read_text(encoding="utf-8")
+    write(sides / "old", {"groups.yaml": f"# All groups.\n\n{text}"})
+    assert "OLMC150" not in olmc("diff", "old", "new").stdout
+
+
 def test_files_that_are_newly_ignored_and_can_not_be_compiled_are_left_out(sides: Path) -> None:
     """Such as templates of Helm: they need not keep a pull request from being reviewed, and are told."""
     write(sides / "new", {"chart/a.yaml": TEMPLATE, "chart/evil.yaml": EVIL, ".olmcignore": "chart/\n"})
