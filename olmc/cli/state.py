@@ -99,8 +99,8 @@ def _state(
         if path is not None:
             absent = may_be_absent and path.is_dir() and not any(path.iterdir())
             found = _nothing() if absent else _state_at(path, options, given, report, as_side=as_side)
-    # What fails in the state is as it is; only what is wrong with the input keeps anybody from going on.
-    tell(tuple(report), least=Severity.ERROR)
+    # What fails in the state is as it is, unless that is why there is none: a dump with an object that no cluster has.
+    tell(tuple(report), least=Severity.ERROR if found is not None else Severity.FAILURE)
     if found is None:
         raise SystemExit(BAD_INPUT)
     return found

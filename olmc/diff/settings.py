@@ -62,14 +62,14 @@ def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Ite
     before, after = Counter(map(_key, old)), Counter(map(_key, new))
     # Accepting a warning is a matter of taste, accepting a failure hides that something does not work.
     grave = _grave_codes() if after - before else frozenset()
-    for path, code, files, reason in sorted((after - before).elements()):
+    for path, code, files, reason, _ in sorted((after - before).elements()):
         yield kinds.suppression_added(_file(path), code, reason, files, code in grave)
-    for path, code, files, reason in sorted((before - after).elements()):
+    for path, code, files, reason, _ in sorted((before - after).elements()):
         yield kinds.suppression_removed(_file(path), code, reason, files)
 
 
-def _key(suppression: Suppression) -> tuple[str, str, str, str]:
-    return suppression.place.path, suppression.code, suppression.pattern, suppression.reason
+def _key(suppression: Suppression) -> tuple[str, str, str, str, str]:
+    return suppression.place.path, suppression.code, suppression.pattern, suppression.reason, suppression.about
 
 
 def _grave_codes() -> frozenset[str]:

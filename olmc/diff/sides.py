@@ -13,7 +13,7 @@ from olmc.lean import NamedTuple
 from olmc.load.config import read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files
-from olmc.load.suppressions import Suppression, collect_suppressions
+from olmc.load.suppressions import Suppression, collect_suppressions, with_objects
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.model.options import Narrowing
@@ -116,7 +116,10 @@ def workspace_side(
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
     # What is built is compared as it is built.
     builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
-    settings = SideSettings(config, patterns, tuple(collect_suppressions(path, config, files)), builds)
+    # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
+    commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
+    accepted = tuple(with_objects(path, collect_suppressions(path, config, commented)))
+    settings = SideSettings(config, patterns, accepted, builds)
     left = left_out_of(path, compilation, narrowing)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)

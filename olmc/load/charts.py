@@ -15,8 +15,9 @@ from typing import Any
 from olmc.lean import NamedTuple, regex
 from olmc.load.files import Folder, is_file, read_text
 from olmc.load.foreign import CHART_FILE, TEMPLATES_FOLDER, is_chart, kinds_in_templates
-from olmc.load.kustomization import relative_path, repository_of
+from olmc.load.kustomization import REPOSITORY_MARK, relative_path, repository_of
 from olmc.model.diagnostics import Location, Report
+from olmc.model.limits import DEPTH
 from olmc.model.objects import as_text, mapping, mappings
 from olmc.yaml import locate, read
 
@@ -136,11 +137,50 @@ class StagingError(Exception):
     """Why a chart can't be copied for Helm."""
 
 
+def files_below(folder: Path) -> list[Path]:
+    """The files in the folder of a chart, links to files among them, and none of git's own. Raises StagingError."""
+    files, bounds, waiting = [], _Bounds(), [(folder, 0)]
+    try:
+        while waiting:
+            place, depth = waiting.pop()
+            bounds.enter(depth)
+            for entry in os.scandir(place):
+                if entry.name != REPOSITORY_MARK and entry.is_dir(follow_symlinks=False):
+                    waiting.append((place / entry.name, depth + 1))
+                elif entry.name != REPOSITORY_MARK and entry.is_file():
+                    bounds.spend(0)
+                    files.append(place / entry.name)
+    except OSError as error:
+        raise StagingError(f"it can't be read: {error.strerror}") from error
+    return sorted(files)
+
+
+class _Bounds:
+    """What is left of the number of files and folders, and of bytes. Folders count even if they are empty: two links
+    in each of 26 folders, which lead to the next one, are 2^26 folders."""
+
+    def __init__(self) -> None:
+        self.entries, self.bytes = _MOST_FILES, _MOST_BYTES
+
+    def enter(self, depth: int) -> None:
+        """Count a folder, with so many of the chart's folders above it; raises StagingError."""
+        if depth > DEPTH.most:
+            raise StagingError(f"it has more than {DEPTH.most:,} folders in each other")
+        self.spend(0)
+
+    def spend(self, size: int) -> None:
+        """Count a file of so many bytes, or a folder; raises StagingError."""
+        self.entries -= 1
+        self.bytes -= size
+        if min(self.entries, self.bytes) < 0:
+            raise StagingError(f"it has more than {_MOST_FILES:,} files and folders, or {_MOST_BYTES:,} bytes")
+
+
 class _Copying(NamedTuple):
     """What a copy may reach, and what is left of its bounds."""
 
     home: Path
-    left: dict[str, int]
+    bounds: _Bounds
 
 
 def stage(chart: Chart, target: Path) -> dict[str, Path]:
@@ -150,7 +190,7 @@ def stage(chart: Chart, target: Path) -> dict[str, Path]:
     are not there are taken out of the copy's Chart.yaml. Raises StagingError.
     """
     folder = chart.folder.resolve()
-    copying = _Copying(repository_of(folder) or folder, {"files": _MOST_FILES, "bytes": _MOST_BYTES})
+    copying = _Copying(repository_of(folder) or folder, _Bounds())
     try:
         _copy(folder, target, copying, (folder,))
         folders = {f"{chart.name}/": folder}
@@ -171,10 +211,11 @@ def stage(chart: Chart, target: Path) -> dict[str, Path]:
 
 
 def _copy(source: Path, target: Path, copying: _Copying, above: tuple[Path, ...]) -> None:
+    copying.bounds.enter(len(above) - 1)
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
         path = source / entry.name
-        if entry.name == ".git":
+        if entry.name == REPOSITORY_MARK:
             continue
         if entry.is_symlink():
             path = _followed(path, copying)
@@ -183,10 +224,7 @@ def _copy(source: Path, target: Path, copying: _Copying, above: tuple[Path, ...]
                 raise StagingError(f"the link {entry.name} leads to the folder that it is in")
             _copy(path, target / entry.name, copying, (*above, path))
         elif path.is_file():
-            copying.left["files"] -= 1
-            copying.left["bytes"] -= path.stat().st_size
-            if min(copying.left.values()) < 0:
-                raise StagingError(f"it has more than {_MOST_FILES:,} files or {_MOST_BYTES:,} bytes")
+            copying.bounds.spend(path.stat().st_size)
             (target / entry.name).write_bytes(path.read_bytes())
 
 

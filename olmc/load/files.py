@@ -366,7 +366,8 @@ def git_ignore_lines(root: Path) -> tuple[str, ...]:
 
 def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
     """The patterns of the `.gitignore` in a folder, written for the root, without those that can't be used."""
-    text = read_text(root, f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE, Report())
+    path = f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE
+    text = read_text(root, path, Report()) if has_file(root, path) else None  # a pipe has no patterns, and no end
     above = _GLOB.sub(r"\\\g<0>", folder)
     # One more than there may be is enough to say so.
     for line in islice((text or "").splitlines(), PATTERNS.most + 1):

@@ -7,6 +7,7 @@ time, memory and output (`locked_down`). What it would have to fetch is refused 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import shutil
 import sys
@@ -19,8 +20,8 @@ from olmc.diagnostics.rules import charts as rules
 from olmc.kube.builtin_kinds import builtin_kinds, versions_of
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.lean import NamedTuple, regex
-from olmc.load.charts import Chart, StagingError, read_chart, stage
-from olmc.load.files import MAX_FILE_BYTES, is_file, read_text
+from olmc.load.charts import Chart, StagingError, files_below, read_chart, stage
+from olmc.load.files import MAX_FILE_BYTES, has_file, is_file, read_text
 from olmc.load.kustomization import relative_path, repository_of
 from olmc.load.locked_down import merged
 from olmc.load.manifests import manifests_in
@@ -68,7 +69,9 @@ class _Staged(NamedTuple):
     root: Path
 
     def shown(self, name: str) -> str | None:
-        """The path, as seen from the workspace, of what Helm calls `operators/templates/a.yaml`."""
+        """The path, as seen from the workspace, of what Helm calls `operators/templates/a.yaml`; None for none of the
+        chart's, as a template can print the comment that names it itself."""
+        name = posixpath.normpath(name)
         known = [prefix for prefix in self.folders if name.startswith(prefix)]
         prefix = max(known, key=len, default=None)
         return relative_path(self.folders[prefix] / name[len(prefix) :], self.root) if prefix is not None else None
@@ -82,12 +85,18 @@ def render(
     Paths are relative to the workspace at `root`; `kinds` of OLM are those that its templates speak of.
     """
     chart = read_chart(folder.resolve(), root)
-    files = tuple(sorted(relative_path(path, root) for path in folder.resolve().rglob("*") if path.is_file()))
+    command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
+    try:
+        beside = (dependency.folder for dependency in chart.dependencies if dependency.folder is not None)
+        listed = {path for place in (folder.resolve(), *beside) for path in files_below(place)}
+        files = tuple(relative_path(path, root) for path in sorted(listed))
+    except StagingError as error:
+        report.add(_refused(chart, Location(chart.path), str(error), command))
+        return Rendering((), ())
     if _report_remotes(chart, report):
         return Rendering((), files)
     values, value_files = _values(root, release, report)
     files += value_files
-    command = f"helm template {_quoted(folder.name if folder.is_absolute() else folder.as_posix())}"
     if report.failed:
         return Rendering((), files)
     problems = is_dns1123_subdomain(release.name)
@@ -297,7 +306,8 @@ def _manifests(staged: _Staged, texts: Iterable[tuple[str, str]], command: str, 
         if findings.failed:
             continue
         if shown not in templates:
-            templates[shown] = read_text(staged.root, shown, Report()) or ""
+            is_there = has_file(staged.root, shown)
+            templates[shown] = (read_text(staged.root, shown, Report()) if is_there else None) or ""
         for document in documents:
             line = line_of(templates[shown], mapping(document.value))
             # Of what is rendered the line is known, and no column: a text in which the object begins there.

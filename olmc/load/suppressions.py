@@ -14,7 +14,10 @@ from typing import Any
 
 from olmc.lean import NamedTuple, regex
 from olmc.load.files import has_file, read_text, spec_of
+from olmc.load.releases import applier_of
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.model.objects import mapping
+from olmc.yaml import locate, read
 
 COMMENTED = (".yaml", ".yml")
 """The files that can hold comments."""
@@ -28,7 +31,8 @@ class Suppression(NamedTuple):
     """A code that is accepted, why, and where that is written: `place` is in the comment's file, or in olmc.yaml.
 
     `line` is the line that a comment speaks of. An entry of olmc.yaml has the `number` that it has there, and the
-    `pattern` (as in .gitignore) of the files that it speaks of, "" for everything.
+    `pattern` (as in .gitignore) of the files that it speaks of, "" for everything. `about` is the object that a comment
+    stands in, where somebody asked for it (`with_objects`).
     """
 
     code: str
@@ -37,6 +41,7 @@ class Suppression(NamedTuple):
     line: int = 0
     number: int = -1
     pattern: str = ""
+    about: str = ""
 
 
 class AppliedSuppressions(NamedTuple):
@@ -84,8 +89,23 @@ def collect_suppressions(root: Path, config: Mapping[str, Any], paths: Iterable[
     """All suppressions of the workspace at `root`, whose olmc.yaml says `config`, in these files."""
     yield from entries(config)
     for path in paths:
-        text = read_text(root, path, Report()) if path.endswith(COMMENTED) else None
+        text = read_text(root, path, Report()) if path.endswith(COMMENTED) and has_file(root, path) else None
         yield from comments(path, text) if text is not None else ()
+
+
+def with_objects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[Suppression]:
+    """The suppressions of the workspace at `root`, those of comments with the object that they speak of, as far as the
+    file can be read: a comment that moves to another object accepts something else."""
+
+    @cache
+    def objects(path: str) -> list[tuple[int, str]]:
+        documents = read(path, read_text(root, path, Report()) or "", Report())
+        return [(locate(document.source, ()).line, applier_of(mapping(document.value))) for document in documents]
+
+    for suppression in suppressions:
+        listed = objects(suppression.place.path) if suppression.line else []
+        names = [name for line, name in listed if line <= suppression.line]
+        yield suppression._replace(about=names[-1]) if names else suppression
 
 
 def apply_suppressions(

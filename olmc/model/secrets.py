@@ -18,7 +18,8 @@ CA_HASH = "olmcahash"
 """The annotation of Secrets with certificates that OLM issues."""
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-FIELDS = ("data", "stringData")
+_OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split())
+"""What of a Secret is not secret. All else is: a misspelt field (`stringdata`) has what its neighbour would have."""
 
 # What other tools keep of the whole object, packed maybe.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original")
@@ -135,8 +136,8 @@ def _replaced(
     secret: KubernetesObject, values: frozenset[str], show: Callable[[Any, tuple[str, ...]], Any]
 ) -> KubernetesObject:
     changed = dict(secret)
-    for field in FIELDS:
-        given = secret.get(field)
+    for field in secret.keys() - _OPEN_FIELDS:
+        given = secret[field]
         if isinstance(given, dict):
             changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
         elif given is not None:
@@ -163,8 +164,8 @@ base64 = module("base64")  # for Secrets alone, which few workspaces have
 
 
 def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
-    for field in FIELDS:
-        for value in mapping(secret.get(field)).values():
+    for field in sorted(secret.keys() - _OPEN_FIELDS):
+        for value in mapping(secret[field]).values():
             yield str(value)
             if field == "data":
                 encoded = str(value).replace("\r", "").replace("\n", "")  # as Go reads it

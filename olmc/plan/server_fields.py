@@ -88,7 +88,7 @@ def _is_predicted(obj: KubernetesObject) -> bool:
 def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:
     """What the InstallPlans are called once the end of their names is that which they install, in their order."""
     names: dict[tuple[str, str], str] = {}
-    plans = [obj for obj in objects if object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")]
+    plans = [obj for obj in objects if _is_plan(obj)]
     for plan in sorted(plans, key=_generation):
         key = object_key(plan)
         csvs = "+".join(sorted(texts(spec_of(plan).get("clusterServiceVersionNames"))))
@@ -98,7 +98,12 @@ def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], st
     return names
 
 
+def _is_plan(obj: KubernetesObject) -> bool:
+    return object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")
+
+
 def _generation(plan: KubernetesObject) -> int:
+    # A plan of a dump need not have passed any API server.
     generation = spec_of(plan).get("generation")
     return generation if isinstance(generation, int) else 0
 
@@ -110,7 +115,7 @@ def _folded(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> Kube
     folded["metadata"] = metadata
     if kind in STATUS_KINDS and status_of(obj):
         folded["status"] = _status(obj, plans)
-    if kind == "InstallPlan":
+    if _is_plan(obj):
         key = object_key(obj)
         metadata["name"] = plans[key.namespace, key.name]
         csvs = texts(spec_of(folded).get("clusterServiceVersionNames"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +133,33 @@ def test_patterns_that_do_not_count_are_no_reason(sides: Path) -> None:
     assert f"File/{BUNDLE}/evil.yaml: {LEFT_OUT}in the folder of a bundle" in olmc("diff", "old", "new").stdout
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts")
+def test_new_suppressions_in_a_chart_beside_the_one_that_is_rendered_are_told(
+    sides: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is accepted in a dependency is accepted in what is built of it."""
+    chart = "apiVersion: v2\nversion: 1.0.0\nname: "
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: pier, namespace: harbour}\n"
+    needs = 'dependencies:\n- {name: common, version: 1.0.0, repository: "file://../common"}\n'
+    charts = {
+        "ops/Chart.yaml": f"{chart}ops\n{needs}", "ops/templates/group.yaml": group,
+        "common/Chart.yaml": f"{chart}common\n",
+    }  # fmt: skip
+    program = """import os, sys
+print("---\\n# Source: ops/charts/common/templates/group.yaml")
+print(open(os.path.join(sys.argv[3], "charts/common/templates/group.yaml")).read())
+"""
+    write(sides, {"bin/helm": f"#!{sys.executable}\n{program}"})
+    (sides / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(sides / "bin"))
+    for side, comment in (("a", ""), ("b", "# olmc: ignore[OLMC150] fine")):
+        of_side = {**charts, "common/templates/group.yaml": f"{group}spec: {{bogus: 1}} {comment}\n"}
+        write(sides / side, of_side)
+    done = olmc("diff", "a/ops", "b/ops")
+    assert done.exit_code == 1
+    assert "File/../common/templates/group.yaml: + accepts OLMC150: fine" in done.stdout
+
+
 def test_new_suppressions_are_told(sides: Path) -> None:
     text = (sides / "new/operators.yaml").read_text(encoding="utf-8")
     accepts = f"{CONFIG}  suppress:\n  - {{code: OLMC270, path: bundles/*, reason: later}}\n"
@@ -142,6 +170,21 @@ def test_new_suppressions_are_told(sides: Path) -> None:
     assert "File/operators.yaml: + accepts OLMC303: nothing to see" in done.stdout
     assert "File/olmc.yaml: + accepts OLMC270 in bundles/*: later" in done.stdout
     assert "no longer accepts OLMC270 in bundles/*: later" in olmc("diff", "new", "old").stdout
+
+
+def test_a_suppression_that_moves_to_another_object_is_told(sides: Path) -> None:
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {{name: {}}}\nspec: {}\n"
+    accepted = "{bogus: 1} # olmc: ignore[OLMC150] fine"
+    for side, specs in (("old", (accepted, "{}")), ("new", ("{}", accepted))):
+        groups = [group.format(name, spec) for name, spec in zip(("quay", "pier"), specs, strict=True)]
+        write(sides / side, {"groups.yaml": "---\n".join(groups)})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    assert "accepts OLMC150: fine" in done.stdout
+    # One that stays with its object may be in another line.
+    text = (sides / "new/groups.yaml").read_text(encoding="utf-8")
+    write(sides / "old", {"groups.yaml": f"# All groups.\n\n{text}"})
+    assert "OLMC150" not in olmc("diff", "old", "new").stdout
 
 
 def test_files_that_are_newly_ignored_and_can_not_be_compiled_are_left_out(sides: Path) -> None:

@@ -155,6 +155,15 @@ def test_what_can_t_be_read_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "state.yaml").exists()
 
 
+@pytest.mark.parametrize("command", ["status", "plan", "check", "render"])
+def test_a_state_with_what_no_cluster_has_is_refused_with_the_reason(tmp_path: Path, command: str) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tea, namespace: harbour, labels: 5}\n"
+    (tmp_path / "state.yaml").write_text(text, encoding="utf-8")
+    done = olmc(command, "own-namespace", "--from", tmp_path / "state.yaml")
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert "state.yaml:3:11: failure: ConfigMap tea would be refused: metadata: labels must be a map" in done.stderr
+
+
 def test_a_state_file_is_no_part_of_a_workspace(tmp_path: Path) -> None:
     shutil.copytree("own-namespace", tmp_path / "w")
     before = olmc("render", tmp_path / "w")

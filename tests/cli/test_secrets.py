@@ -167,6 +167,18 @@ def test_however_a_secret_is_written_in_another_object(spec: str, tmp_path: Path
         assert leaks(olmc("plan", tmp_path / "new", "--from", tmp_path / "old", "-o", output).stdout) == []
 
 
+@pytest.mark.parametrize("command", [("render", "new"), ("diff", "old", "new"), ("plan", "new", "--from", "old")])
+def test_a_field_that_is_misspelt_is_as_secret(command: tuple[str, ...], tmp_path: Path) -> None:
+    for side, value in (("old", OLD), ("new", NEW)):
+        text = (workspace(tmp_path / side, value) / "all.yaml").read_text(encoding="utf-8")
+        misspelt = text.replace("\nstringData:", "\nstringdata:").replace("\ndata:", "\nbinaryData:")
+        (tmp_path / side / "all.yaml").write_text(misspelt, encoding="utf-8")
+    first, *sides = command
+    done = olmc(first, *(tmp_path / each if each in ("old", "new") else each for each in sides))
+    assert "stringdata" in done.stdout
+    assert leaks(done.stdout + done.stderr) == []
+
+
 def test_a_list_of_secrets_has_the_keys_that_it_had() -> None:
     secrets = {"apiVersion": "v1", "kind": "SecretList", "items": [{"data": {"a": "b"}}, {"kind": "Secret"}, 1]}
     assert redacted(secrets)["items"] == [{"data": {"a": REDACTED}}, {"kind": "Secret"}, 1]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -275,6 +277,48 @@ def test_a_dependency_is_never_written_out_of_the_copy(tmp_path: Path, monkeypat
     stage(read_chart(tmp_path / "charts/kettle", tmp_path), tmp_path / "copy/of/chart")
     written = {path.relative_to(tmp_path / "copy").as_posix() for path in (tmp_path / "copy").rglob("*")}
     assert all(path == "of" or path.startswith("of/chart") for path in written)
+
+
+def _deep(folder: Path) -> None:
+    (folder / "/".join("x" * 400)).mkdir(parents=True)
+
+
+def _doubling(folder: Path) -> None:
+    """Links that are a folder each, of which the next one has two of each before."""
+    for number in range(27):
+        (folder / f"links/{number}").mkdir(parents=True)
+    for number in range(26):
+        for name in "ab":
+            (folder / f"links/{number}/{name}").symlink_to(f"../{number + 1}")
+
+
+@pytest.mark.parametrize(("attack", "problem"), [(_deep, "100 folders in each other"), (_doubling, "10,000 files")])
+def test_a_chart_of_folders_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Callable[[Path], None], problem: str
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr(helm, "_library", lambda: "somewhere")
+    write(tmp_path, CHARTS)
+    attack(tmp_path / "charts/kettle")
+    workspace, messages = loaded(tmp_path / "charts/kettle")
+    assert workspace.manifests == ()
+    assert f"can't be rendered: it has more than {problem}" in messages["OLMC185"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts")
+@pytest.mark.parametrize("source", ["kettle/../../outside.yaml", "kettle/../../../outside.yaml", "kettle/pipe.yaml"])
+def test_a_source_that_a_template_made_up_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """Helm names a template in a comment, and a template may print such comments."""
+    program = PROGRAM.replace("kettle/templates/kettle.yaml", source)
+    write(tmp_path, {**CHARTS, "bin/helm": f"#!{sys.executable}\n{program}", "outside.yaml": SUBSCRIPTION})
+    (tmp_path / "bin/helm").chmod(0o755)
+    os.mkfifo(tmp_path / "charts/kettle/pipe.yaml")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    workspace, _ = loaded(tmp_path / "charts/kettle")
+    (manifest,) = workspace.manifests
+    assert manifest.source.path == ("pipe.yaml" if "pipe" in source else "Chart.yaml")
 
 
 def test_without_helm_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

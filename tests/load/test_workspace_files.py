@@ -227,8 +227,9 @@ def test_a_folder_of_a_catalog_that_can_not_be_listed_olmc121(locked: str, tmp_p
     assert [f"{found.code} {found.location}" for found in report] == [f"OLMC121 {locked}"]
 
 
-def test_what_is_no_regular_file_is_not_opened(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.yaml")
+@pytest.mark.parametrize("name", ["pipe.yaml", ".gitignore", ".olmcignore", "olmc.lock"])
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
     workspace, said = loaded(tmp_path, {"a.yaml": namespace("a"), "folder.yaml/b.yaml": namespace("b")})
     assert names(workspace) == ["Namespace a", "Namespace b"]
     assert said == []
