@@ -100,6 +100,7 @@ def _is_result(value: Mapping[str, Any]) -> bool:
         all(isinstance(text, str) for text in texts)
         and value["gravity"] in GRAVITIES
         and "data" in value
+        and ("files" not in value or isinstance(value["data"], dict))
         and isinstance(files, dict)
         and all(_is_name(name) and isinstance(content, str) for name, content in files.items())
         and isinstance(private, list)

@@ -178,13 +178,14 @@ def _flattened(value: Any, source: Source, prefix: str) -> Iterator[Manifest]:
 
 
 def _typed(kind: str, manifest: Manifest, path: str) -> KubernetesObject:
-    """A CSV or a CRD as its Go type keeps it; keys count in their exact spelling alone (R-V1-LOAD-5)."""
+    """A CSV or a CRD as its Go type keeps it, and with an apiVersion, be it empty; keys count in their exact spelling
+    alone (R-V1-LOAD-5)."""
     try:
         typed: KubernetesObject = decode(kind, manifest.object, exact=True)
     except DecodeError as error:
         place = locate(manifest.source, error.path)
         raise BundleError(f"error parsing objects in {quoted(path)}: {_conversion_text(error)}", place) from error
-    return typed
+    return typed if "apiVersion" in typed else {"apiVersion": "", **typed}
 
 
 def _conversion_text(error: DecodeError) -> str:
