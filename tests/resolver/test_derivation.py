@@ -109,6 +109,28 @@ def test_what_was_probably_meant(changes: dict[str, str], hint: str) -> None:
     assert last == ExplanationLine(2, hint, Location("names.yaml/prometheus"))
 
 
+@pytest.mark.parametrize(
+    ("visible", "hint"),
+    [
+        (
+            "cat",
+            "no catalog operatorhubio-catalog in olm is visible; `olmc init workspace --operatorhub` notes in "
+            "olmc.yaml that the cluster has it",
+        ),
+        (
+            "operatorhubio-catalog",
+            "no catalog operatorhubio-catalog in olm is visible; did you mean operatorhubio-catalog in ns?",
+        ),
+    ],
+)
+def test_a_catalog_of_the_platform_is_noted_unless_one_of_that_name_is_there(visible: str, hint: str) -> None:
+    (scene,) = scenes("names.yaml")
+    request = scene.resolve_request.requests[0]._replace(catalog=CatalogKey("olm", "operatorhubio-catalog"))
+    catalogs = tuple(each._replace(key=CatalogKey("ns", visible)) for each in scene.resolve_request.catalogs)
+    asked = scene.resolve_request._replace(requests=(request,), catalogs=catalogs)
+    assert derivation(asked, resolve(asked))[-1].text == hint
+
+
 def test_an_empty_catalog_is_said_to_be_empty() -> None:
     assert told(SCENES["T-CAT-41"])[-1] == "    the catalog cat is empty @further.yaml/p"
 
