@@ -200,12 +200,19 @@ def read_rewrites(paths: Sequence[Path]) -> tuple[Rewrite, ...]:
     by_prefix: dict[str, Rewrite] = {}
     for path in paths:
         try:
-            value = tomllib.loads(path.read_text(encoding="utf-8"))
+            value = _toml(path.read_text(encoding="utf-8"))
             by_prefix |= {rewrite.prefix: rewrite for rewrite in (_rewrite(table, path) for table in _tables(value))}
         except (OSError, ValueError) as error:
             cause = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise VendorError(rules.BAD_MIRRORS, path=path, cause=cause) from error
     return tuple(by_prefix.values())
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:  # the parser calls itself for each list in a list, and knows no limit
+        raise ValueError("its values are too deep in each other") from error
 
 
 def _tables(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
