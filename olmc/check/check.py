@@ -50,6 +50,7 @@ LINTS: tuple[Lint, ...] = (
     olm_objects.kept_apis,
     ineffective.selectors,
     ineffective.static_groups,
+    ineffective.poll_intervals,
     ineffective.plans_without_status,
     olm_objects.without_namespace,
     olm_objects.pins,

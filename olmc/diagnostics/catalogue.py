@@ -126,7 +126,7 @@ _CHAPTERS = (
     ("OLMC320", "Rules about output that runs without OLM"),
     ("OLMC328", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
     (
-        "OLMC401",
+        "OLMC400",
         "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",  # noqa: E501
     ),
     ("OLMC430", "Rules about bundles that are about to be published: what pipelines refuse, what users get to feel"),

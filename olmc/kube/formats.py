@@ -11,6 +11,7 @@ from olmc.lean import regex
 from olmc.strconv import quoted
 
 if TYPE_CHECKING:
+    from fractions import Fraction
     from ipaddress import IPv4Address, IPv6Address
 
 # The part of RE2's syntax that most schemas do with; a pattern with anything else goes to the library.
@@ -131,30 +132,41 @@ _DIGITS = len(str(_LONGEST))
 
 def duration_problem(text: str) -> str:
     """Go's error for a duration such as `1h30m` that it can't read, "" if it can."""
-    invalid = f"time: invalid duration {quoted(text)}"
-    rest = text[1:] if text[:1] in ("-", "+") else text
+    try:
+        seconds(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def seconds(duration: str) -> Fraction:
+    """The seconds of a duration such as `1h30m`; ValueError with Go's text for what Go can't read."""
+    invalid = f"time: invalid duration {quoted(duration)}"
+    negative = duration.startswith("-")
+    rest = duration[1:] if duration[:1] in ("-", "+") else duration
+    from fractions import Fraction  # few files have durations, and imports take their time
+
     # Only zero needs no unit.
     if rest == "0":
-        return ""
-    from fractions import Fraction  # few schemas have durations, and imports take their time
-
+        return Fraction(0)
     total, at = Fraction(0), 0
     while at < len(rest):
         part = _DURATION_PART.match(rest, at)
         if part is None:
-            return invalid
+            raise ValueError(invalid)
         if not part["unit"]:
-            return f"time: missing unit in duration {quoted(text)}"
+            raise ValueError(f"time: missing unit in duration {quoted(duration)}")
         if part["unit"] not in _NANOSECONDS:
-            return f"time: unknown unit {quoted(part['unit'])} in duration {quoted(text)}"
+            raise ValueError(f"time: unknown unit {quoted(part['unit'])} in duration {quoted(duration)}")
         whole, _, fraction = part["number"].partition(".")
         if len(whole.lstrip("0")) > _DIGITS:
-            return invalid
+            raise ValueError(invalid)
         total += Fraction(f"{whole[-_DIGITS:]}.{fraction[:_DIGITS]}0") * _NANOSECONDS[part["unit"]]
         at = part.end()
     # In 64 bits the least duration has no positive counterpart.
-    is_too_long = total > _LONGEST - (0 if text.startswith("-") else 1)
-    return invalid if not rest or is_too_long else ""
+    if not rest or total > _LONGEST - (0 if negative else 1):
+        raise ValueError(invalid)
+    return (-total if negative else total) / _SECOND
 
 
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk"})

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.kube.rbac import decode_rules, merge
-from olmc.lean import NamedTuple, regex
+from olmc.lean import NamedTuple
 from olmc.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.model.diagnostics import Location, Source
 from olmc.model.objects import ACCOUNT, RBAC_V1, CatalogKey, KubernetesObject, annotations_of, mapping, mappings, text
 from olmc.model.workspace import EXTENSIONS_V1, Workspace
+from olmc.olm.catalog_sources import poll_interval
 from olmc.olmv1.api_types import METADATA_NAME, ClusterExtension, api_errors, cluster_extension
 from olmc.olmv1.feature_gates import FeatureGates
 from olmc.olmv1.permissions import ScopedRule, installer_roles, written_rule
@@ -33,8 +34,6 @@ _CATALOG_FIELDS: Mapping[str, FieldPath] = {
     "priority": ("spec", "priority"),
     "updateStrategy": ("spec", "source", "image", "pollIntervalMinutes"),
 }
-_PARTS = regex(r"(\d+(?:\.\d+)?)(h|m|s)")
-_MINUTES = {"h": 60.0, "m": 1.0, "s": 1 / 60}
 # The catalogs that OpenShift brings along, by what they are called in both worlds (R-V1-CC-3).
 _OPENSHIFT = {f"{name}-operators": f"openshift-{name}-operators" for name in ("redhat", "certified", "community")}
 _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
@@ -292,10 +291,9 @@ def cluster_catalog_object(source: CatalogSource) -> KubernetesObject:
     """The ClusterCatalog with the image, the priority and the interval of a CatalogSource (R-V1-CC-1)."""
     spec = mapping(mapping(source.manifest).get("spec"))
     image: dict[str, Any] = {"ref": text(spec.get("image"))}
-    interval = text(mapping(mapping(spec.get("updateStrategy")).get("registryPoll")).get("interval"))
-    minutes = sum(float(number) * _MINUTES[unit] for number, unit in _PARTS.findall(interval))
+    interval = poll_interval(spec)
     if interval and "@" not in image["ref"]:
-        image["pollIntervalMinutes"] = max(1, round(minutes))
+        image["pollIntervalMinutes"] = max(1, round(interval.seconds / 60))
     written: dict[str, Any] = {"source": {"type": "Image", "image": image}}
     written |= {"priority": source.priority} if source.priority else {}
     return {

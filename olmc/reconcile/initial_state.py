@@ -46,6 +46,7 @@ from olmc.model.objects import (
 from olmc.model.operators import OLM_GROUP, Csv, OperatorGroup
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Manifest, Workspace
+from olmc.olm.catalog_sources import FROM_CONFIGMAP, spec_problem
 from olmc.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.olm.profiles.data import profile_of
@@ -55,20 +56,6 @@ from olmc.yaml import locate
 
 if TYPE_CHECKING:
     from olmc.model.catalog import Catalog
-
-FROM_CONFIGMAP = ("configmap", "internal")
-
-
-def spec_problem(spec: Mapping[str, Any]) -> str:
-    """What OLM writes into the status of a CatalogSource with this spec, "" if it can be used."""
-    kind = spec.get("sourceType")
-    if kind in FROM_CONFIGMAP:
-        return "" if spec.get("configMap") else f"configmap name unset: must be set for sourcetype: {kind}"
-    if kind == "grpc":
-        given = spec.get("image") or spec.get("address")
-        return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
-    # Without the field the API server takes no CatalogSource, so OLM never sees it.
-    return f"unknown sourcetype: {kind}" if kind is not None else ""
 
 
 def is_refused_crd(manifest: Manifest, report: Report) -> bool:

@@ -80,6 +80,27 @@ def test_groups_that_say_something_in_vain_r_og_1(spec: dict[str, Any], expected
     assert codes(tmp_path, groups={"ns/og": spec}, namespaces={"b": {"a": "b"}}) == expected
 
 
+@pytest.mark.parametrize(
+    ("interval", "problem"),
+    [("1d", 'time: unknown unit "d" in duration "1d"'), ("10", 'time: missing unit in duration "10"'), ("24h", "")],
+)
+def test_an_interval_that_olm_cannot_read_r_cat_160(interval: str, problem: str, tmp_path: Path) -> None:
+    """OLM takes 15 minutes in its place; only its status tells."""
+    source = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": "harbour", "namespace": "olm"},
+        "spec": {
+            "sourceType": "grpc",
+            "image": "registry.example.com/catalogs/harbour:v1",
+            "updateStrategy": {"registryPoll": {"interval": interval}},
+        },
+    }
+    messages = [each.message for each in found(tmp_path, manifests=[source]) if each.code == "OLMC400"]
+    expected = f"CatalogSource olm/harbour is polled every 15 minutes instead of what is written: {problem}"
+    assert messages == [expected] * bool(problem)
+
+
 def test_an_install_plan_that_somebody_wrote_r_cat_600(tmp_path: Path) -> None:
     """OLM goes by its status, which it does not have; one that approves what a Manual Subscription waits for does."""
     plan = {

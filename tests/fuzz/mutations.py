@@ -145,7 +145,7 @@ def _mutate_node(documents: list[Any], rng: random.Random, others: Sequence[Any]
         case 6 if isinstance(value, str):
             parent[key] = mutated_bytes(value.encode("utf-8", "replace"), rng).decode("utf-8", "replace")
         case 6 if isinstance(value, (int, float)):
-            parent[key] = rng.choice((-value, value * 10**9, value + 0.5, str(value)))
+            parent[key] = rng.choice((-value, value * 10**9, 0.5, str(value)))
         case 7 if isinstance(parent, dict):
             del parent[key]
             parent[mutated_bytes(str(key).encode("utf-8", "replace"), rng).decode("utf-8", "replace")] = value

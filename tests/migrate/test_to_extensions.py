@@ -147,6 +147,19 @@ def test_a_catalog_serves_both_while_both_need_it(fleet: Path) -> None:
     assert catalog["spec"] == {"source": {"type": "Image", "image": image}, "priority": 10}
 
 
+@pytest.mark.parametrize(
+    ("interval", "minutes"),
+    [("1h30m", 90), ("10s", 1), ("-5m", 1), ("1d", 15), ("9" * 400 + "m", 15), ("2400000h", 144_000_000)],
+)
+def test_a_catalog_is_polled_as_often_as_olm_polled_it_r_cat_160(fleet: Path, interval: str, minutes: int) -> None:
+    """OLM takes 15 minutes for what it can't read; OLM v1 takes a minute at least."""
+    change(fleet / "cluster.yaml", "interval: 30m", f'interval: "{interval}"')
+    migrate(fleet)
+    documents = [obj for path in fleet.glob("*.yaml") for obj in yaml.safe_load_all(path.read_text()) if obj]
+    (catalog,) = [obj for obj in documents if obj["kind"] == "ClusterCatalog"]
+    assert catalog["spec"]["source"]["image"]["pollIntervalMinutes"] == minutes
+
+
 def test_a_catalog_that_nobody_needs_goes(fleet: Path) -> None:
     """The last Subscription takes its CatalogSource along, and the steps delete it last."""
     for name in ("depot", "meters", "office", "waterworks"):

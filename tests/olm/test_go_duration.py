@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.kube.formats import duration_problem
+from olmc.kube.formats import duration_problem, seconds
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,14 @@ def test_invalid(text: str) -> None:
 )
 def test_units(text: str, problem: str) -> None:
     assert duration_problem(text) == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("0", 0), ("1h30m", 5400), ("-5m", -300), ("+.5s", 0.5), ("250ms", 0.25), ("39h9m14.425s", 140954.425)],
+)
+def test_seconds(text: str, expected: float) -> None:
+    assert float(seconds(text)) == expected
 
 
 def test_numbers_of_any_length() -> None:

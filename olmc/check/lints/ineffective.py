@@ -11,6 +11,7 @@ from olmc.kube.selectors import is_empty, matches, problem
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import annotations_of, mapping, object_key, spec_of, status_of
+from olmc.olm.catalog_sources import poll_interval
 from olmc.reconcile.operator_groups import parse_apis
 from olmc.yaml import at
 
@@ -41,6 +42,15 @@ def static_groups(subject: LintSubject) -> Iterator[Diagnostic]:
         if spec_of(manifest.object).get("staticProvidedAPIs") is True and not parse_apis(str(apis or "")):
             place = at(manifest.source, "spec", "staticProvidedAPIs")
             yield rules.STATIC_WITHOUT_APIS.finding(place, name=full_name(manifest.object))
+
+
+def poll_intervals(subject: LintSubject) -> Iterator[Diagnostic]:
+    """Intervals of CatalogSources that are no duration, in whose place OLM takes 15 minutes (R-CAT-160)."""
+    for manifest in of_kind(subject, "CatalogSource"):
+        interval = poll_interval(spec_of(manifest.object))
+        if interval and interval.problem:
+            place = at(manifest.source, "spec", "updateStrategy", "registryPoll", "interval")
+            yield rules.UNREADABLE_INTERVAL.finding(place, source=full_name(manifest.object), problem=interval.problem)
 
 
 def plans_without_status(subject: LintSubject) -> Iterator[Diagnostic]:

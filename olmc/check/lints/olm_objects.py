@@ -15,7 +15,7 @@ from olmc.model.catalog import Package
 from olmc.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.model.diagnostics import Diagnostic, join_limited
 from olmc.model.objects import annotations_of, spec_of
-from olmc.reconcile.initial_state import spec_problem
+from olmc.olm.catalog_sources import spec_problem
 from olmc.reconcile.loop import SettledCluster
 from olmc.render.context import render_context
 from olmc.render.csvs import copy_targets

@@ -5,6 +5,15 @@ from __future__ import annotations
 from olmc.diagnostics.rule import Rule
 from olmc.model.diagnostics import Missing, Severity
 
+UNREADABLE_INTERVAL = Rule(
+    "OLMC400",
+    Severity.WARNING,
+    "An interval of a CatalogSource that OLM can't read",
+    "CatalogSource {source} is polled every 15 minutes instead of what is written: {problem}",
+    "Write a number with a unit of ns, us, ms, s, m or h, such as 45m or 24h: there is none for days.",
+    "OLM takes 15 minutes for an interval that it can't read, and says so in the CatalogSource's status, as "
+    "InvalidIntervalError (R-CAT-160).",
+)
 EMPTY_TARGETS = Rule(
     "OLMC401",
     Severity.WARNING,
