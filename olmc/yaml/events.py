@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.parser import Parser
-from ruamel.yaml.scanner import Scanner
+from ruamel.yaml.scanner import Scanner, ScannerError
+
+from olmc.yaml.scalars import replace_surrogates
 
 PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
 """What iterating events raises for a text that is not YAML (the second: it holds a lone surrogate)."""
 
 # The C reader is libyaml 0.1, which does not know that go-yaml takes [http://host:80] for a text.
 _COLON_IN_FLOW = "found unexpected ':'"
+_BAD_ESCAPE = "found invalid Unicode character escape code"
 _BLANKS = " \t"
 _BREAKS = "\r\n\x85\u2028\u2029"
 
@@ -45,7 +48,8 @@ def _events(text: str, pure: bool) -> Iterator[Any]:
 
 
 class _Scanner(Scanner):
-    """The scanner in Python, taught to take tabs for white space where the C reader and go-yaml do."""
+    """The scanner in Python, taught to take tabs for white space where the C reader and go-yaml do, and to refuse
+    the escapes that they refuse: of surrogates, and of what is beyond Unicode."""
 
     def scan_to_next_token(self) -> Any:
         super().scan_to_next_token()
@@ -66,6 +70,16 @@ class _Scanner(Scanner):
             if self.reader.peek() in _BREAKS:
                 spaces = _join_folded(spaces, super().scan_plain_spaces(indent, start_mark))
         return spaces
+
+    def scan_flow_scalar(self, style: Any) -> Any:
+        start = self.reader.get_mark()
+        try:
+            token = super().scan_flow_scalar(style)
+        except (ValueError, OverflowError):  # chr() of a number that is no character's
+            token = None
+        if token is None or replace_surrogates(token.value) != token.value:
+            raise ScannerError("while parsing a quoted scalar", start, _BAD_ESCAPE, start)
+        return token
 
     def _blanks(self) -> str:
         length = 0
