@@ -13,7 +13,7 @@ from olmc.lean import NamedTuple
 from olmc.load.config import read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files
-from olmc.load.suppressions import Suppression, collect_suppressions, with_objects
+from olmc.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.model.options import Narrowing
@@ -118,7 +118,7 @@ def workspace_side(
     builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
     # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
     commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
-    accepted = tuple(with_objects(path, collect_suppressions(path, config, commented)))
+    accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
     settings = SideSettings(config, patterns, accepted, builds)
     left = left_out_of(path, compilation, narrowing)
     if compile_fresh is not None and (

@@ -7,8 +7,9 @@ suppressed: what it stops is not compiled at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ class Suppression(NamedTuple):
     """A code that is accepted, why, and where that is written: `place` is in the comment's file, or in olmc.yaml.
 
     `line` is the line that a comment speaks of. An entry of olmc.yaml has the `number` that it has there, and the
-    `pattern` (as in .gitignore) of the files that it speaks of, "" for everything. `about` is the object that a comment
-    stands in, where somebody asked for it (`with_objects`).
+    `pattern` (as in .gitignore) of the files that it speaks of, "" for everything. `about` is the object and the field
+    that a comment speaks of, where somebody asked for it (`with_subjects`).
     """
 
     code: str
@@ -93,19 +94,32 @@ def collect_suppressions(root: Path, config: Mapping[str, Any], paths: Iterable[
         yield from comments(path, text) if text is not None else ()
 
 
-def with_objects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[Suppression]:
-    """The suppressions of the workspace at `root`, those of comments with the object that they speak of, as far as the
-    file can be read: a comment that moves to another object accepts something else."""
-
-    @cache
-    def objects(path: str) -> list[tuple[int, str]]:
-        documents = read(path, read_text(root, path, Report()) or "", Report())
-        return [(locate(document.source, ()).line, applier_of(mapping(document.value))) for document in documents]
-
+def with_subjects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[Suppression]:
+    """The suppressions of the workspace at `root`, those of comments with what they speak of: a comment that moves to
+    another object, or to another field of it, accepts something else."""
+    subjects = cache(partial(_subjects, root))
     for suppression in suppressions:
-        listed = objects(suppression.place.path) if suppression.line else []
-        names = [name for line, name in listed if line <= suppression.line]
-        yield suppression._replace(about=names[-1]) if names else suppression
+        listed = subjects(suppression.place.path) if suppression.line else []
+        is_listed = 0 < suppression.line <= len(listed)
+        yield suppression._replace(about=listed[suppression.line - 1]) if is_listed else suppression
+
+
+def _subjects(root: Path, path: str) -> list[str]:
+    """What each line of a file speaks of: its object, its key, and the number of its lines with that key so far. So
+    neither a line elsewhere nor another value makes another comment of one."""
+    text = read_text(root, path, Report()) or ""
+    objects = {
+        locate(document.source, ()).line: applier_of(mapping(document.value)) for document in read(path, text, Report())
+    }
+    found: list[str] = []
+    name, keys = "", Counter[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if number in objects:
+            name, keys = objects[number], Counter()
+        key = line.partition(" #")[0].partition(":")[0].strip()
+        keys[key] += 1
+        found.append(f"{name} {key} {keys[key]}")
+    return found
 
 
 def apply_suppressions(

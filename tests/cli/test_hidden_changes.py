@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
@@ -184,6 +185,31 @@ def test_a_suppression_that_moves_to_another_object_is_told(sides: Path) -> None
     # One that stays with its object may be in another line.
     text = (sides / "new/groups.yaml").read_text(encoding="utf-8")
     write(sides / "old", {"groups.yaml": f"# All groups.\n\n{text}"})
+    assert "OLMC150" not in olmc("diff", "old", "new").stdout
+
+
+def test_a_suppression_that_moves_to_another_field_is_told(sides: Path) -> None:
+    """Also where it stays in its object, with its code and its reason."""
+    group = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {{name: quay}}\nspec:\n{}"
+    fields = ("  bogus: 1", "  bogus2: 1", "  items:", "  - a: 1", "  - a: 2")
+    accepting = [[field + " # olmc: ignore[OLMC150] fine" * (field == here) for field in fields] for here in fields]
+    for old, new in itertools.pairwise(accepting):
+        for side, lines in (("old", old), ("new", new)):
+            write(sides / side, {"group.yaml": group.format("\n".join([*lines, ""]))})
+        done = olmc("diff", "old", "new")
+        assert done.exit_code == 1
+        assert "+ accepts OLMC150: fine" in done.stdout
+        assert "- no longer accepts OLMC150: fine" in done.stdout
+    # One that stays with its field may be in another line, and the field have another value.
+    write(
+        sides / "old",
+        {
+            "group.yaml": group.format(
+                "\n".join(["  serviceAccountName: a", *accepting[0], ""]).replace("bogus: 1", "bogus: 5")
+            )
+        },
+    )
+    write(sides / "new", {"group.yaml": group.format("\n".join([*accepting[0], ""]))})
     assert "OLMC150" not in olmc("diff", "old", "new").stdout
 
 
