@@ -16,11 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import yaml
+from known_fields import add_known_field
 
 Mutate = Callable[[bytes, random.Random], bytes]
 
 _FILE = re.compile(rb"^-- ([^\n]+) --\n", re.MULTILINE)
 _LARGEST = 60_000
+# How often a document gets a field that belongs there instead of having one changed.
+_KNOWN = 0.4
 SCALARS: Sequence[Any] = (
     None, True, False, 0, -1, 2**31, 2**63, 2**64, 10**30, 1e308, 5e-324, 0.1, "", "~", "a", "null", "true", "0x1f",
     "1e9", "1.2.3", "1.2.3-rc.1+b", ">=1.0.0 <2.0.0", "*", "a" * 64, "a" * 254, "A", "-a", "a.b/c", "..", "../../etc",
@@ -105,7 +108,10 @@ def mutated_document(data: bytes, rng: random.Random, others: Sequence[Any] = ()
     if not documents or len(data) > _LARGEST:
         return mutated_bytes(data, rng)
     for _ in range(rng.choice((1, 1, 2, 3, 5))):
-        _mutate_node(documents, rng, others)
+        if rng.random() < _KNOWN:
+            add_known_field(documents, rng)
+        else:
+            _mutate_node(documents, rng, others)
     try:
         if rng.random() < 0.5:
             text = yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False)

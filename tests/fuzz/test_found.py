@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 from fuzz_targets import COMMANDS, TARGETS, within_limits
+from known_fields import add_known_field
 from mutations import Archive, mutated_archive, pack, unpack
 
 from olmc.cli.main import MODULES
@@ -40,6 +42,20 @@ def test_every_command_is_fuzzed_but_servers() -> None:
     that others have written."""
     left = {"serve", "lsp", "cache", "completion", "version"}
     assert {command.split()[1] for command in COMMANDS} == MODULES.keys() - left
+
+
+def test_documents_get_fields_that_they_lack() -> None:
+    """Of Go's types, of the schemas, and of other objects."""
+    deployment = {"kind": "Deployment", "spec": {"template": {}}}
+    subscription = {"kind": "Subscription", "spec": {"config": {}}}
+    added: set[str] = set()
+    for number in range(300):
+        documents = json.loads(json.dumps([deployment, subscription]))
+        add_known_field(documents, random.Random(number))
+        for document in documents:
+            spec = document.get("spec")
+            added |= {f"{document.get('kind')} {key}" for key in spec} if isinstance(spec, dict) else set()
+    assert {"Deployment strategy", "Subscription startingCSV", "ClusterServiceVersion install"} <= added
 
 
 def test_changes_are_the_same_for_the_same_numbers() -> None:
