@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from olmc.kube.names import is_label_value, is_qualified_name
@@ -91,8 +92,15 @@ def is_empty(selector: Any) -> bool:
 
 
 def matches(selector: Any, labels: Mapping[str, Any]) -> bool:
-    """Whether labels satisfy every requirement of a selector; an empty selector matches everything."""
-    return all(requirement.holds(labels) for requirement in requirements(selector))
+    """Whether labels satisfy every requirement of a selector; an empty one matches everything, and one that can't be
+    used nothing."""
+    return all(not _problem_of(requirement) and requirement.holds(labels) for requirement in requirements(selector))
+
+
+@lru_cache
+def _problem_of(requirement: Requirement) -> str:
+    # The same few selectors are held against the labels of many objects.
+    return requirement.problem
 
 
 def problem(selector: Any) -> str:

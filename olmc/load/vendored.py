@@ -23,6 +23,9 @@ MARK = "# Written by olmc vendor, which also removes what it no longer needs fro
 FOLDERS: Mapping[ImageKind, str] = {"catalog": "catalogs", "bundle": "bundles"}
 """The folder in vendor/ for each kind of content."""
 
+BLOBS = f"{VENDOR_FOLDER}/blobs"
+"""Where what proves the content is kept."""
+
 TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
 
 _VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)")

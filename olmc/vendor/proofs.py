@@ -5,6 +5,7 @@ stands for, kept in `vendor/blobs/` by their own digests. From them the content 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from olmc.catalogs.fbc import read_file
 from olmc.diagnostics.rules import vendor as rules
 from olmc.lean import NamedTuple
 from olmc.load.catalog_folders import LEFT_OUT_FILE
-from olmc.load.vendored import VENDOR_FOLDER, content_digest, path_of
+from olmc.load.vendored import BLOBS, content_digest, path_of
 from olmc.model.diagnostics import Diagnostic, Location, Report
 from olmc.model.workspace import LockedImage
 from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
@@ -38,12 +39,15 @@ from olmc.vendor.store import write_tree
 PROOF_BYTES = 4 * 1024 * 1024
 """How large the layers of an image may be, packed and together, to be kept: those of bundles are, those of catalogs
 are not. It is no setting, since a workspace could turn it down to be asked for no proof."""
-BLOBS = f"{VENDOR_FOLDER}/blobs"
+# What layers may be unpacked to be unpacked once more: so many times as large, and so many bytes and members, which all
+# layers share, besides. Text becomes ten times as large and zeros a thousand times, in as many layers as there are.
+_TIMES, _BYTES, _MEMBERS, _MEMBERS_OF_EACH, _LAYERS = 20, 4 * 1024 * 1024, 10_000, 200, 128
 
 
 class Proof(Enum):
-    """How far content is proven: by its layers; as far as the digests of its layers, which are too large to be kept;
-    it came from a file, which no registry has; not at all, for want of proof; it is something else."""
+    """How far content is proven: by its layers; as far as the digests of its layers, which are too large to be kept
+    or to be unpacked again; it is a catalog from a file, which no registry has; not at all, for want of proof; it is
+    something else."""
 
     PROVEN = "proven"
     RECORDED = "recorded"
@@ -120,12 +124,12 @@ def surplus_blobs(root: Path, results: Iterable[ProofResult]) -> list[str]:
     return sorted(path for path in paths if path not in kept)
 
 
-def prove(root: Path, images: Iterable[LockedImage], limits: LayerLimits | None = None) -> Iterator[ProofResult]:
+def prove(root: Path, images: Iterable[LockedImage]) -> Iterator[ProofResult]:
     """How far the content of each image in vendor/, which is what olmc.lock says, is what its digest stands for."""
     for image in images:
         used: list[str] = []
         try:
-            proof = _prove(root, image, limits or LayerLimits(), used)
+            proof = _prove(root, image, used)
             yield ProofResult(image, proof, "", tuple(used))
         except FileNotFoundError as error:
             missing = Path(str(error.filename)).name[:12]
@@ -142,9 +146,12 @@ class _FalseError(Exception):
     """Content, or what is to prove it, is not what it is declared to be."""
 
 
-def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str]) -> Proof:
-    if image.file:
+def _prove(root: Path, image: LockedImage, used: list[str]) -> Proof:
+    if image.kind == "catalog" and image.file:
         return Proof.FILE
+    # Of a bundle there is no other content than all that its image has.
+    if image.kind != "catalog" and (image.file or image.packages):
+        raise _FalseError("olmc.lock has `file` or `packages` for it, which only catalogs have")
     named = parse(image.image).digest
     if named and named != image.digest:
         raise _FalseError(f"the reference names {named}, and olmc.lock another digest")
@@ -168,7 +175,13 @@ def _prove(root: Path, image: LockedImage, limits: LayerLimits, used: list[str])
     if not is_kept(manifest):
         return Proof.RECORDED
     with tempfile.TemporaryDirectory(prefix="olmc-proof-") as name:
-        target = _content(Path(name), image, manifest.layers, folders, limits, lambda digest: blob(digest, PROOF_BYTES))
+        try:
+            target = _content(Path(name), image, manifest.layers, folders, lambda digest: blob(digest, PROOF_BYTES))
+        except VendorError as error:
+            if error.diagnostic.code != rules.TOO_MUCH.code:
+                raise
+            used += (layer.digest for layer in manifest.layers)
+            return Proof.RECORDED
         _compare(root, image, target)
     return Proof.PROVEN
 
@@ -187,16 +200,25 @@ def _manifest(image: LockedImage, blob: Callable[[str], bytes]) -> ImageManifest
 
 
 def _content(
-    place: Path, image: LockedImage, layers: Sequence[Descriptor], folders: Mapping[str, str], limits: LayerLimits,
+    place: Path, image: LockedImage, layers: Sequence[Descriptor], folders: Mapping[str, str],
     blob: Callable[[str], bytes],
 ) -> Path:  # fmt: skip
-    """The folder, below `place`, with the content that layers give."""
+    """The folder, below `place`, with the content that layers give. Raises VendorError, also for what is too much to be
+    done by every command that proves content: whoever has made the image decides what it costs."""
     spool, target, packed = place / "files", place / "content", place / "layer"
     spool.mkdir()
     target.mkdir()
-    tree = Tree(image.image, tuple(folders), spool, limits)
+    tree = Tree(image.image, tuple(folders), spool, LayerLimits())
+    if len(layers) > _LAYERS:
+        raise tree.too_much("the number of layers", f"{_LAYERS}")
+    total = _TIMES * sum(layer.size for layer in layers) + _BYTES
     for layer in layers:
-        packed.write_bytes(blob(layer.digest))
+        data = blob(layer.digest)
+        if len(data) != layer.size:
+            raise _FalseError(f"the blob {layer.digest[:19]} has another size than the manifest says")
+        most, members = _TIMES * layer.size + _BYTES // len(layers), _MEMBERS_OF_EACH + _MEMBERS // len(layers)
+        tree.limits = LayerLimits(layer_bytes=most, members=members, file_bytes=most, bytes=total)
+        packed.write_bytes(data)
         add_layer(tree, packed, layer.digest)
     write_tree(tree, folders, target)
     return target
@@ -216,10 +238,10 @@ def _compare(root: Path, image: LockedImage, target: Path) -> None:
             continue
         if name not in whole:
             raise _FalseError(f"its layers have no {name}")
-        there = _documents(whole[name])
-        if any(document not in there for document in _documents(path)):
+        if not _documents(path) <= _documents(whole[name]):
             raise _FalseError(f"in its layers {name} has other documents")
 
 
-def _documents(path: Path) -> list[object]:
-    return [document.value for document in read_file(path.name, path.read_text(encoding="utf-8"), Report()).documents]
+def _documents(path: Path) -> set[str]:
+    documents = read_file(path.name, path.read_text(encoding="utf-8"), Report()).documents
+    return {json.dumps(document.value, sort_keys=True) for document in documents}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from olmc.diagnostics.rules import vendor as rules
 from olmc.load.config import LOCK_FILE, lock_text
-from olmc.load.vendored import FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
+from olmc.load.vendored import BLOBS, FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.model.diagnostics import Report
 from olmc.model.workspace import Lock, LockedImage
 from olmc.output.directory import PARTIAL, put, sync_folder
@@ -30,7 +30,8 @@ _OF_GIT = frozenset({".git", ".gitattributes", ".gitignore"})
 def check_folder(root: Path) -> None:
     """Raise VendorError if vendor/ is there and is not olmc's, or leads elsewhere: much of it may be removed."""
     folder = root / VENDOR_FOLDER
-    for path in (folder, *(folder / name for name in FOLDERS.values())):
+    blobs = root / BLOBS
+    for path in (folder, *(folder / name for name in FOLDERS.values()), blobs, *blobs.glob("*")):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise VendorError(rules.FOREIGN_FOLDER, path=path.relative_to(root).as_posix())
     mark = folder / MARK_FILE

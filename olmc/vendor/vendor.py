@@ -256,7 +256,8 @@ def _bring(
             target = folder / f"given-{number}"
             results.append(read_given(given[need.image], need.image, target, plan.limits))
     # No registry has what the lock says of a file.
-    files = {image.image: image.file for image in work.lock.images if image.file and not work.request.update}
+    from_files = [image for image in work.lock.images if image.kind == "catalog" and image.file]
+    files = {image.image: image.file for image in from_files} if not work.request.update else {}
     asked = [need for need in missing if need.image not in given]
     for need in asked:
         if need.image in files:

@@ -88,17 +88,20 @@ def test_opposites(expression: Mapping[str, Any], given_labels: Mapping[str, str
 
 @given(selectors, st.sampled_from(KEYS), some_values)
 def test_problems(selector: Mapping[str, Any], key: str, values: list[str]) -> None:
-    """Sets must have values, existence must not, and there are four operators."""
+    """Sets must have values, existence must not, and there are four operators; otherwise it selects nothing."""
     assert problem(selector) == ""
     for wrong in (
         {"key": key, "operator": "In", "values": []},
         {"key": key, "operator": "NotIn"},
         {"key": key, "operator": "Exists", "values": values},
         {"key": key, "operator": "in", "values": values},
+        {"key": key, "operator": "Gt"},
+        {"key": key, "operator": "Lt", "values": ["1"]},
         {"key": key},
     ):
         listed = [*selector.get("matchExpressions", ()), wrong]
         assert problem({**selector, "matchExpressions": listed}) != ""
+        assert not any(matches({"matchExpressions": [wrong]}, labels) for labels in ({}, {key: "0"}))
 
 
 @given(selectors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,18 @@ from olmc.load.vendored import content_digest, path_of
 from olmc.vendor.proofs import PROOF_BYTES, Proof, prove
 
 EVIL = "registry.example.com/evil/miner:v1"
+OTHER = """\
+---
+{schema: olm.package, name: other, defaultChannel: a}
+---
+{schema: olm.channel, package: other, name: a, entries: [{name: other.v1.0.0}]}
+---
+schema: olm.bundle
+package: other
+name: other.v1.0.0
+image: registry.example.com/other:v1
+properties: [{type: olm.package, value: {packageName: other, version: 1.0.0}}]
+"""
 
 
 @pytest.fixture
@@ -69,17 +82,15 @@ def test_a_forged_bundle_is_found_out_and_healed(vendored: Path) -> None:
 def test_a_run_without_update_heals_it_as_well(vendored: Path) -> None:
     forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
     assert olmc("vendor", vendored).exit_code == 0
-    assert EVIL not in olmc("render", vendored, "--locked").stdout
+    render = olmc("render", vendored, "--locked")
+    assert render.exit_code == 0
+    assert EVIL not in render.stdout
 
 
 def test_a_forged_catalog_that_was_trimmed_is_found_out(tmp_path: Path, host: str, project: Path) -> None:
     text = (project / "fixtures/dependency/catalogs/harbour/ferry.yaml").read_text()
     text += "---\n" + (project / "fixtures/dependency/catalogs/harbour/beacon.yaml").read_text()
-    other = "---\nschema: olm.package\nname: other\ndefaultChannel: a\n---\nschema: olm.channel\npackage: other\n"
-    other += "name: a\nentries: [{name: other.v1.0.0}]\n---\nschema: olm.bundle\npackage: other\nname: other.v1.0.0\n"
-    other += "image: registry.example.com/other:v1\nproperties:\n"
-    other += "- {type: olm.package, value: {packageName: other, version: 1.0.0}}\n"
-    made = image([packed(tar(("configs/catalog.yaml", text + other)))], CATALOG_LABELS)
+    made = image([packed(tar(("configs/catalog.yaml", text + OTHER)))], CATALOG_LABELS)
     root = replaced(tmp_path, host, "trimmed", made, CATALOG)
     assert olmc("vendor", root).exit_code == 0
     assert locked(root)[CATALOG].packages == "2 of 3"
@@ -184,3 +195,67 @@ def test_blobs_that_nothing_needs_are_removed(vendored: Path) -> None:
     (vendored / "operators.yaml").write_text("")
     assert olmc("vendor", vendored).exit_code == 0
     assert not (vendored / "vendor/blobs").exists()
+
+
+@pytest.mark.parametrize("forged", [{"file": "catalog.json"}, {"packages": "1 of 1"}])
+def test_a_bundle_is_not_taken_for_a_part_of_a_catalog(forged: dict[str, str], vendored: Path) -> None:
+    """The attack: what olmc.lock says of catalogs, of which less can be proven, is said of a bundle."""
+    forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
+    images = locked(vendored)
+    images[FERRY] = images[FERRY]._replace(**forged)
+    (vendored / "olmc.lock").write_text(lock_text(None, tuple(images.values())), encoding="utf-8")
+    check = olmc("vendor", vendored, "--check")
+    assert check.exit_code == 1
+    assert "`packages` for it, which only catalogs have [OLMC618]" in check.stderr
+    assert olmc("render", vendored, "--locked").exit_code == 1
+    assert olmc("vendor", vendored).exit_code == 0
+    render = olmc("render", vendored, "--locked")
+    assert render.exit_code == 0
+    assert EVIL not in render.stdout
+
+
+def test_a_layer_of_another_bundle_proves_nothing(vendored: Path) -> None:
+    """The attack: the blob of a layer is made anew with the forged files, under the name that the manifest has."""
+    forge(vendored, FERRY, "*.clusterserviceversion.yaml", "registry.example.com/ferry", EVIL)
+    folder = vendored / path_of(locked(vendored)[FERRY])
+    evil = {packed(tar(*folder_files(folder / name, f"{name}/"))) for name in ("manifests", "metadata")}
+    for path in (vendored / "vendor/blobs/sha256").iterdir():
+        if path.read_bytes().startswith(b"\x1f\x8b"):
+            path.write_bytes(max(evil, key=len))
+    check = olmc("vendor", vendored, "--check")
+    assert check.exit_code == 1
+    assert "was changed [OLMC618]" in check.stderr
+    assert olmc("render", vendored, "--locked").exit_code == 1
+
+
+@pytest.mark.parametrize("layers", [["a" * 30_000_000], ["b" * 400_000] * 100, ["c"] * 200])
+def test_what_is_cheap_to_send_and_not_to_unpack_is_not_proven_again(
+    layers: list[str], tmp_path: Path, host: str, ferry: Path
+) -> None:
+    """Every command that proves content would unpack it, on every run; the digests of its layers are what is proven."""
+    folders = [packed(tar(*folder_files(ferry / name, f"{name}/"))) for name in ("manifests", "metadata")]
+    bomb = image(
+        [*(packed(tar((f"usr/{number}", text))) for number, text in enumerate(layers)), *folders], BUNDLE_LABELS
+    )
+    root = replaced(tmp_path, host, f"bomb-{len(layers)}", bomb)
+    assert olmc("vendor", root).exit_code == 0
+    start = time.process_time()
+    assert proofs(root)[FERRY] is Proof.RECORDED
+    assert time.process_time() - start < 5
+    assert olmc("vendor", root, "--check").exit_code == 0
+
+
+def test_a_catalog_of_many_documents_is_proven_at_once(tmp_path: Path, host: str, project: Path) -> None:
+    """Each was compared with each."""
+    names = ("ferry.yaml", "beacon.yaml")
+    files = [
+        (f"configs/{name}", (project / "fixtures/dependency/catalogs/harbour" / name).read_text()) for name in names
+    ]
+    more = "".join(f'{{"schema": "x", "package": "ferry", "n": {number}}}\n' for number in range(20_000))
+    made = image([packed(tar(*files, ("configs/x.json", more), ("configs/other.yaml", OTHER)))], CATALOG_LABELS)
+    root = replaced(tmp_path, host, "many", made, CATALOG)
+    assert olmc("vendor", root).exit_code == 0
+    assert locked(root)[CATALOG].packages == "2 of 3"
+    start = time.process_time()
+    assert proofs(root)[CATALOG] is Proof.PROVEN
+    assert time.process_time() - start < 5

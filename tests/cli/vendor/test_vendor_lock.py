@@ -89,13 +89,13 @@ def test_vendored_bundles_are_nobodys_own(root: Path) -> None:
     assert "vendor/" not in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("name", ["vendor", "vendor/bundles", "vendor/catalogs"])
+@pytest.mark.parametrize("name", ["vendor", "vendor/bundles", "vendor/catalogs", "vendor/blobs", "vendor/blobs/sha256"])
 def test_a_folder_that_leads_elsewhere_is_left_alone(root: Path, tmp_path: Path, name: str) -> None:
     """A stranger's workspace would have olmc remove what it does not need there."""
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious/file").write_text("mine")
     if name != "vendor":
-        (root / "vendor").mkdir()
+        (root / name).parent.mkdir(parents=True)
         (root / "vendor/.gitattributes").write_text(MARK)
     else:
         (tmp_path / "precious/.gitattributes").write_text(MARK)
