@@ -24,6 +24,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
+from olmc.lean import regex
 from olmc.vendor.containers_config import AuthFile
 from olmc.vendor.sources import StoppedError
 from olmc.version import __version__
@@ -36,6 +37,7 @@ MAX_WAIT = 60.0
 FIRST_PAUSE = 0.5
 CONNECT_SECONDS = 10.0
 
+_HOST = regex(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PASSING = (408, 429, 500, 502, 503, 504)
 
@@ -100,35 +102,49 @@ def exchange(
     """The answer to a request, redirects followed; the body is still to be read, and the answer to be closed.
 
     Credentials don't go along to another host, scheme or port, neither in a header nor in a body, which nothing but an
-    identity token is sent in; and nobody is led from https to http. Raises TransientError, FinalError.
+    identity token is sent in; nobody is led from https to http, nor to another host that wants credentials, as those at
+    hand are not for it. Raises TransientError, FinalError.
     """
+    first = _origin(url)
     sent = {"User-Agent": f"olmc/{__version__}", "Accept-Encoding": "identity", **headers}
     for _ in range(MAX_REDIRECTS):
         response = _once(network, method, url, sent, insecure, body)
         location = response.headers.get("Location")
+        if response.status == 401 and _origin(url) != first:
+            response.close()
+            raise FinalError(f"it leads to {'://'.join(_origin(url))}, which wants credentials")
         if response.status not in _REDIRECTS or not location:
             return response
         response.close()
         target = joined(url, location)
-        here, there = urlsplit(url), urlsplit(target)
-        if there.scheme not in ("http", "https") or (here.scheme == "https" and there.scheme == "http"):
-            raise FinalError(f"it leads to {there.scheme}://{there.netloc}, which is not safe")
-        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+        here, there = _origin(url), _origin(target)
+        if there[0] not in ("http", "https") or (here[0] == "https" and there[0] == "http"):
+            raise FinalError(f"it leads to {'://'.join(there)}, which is not safe")
+        if here != there:
             # Without its body the request would ask for nothing, so it is not made at all.
             if body:
-                raise FinalError(f"it wants what was sent to it sent on to {there.scheme}://{there.netloc}")
+                raise FinalError(f"it wants what was sent to it sent on to {'://'.join(there)}")
             sent.pop("Authorization", None)
         url = target
     raise FinalError(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def _origin(url: str) -> tuple[str, str]:
+    """The scheme, and the host with its port, which credentials are for."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
 
 
 def joined(base: str, location: str) -> str:
     """An address that a server names, seen from another one; raises FinalError if it is none."""
     try:
         target = urljoin(base, location)
-        urlsplit(target)
+        host = urlsplit(target).netloc
     except ValueError as error:
         raise FinalError(f"it names an address that is none: {error}") from error
+    # Of `http://a\@b` one parser takes a for the host, and another one b.
+    if host and not _HOST.fullmatch(host):
+        raise FinalError(f"it names an address that is none: {host!a} is no host")
     return target
 
 

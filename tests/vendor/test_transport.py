@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
+import urllib3
 
 from olmc.vendor.sources import StoppedError
 from olmc.vendor.transport import FinalError, Network, TransientError, exchange, is_loopback, read_body, with_retries
@@ -75,6 +76,21 @@ def hello(network: Network, url: str, *, insecure: bool = False) -> bytes:
 def test_nobody_is_led_to_http(secure: str) -> None:
     with pytest.raises(FinalError, match=f"it leads to http://{secure}, which is not safe"):
         exchange(Network(), "GET", f"https://{secure}/down", {}, insecure=True)
+
+
+@pytest.mark.parametrize("target", ["https://127.0.0.1:1/", "http://127.0.0.1:2/", "http://127.0.0.2:1/"])
+def test_credentials_are_for_a_scheme_a_host_and_a_port(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: dict[str, str | None] = {}
+
+    def answer(_: Network, __: str, url: str, headers: Mapping[str, str], *___: object) -> urllib3.BaseHTTPResponse:
+        sent[url] = headers.get("Authorization")
+        leads = {"http://127.0.0.1:1/": "http://127.0.0.1:1/again", "http://127.0.0.1:1/again": target}
+        location = {"Location": leads[url]} if url in leads else {}
+        return urllib3.HTTPResponse(status=307 if location else 200, headers=location)
+
+    monkeypatch.setattr("olmc.vendor.transport._once", answer)
+    exchange(Network(), "GET", "http://127.0.0.1:1/", {"Authorization": "Basic YTpi"})
+    assert list(sent.values()) == ["Basic YTpi", "Basic YTpi", None]
 
 
 def test_more_than_expected_is_not_read(secure: str) -> None:

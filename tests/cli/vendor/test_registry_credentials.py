@@ -167,6 +167,53 @@ def test_credentials_stay_with_their_host(tmp_path: Path, host: str) -> None:
     assert set(told) == {None}
 
 
+@pytest.mark.parametrize("secret", [{"auth": "cmVhZGVyOnNlY3JldA=="}, {"identitytoken": "long&lasting"}])
+def test_who_stores_the_blobs_is_not_given_credentials(tmp_path: Path, host: str, secret: dict[str, str]) -> None:
+    """The attack: the host that a registry leads to asks for credentials, and names its own token service."""
+    root = at_registry(tmp_path, host, "stored")
+    received: list[str | None] = []
+
+    def steals(request: Proxied) -> None:
+        received.append(request.headers.get("Authorization") or request.headers.get("Content-Length"))
+        request.answer(200, {}, b'{"token": "abc.def"}')
+
+    def storage(request: Proxied) -> bool:
+        if request.path.startswith("/token"):
+            steals(request)
+        else:
+            challenge = f'Bearer realm="http://{request.headers["Host"]}/token",service="example"'
+            request.answer(401, {"WWW-Authenticate": challenge}, b"")
+        return True
+
+    def leads(request: Proxied) -> bool:
+        if "/blobs/" in request.path:
+            request.answer(307, {"Location": f"http://{other}{request.path}"}, b"")
+        return "/blobs/" in request.path
+
+    with proxy(host, storage, steals) as (other, _), proxy(host, leads) as (front, _):
+        auth = tmp_path / "auth.json"
+        auth.write_text(json.dumps({"auths": {front: secret}}))
+        said = refused(located_at(root, front, "stored"), "--authfile", str(auth))
+    assert f"it leads to http://{other}, which wants credentials" in said
+    assert received == []
+
+
+@pytest.mark.parametrize("realm", ["http://evil.example.com:80\\\\@127.0.0.1/token", "http://a@127.0.0.1/token"])
+def test_an_address_that_can_be_read_in_two_ways_is_none(tmp_path: Path, host: str, realm: str) -> None:
+    """The attack: it is taken for this machine, which may be asked without TLS, and leads to another one."""
+    root = tmp_path / "workspace"
+    with_images(root, "dependency")
+
+    def refuses(request: Proxied) -> bool:
+        request.answer(401, {"WWW-Authenticate": f'Bearer realm="{realm}",service="example"'}, b"")
+        return True
+
+    with proxy(host, refuses) as (front, _):
+        auth = auth_file(tmp_path / "auth.json", front, "reader:secret")
+        said = refused(located_at(root, front, "token"), "--authfile", str(auth))
+    assert "it names an address that is none:" in said
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_an_identity_token_is_not_sent_on(tmp_path: Path, host: str, status: int) -> None:
     """A token service that leads elsewhere: neither its body nor a header goes along, by no kind of redirect."""
