@@ -26,6 +26,7 @@ from olmc.diff.change import (
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
+from olmc.rbac_report.risks import Level
 
 _MOST = 6
 _PLACES = 3
@@ -34,12 +35,13 @@ _FEW = 3
 
 
 class ChangeLine(NamedTuple):
-    """A line: a change, or `total` that are alike."""
+    """A line: a change, or `total` that are alike; of permissions with the level of the most dangerous."""
 
     type: ChangeType
     severity: Severity
     message: Message
     total: int
+    level: Level = Level.NONE
 
 
 class LineGroup(NamedTuple):
@@ -176,7 +178,14 @@ def _line(alike: Sequence[DiffChange], most: int | None) -> ChangeLine:
     first = alike[0]
     message = first.message if len(alike) == _ALONE else _joined(alike, most)
     types = {change.type for change in alike}
-    return ChangeLine(first.type if len(types) == _ALONE else CHANGED, first.severity, message, len(alike))
+    level = max(map(_level, alike))
+    return ChangeLine(first.type if len(types) == _ALONE else CHANGED, first.severity, message, len(alike), level)
+
+
+def _level(change: DiffChange) -> Level:
+    if change.kind is not permission_kinds.permission_gained:
+        return Level.NONE
+    return next(level for level in Level if str(level) == change.values["level"])
 
 
 def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:

@@ -38,6 +38,8 @@ _RUN_OF_TICKS = regex(r"`+")
 _RESERVED_FOR_CUT = 600
 _OPEN_UP_TO = 12
 _NAMED = 5
+# Kind, namespace and name are no longer together.
+_LONGEST_NAME = 400
 _WEIGHTS = {"breaking": 12, "risk": 8}
 """What part of a comment that is too short for all a section gets; those of the rest have one each."""
 _UNDERSCORE = regex(r"_([a-z])")
@@ -74,10 +76,15 @@ def _group_lines(group: LineGroup, paint: Paint) -> Iterator[str]:
 
 def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
     """What lines are about: an object, or several of one kind."""
-    first, *others = (str(known) for known in objects)
+    first, *others = (_cut_name(str(known)) for known in objects[:most])
     kind = f"{objects[0].kind}/"
-    named = ", ".join((first, *(name.removeprefix(kind) for name in others[: most - 1])))
+    named = ", ".join((first, *(name.removeprefix(kind) for name in others)))
     return f"{named} and {len(objects) - most} more" if len(objects) > most else named
+
+
+def _cut_name(name: str) -> str:
+    """A name that no object in a cluster can have would hide those beside it."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def _tag(severity: Severity, paint: Paint) -> str:
@@ -189,13 +196,27 @@ def _section_text(section: _TextSection, groups: Sequence[LineGroup]) -> str:
     """A section with some of its lines, and how many are left out; "" without a line."""
     if not groups:
         return ""
-    lines = [f"- {code(heading(group.objects))}\n{''.join(map(_item, group.lines))}" for group in groups]
     left = section.total - _counted(groups)
-    lines += [f"- … and {left} more, left out\n"] if left else []
+    return _framed(section, [*map(_object_lines, groups), *([_left_out(left)] if left else [])])
+
+
+def _framed(section: _TextSection, lines: Sequence[str]) -> str:
     title = f"{section.heading} ({section.total})"
     if section.folded:
         return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
     return f"\n#### {title}\n\n{''.join(lines)}"
+
+
+def _left_out(count: int) -> str:
+    return f"- … and {count} more, left out\n"
+
+
+def _object_lines(group: LineGroup) -> str:
+    return f"{_object(group)}{''.join(map(_item, group.lines))}"
+
+
+def _object(group: LineGroup) -> str:
+    return f"- {code(heading(group.objects))}\n"
 
 
 def _item(line: ChangeLine) -> str:
@@ -204,31 +225,30 @@ def _item(line: ChangeLine) -> str:
 
 
 def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
-    """As many lines of a section as there is space for: the first of each kind of object before the second of one.
-
-    If not even the first has the space, the shortest line has to do.
-    """
-    order = _by_turns(section.groups)
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(_section_text(section, _chosen(section.groups, order[:middle]))) <= space:
-            low = middle
-        else:
-            high = middle - 1
-    if low:
-        return _chosen(section.groups, order[:low])
-    shortest = min(order, key=lambda at: len(_section_text(section, _chosen(section.groups, [at]))))
-    return _chosen(section.groups, [shortest])
+    """As many lines of a section as there is space for, in the order of `_by_turns`; one that is too long is passed
+    over for those behind it."""
+    left = space - len(_framed(section, [_left_out(section.total)]))
+    kept: list[tuple[int, int]] = []
+    begun: set[int] = set()
+    for number, line in _by_turns(section.groups):
+        group = section.groups[number]
+        need = len(_item(group.lines[line])) + (len(_object(group)) if number not in begun else 0)
+        if need <= left:
+            left -= need
+            begun.add(number)
+            kept.append((number, line))
+    return _chosen(section.groups, kept)
 
 
 def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
-    """Group and line of all lines: of each kind of object one after the other, so that many of one hide no other."""
-    of_kind: dict[str, list[tuple[int, int]]] = {}
+    """Group and line of all lines: of each kind of object, and of each level of permissions, one after the other, so
+    that many of one hide no other; the most dangerous first."""
+    alike: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for number, group in enumerate(groups):
-        places = of_kind.setdefault(group.objects[0].kind, [])
-        places += ((number, line) for line in range(len(group.lines)))
-    return [place for turn in zip_longest(*of_kind.values()) for place in turn if place is not None]
+        for at, line in enumerate(group.lines):
+            alike.setdefault((-line.level, group.objects[0].kind), []).append((number, at))
+    in_order = (alike[key] for key in sorted(alike, key=lambda key: key[0]))
+    return [place for turn in zip_longest(*in_order) for place in turn if place is not None]
 
 
 def _chosen(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:

@@ -262,15 +262,15 @@ def _olm_rank(line: str) -> int:
 
 
 def _shortened_part(part: _CommentPart, space: int) -> str:
-    """A part with as many of its items as there is space for, those of the lowest rank, and how many more there are."""
+    """A part with as many of its items as there is space for, those of the lowest rank first, and how many more there
+    are; one that is too long is passed over."""
     more = part.more.format(len(part.items))
     left = space - len(part.head) - len(part.end) - len(more)
     kept = set()
     for at in sorted(range(len(part.items)), key=lambda at: (part.items[at][0], at)):
-        left -= len(part.items[at][1])
-        if left < 0:
-            break
-        kept.add(at)
+        if len(part.items[at][1]) <= left:
+            left -= len(part.items[at][1])
+            kept.add(at)
     items = "".join(text for at, (_, text) in enumerate(part.items) if at in kept)
     text = part.head + items + part.more.format(len(part.items) - len(kept)) + part.end
     return text if len(text) <= space else ""

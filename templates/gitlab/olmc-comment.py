@@ -16,6 +16,8 @@ import urllib.request
 SERVER = os.environ["CI_API_V4_URL"]
 PROJECT = f"{SERVER}/projects/{os.environ['CI_PROJECT_ID']}"
 LONGEST = 900_000  # a note holds 1,000,000 characters
+PAGE = 20  # of texts that anybody may have made that long, with six bytes for a character
+LARGEST = PAGE * 6_500_000
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
@@ -28,18 +30,18 @@ class Stay(urllib.request.HTTPRedirectHandler):
 OPENER = urllib.request.build_opener(Stay)
 
 
-def ask(url, method="GET", **fields):
+def ask(url, method="GET", most=LARGEST, **fields):
     data = urllib.parse.urlencode(fields).encode() if fields else None
     headers = {"PRIVATE-TOKEN": os.environ["OLMC_TOKEN"]}
     with OPENER.open(urllib.request.Request(url, data, headers, method=method), timeout=60) as answer:
-        return answer.read(4 * LONGEST).decode("utf-8", errors="replace")
+        return answer.read(most).decode("utf-8", errors="replace")
 
 
 def ask_all(url):
     page = 0
     while True:
         page += 1
-        items = json.loads(ask(f"{url}{'&' if '?' in url else '?'}per_page=100&page={page}"))
+        items = json.loads(ask(f"{url}{'&' if '?' in url else '?'}per_page={PAGE}&page={page}"))
         if not items:
             return
         yield from items
@@ -66,9 +68,9 @@ def note(job):
     """The note for a job, and whether anything happens at all."""
     files = f"{PROJECT}/jobs/{job['id']}/artifacts/olmc-plan"
     # A line that begins with a slash is a command to GitLab, which would carry it out for the token.
-    text = re.sub(r"^(\s*)/", r"\1\\/", ask(f"{files}/note.md")[:LONGEST], flags=re.MULTILINE)
+    text = re.sub(r"^(\s*)/", r"\1\\/", ask(f"{files}/note.md", most=4 * LONGEST)[:LONGEST], flags=re.MULTILINE)
     where = f"<sub>Of {job['commit']['id']}. [The artifact]({job['web_url']}/artifacts/browse) has all of it.</sub>"
-    return f"{mark(job)}\n{text}\n{where}", ask(f"{files}/status").strip() != "00"
+    return f"{mark(job)}\n{text}\n{where}", ask(f"{files}/status", most=10).strip() != "00"
 
 
 def mark(job):
@@ -93,18 +95,29 @@ def update(number, job, me):
         ask(notes, "POST", body=text)
 
 
+def updated(number, job, me):
+    """Whether the note for a job is up to date, or can't be for a good reason."""
+    try:
+        update(number, job, me)
+    except (OSError, ValueError) as error:
+        print(f"!{number}, job {job['id']}: {error}", file=sys.stderr)
+        return getattr(error, "code", 0) == 404  # what a job left may have expired
+    return True
+
+
 def main():
     if not os.environ.get("OLMC_TOKEN"):
         sys.exit("OLMC_TOKEN is not set: is there such a CI/CD variable, and is the default branch protected?")
     me = json.loads(ask(f"{SERVER}/user"))["id"]
     failed = False
     for request in ask_all(f"{PROJECT}/merge_requests?state=opened&order_by=updated_at"):
-        for job in plans(request["iid"]):
-            try:
-                update(request["iid"], job, me)
-            except urllib.error.HTTPError as error:
-                print(f"!{request['iid']}, job {job['id']}: {error}", file=sys.stderr)
-                failed = failed or error.code != 404  # what a job left may have expired
+        # What is wrong with one merge request keeps no other from having its notes.
+        try:
+            for job in plans(request["iid"]):
+                failed = not updated(request["iid"], job, me) or failed
+        except (OSError, ValueError) as error:
+            print(f"!{request['iid']}: {error}", file=sys.stderr)
+            failed = True
     sys.exit(failed)
 
 

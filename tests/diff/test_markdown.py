@@ -147,12 +147,51 @@ def test_each_gravity_has_its_share_and_the_counts_add_up(
 @pytest.mark.parametrize("limit", [5000, LIMIT])
 def test_many_of_one_kind_hide_no_other(limit: int) -> None:
     """Of what is breaking each kind of object is there."""
-    old = [*(crd_versions(number, 2) for number in range(900)), *many(900, "v")]
+    old = [crd_versions(number, 2) for number in range(900)]
+    for number, crd in enumerate(old):
+        crd["spec"]["versions"][1]["name"] = f"v{number + 2}"  # so that each is a line by itself
     gone = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.a.example.com"}}
     lease = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "zz"}}
     text = as_markdown(compared([*old, gone, lease], [crd_versions(number, 1) for number in range(900)]), limit)
+    assert "do not fit" in text
     assert "APIService/v1.a.example.com" in text
     assert "Namespace/zz" in text
+
+
+def risky(number: int, namespace: str, role: str) -> dict[str, Any]:
+    """A binding of a role in a namespace of its own, which no other has: a line by itself."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": "x", "namespace": f"n{number:04}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": f"a{number:04}".ljust(60, "y"), "namespace": namespace}],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("limit", [3000, LIMIT])
+def test_many_risks_hide_no_graver_one(limit: int) -> None:
+    """The attack: 900 permissions of another level, of accounts that come before the one with all permissions."""
+    reader = {**ROLE, "metadata": {"name": "reader"},
+              "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}]}  # fmt: skip
+    evil = binding(1, 1)
+    evil["subjects"] = [{"kind": "ServiceAccount", "name": "zz-evil", "namespace": "zz"}]
+    new = [*(risky(number, f"n{number:04}", "reader") for number in range(900)), evil]
+    text = as_markdown(compared([ROLE, reader], [ROLE, reader, *new]), limit)
+    assert "do not fit" in text
+    assert text.count("ServiceAccount/n") > 3
+    assert "zz-evil" in text
+    assert "(critical: " in text
+
+
+@pytest.mark.parametrize("limit", [3000, LIMIT])
+def test_a_line_that_is_too_long_hides_no_other(limit: int) -> None:
+    """It comes first, and would take all of the space: alone, or as one of several objects with the same line."""
+    names = ("a" * 90_000, "b.example.com", "c.example.com", "d.example.com")
+    gone = [{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name}}
+            for name in names]  # fmt: skip
+    for some in (gone[:2], gone):
+        text = as_markdown(compared([*some, *many(900, "v")], many(900, "w")), limit)
+        assert "b.example.com" in text
 
 
 def test_what_is_shown_and_what_is_left_make_the_whole() -> None:

@@ -27,7 +27,8 @@ echo "$*" >> "$LOG"
 case "$*" in
   plan*json) printf '{}';;
   plan*) printf '%s' "$MARKDOWN";;
-  diff*) printf 'what differs'; exit "${FRESH:-0}";;
+  diff*json) printf '{}'; exit "${FRESH:-0}";;
+  diff*) printf '%s' "${DIFFERS:-what differs}"; exit "${FRESH:-0}";;
   *) exit 9;;
 esac
 exit "$STATUS"
@@ -130,17 +131,16 @@ def test_a_token_is_for_the_step_that_writes_alone() -> None:
     assert holders == ["Comment"]
 
 
-PIN = re.compile(r"(?:uses: |image: |FROM )(\S+)")
+PIN = re.compile(r"(?:uses: |image: |FROM |FLUX: |name: (?=\S+/\S+[:@]))(\S+)")
 
 
 @pytest.mark.parametrize("name", SCAFFOLDS)
 def test_actions_and_images_are_pinned(name: str) -> None:
-    """By digest; Flux' own, whose digests are in no list of ours, by version; libraries by their hashes."""
+    """By digest; libraries by their hashes."""
     for file, text in files_of(name, VALUES).items():
         for used in PIN.findall(text):
             if used not in ("./.github/actions/olmc", "a"):
-                is_flux = used in ("fluxcd/flux2/action@v2.6.4", "ghcr.io/fluxcd/flux-cli:v2.6.4")
-                assert is_flux or re.search(r"@([0-9a-f]{40}|sha256:[0-9a-f]{64})$", used), (file, used)
+                assert re.search(r"@([0-9a-f]{40}|sha256:[0-9a-f]{64})$", used), (file, used)
         for line in re.findall(r"pip install .*", text):
             assert "--no-deps" in line
             assert "--only-binary :all:" in line
@@ -263,8 +263,9 @@ def test_the_action_plans(status: str, changed: str, repository: Repository) -> 
     code, out = repository.runs(step("Plan"), STATUS=status)
     assert code == 0, out
     asked = f"plan operators --from git:{repository.base} --allow-empty -o "
-    fresh = f"diff git:{repository.base}:operators operators --allow-empty -o markdown"
-    assert repository.log.read_text(encoding="utf-8").splitlines() == [f"{asked}markdown", f"{asked}json", fresh]
+    fresh = f"diff git:{repository.base}:operators operators --allow-empty -o "
+    lines = repository.log.read_text(encoding="utf-8").splitlines()
+    assert lines == [f"{each}{form}" for each in (asked, fresh) for form in ("markdown", "json")]
     assert repository.output("output") == f"changed={changed}\nkey={KEY}\n"
     assert repository.output("summary") == repository.output("olmc/plan.md") == MARKDOWN
     assert repository.output("olmc/plan.json") == "{}"
@@ -291,6 +292,24 @@ def test_what_olm_does_not_touch_is_no_secret(repository: Repository) -> None:
     text = repository.posted.read_text(encoding="utf-8")
     assert text.startswith(f"{MARK}\n{MARKDOWN}\nOLM leaves what is installed as it is. ")
     assert text.endswith(f"\n\nwhat differs{END}")
+
+
+@pytest.mark.parametrize("status", ["0", "1"])
+def test_the_artifact_has_all_of_what_a_comment_has_no_room_for(status: str, repository: Repository) -> None:
+    """Both as JSON, in which nothing is left out."""
+    assert repository.runs(step("Plan"), STATUS=status, FRESH="1")[0] == 0
+    assert repository.output("olmc/plan.json") == repository.output("olmc/diff.json") == "{}"
+
+
+def test_two_long_texts_are_no_longer_than_a_comment(repository: Repository) -> None:
+    """What is in a comment already is the end of it: an old comment must not stay because the new one is too long."""
+    texts = {"MARKDOWN": "### nothing happens\n" + "p" * 40_000, "DIFFERS": "d" * 60_000}
+    assert repository.runs(step("Plan"), STATUS="0", FRESH="1", **texts)[0] == 0
+    assert repository.runs(step("Comment"), CHANGED="true")[0] == 0
+    text = repository.posted.read_text(encoding="utf-8")
+    assert len(text) < 65_536
+    assert "### nothing happens\n\nOLM leaves" in text
+    assert "d" * 60_000 in text
 
 
 def test_a_merged_pull_request_is_compared_with_the_base_that_it_is_merged_into(repository: Repository) -> None:
@@ -381,7 +400,7 @@ def test_the_gitlab_job_leaves_files(repository: Repository) -> None:
     assert code == 0, out
     folder = repository.folder / "olmc-plan"
     files = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    differs = {"diff.md": "what differs"}
+    differs = {"diff.md": "what differs", "diff.json": "{}"}
     assert files == {"plan.md": MARKDOWN, "plan.json": "{}", "status": "10\n", "note.md": MARKDOWN, **differs}
     assert repository.runs(gitlab_script(), STATUS="0", FRESH="1")[0] == 0
     assert (folder / "status").read_text(encoding="utf-8") == "01\n"

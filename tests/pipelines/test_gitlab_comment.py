@@ -46,7 +46,8 @@ def gitlab() -> Iterator[GitLab]:
         def do_GET(self) -> None:
             path, _, query = self.path.partition("?")
             tokens.append(self.headers.get("PRIVATE-TOKEN", ""))
-            page = int(dict(urllib.parse.parse_qsl(query)).get("page", 0))
+            asked = dict(urllib.parse.parse_qsl(query))
+            page, size = int(asked.get("page", 0)), int(asked.get("per_page", 20))
             answer = answers.get(path.removeprefix("/api/v4"))
             if isinstance(answer, tuple):
                 self.send_response(302)
@@ -54,7 +55,7 @@ def gitlab() -> Iterator[GitLab]:
                 self.end_headers()
                 return
             if isinstance(answer, list) and page:
-                answer = answer[page * 100 - 100 : page * 100]
+                answer = answer[page * size - size : page * size]
             self.send_response(404 if answer is None else 200)
             self.end_headers()
             self.wfile.write((answer if isinstance(answer, str) else json.dumps(answer)).encode())
@@ -143,6 +144,28 @@ def test_a_line_of_a_stranger_is_no_command(gitlab: GitLab, tmp_path: Path) -> N
     ((_, _, body),) = gitlab.written
     assert not re.search(r"^\s*/", body, re.MULTILINE)
     assert "\\/merge" in body
+
+
+@pytest.mark.parametrize("letter", ["x", "\x01"])
+def test_long_texts_of_others_stop_no_note(letter: str, gitlab: GitLab, tmp_path: Path) -> None:
+    """The attack: notes and descriptions as long as GitLab takes them, of which a page is more than can be read."""
+    long = letter * 1_000_000
+    answer(gitlab, [note(number, long, 5) for number in range(25)])
+    others = [{"iid": 10 + number, "description": long} for number in range(4)]
+    gitlab.answers["/projects/7/merge_requests"] = [*others, {"iid": 3}]
+    gitlab.answers.update({f"/projects/7/merge_requests/{other['iid']}/pipelines": [] for other in others})
+    code, out = comment(gitlab, tmp_path)
+    assert (code, [method for method, *_ in gitlab.written]) == (0, ["POST"]), out
+
+
+def test_what_is_wrong_with_one_merge_request_stops_no_other(gitlab: GitLab, tmp_path: Path) -> None:
+    answer(gitlab, [])
+    gitlab.answers["/projects/7/merge_requests"] = [{"iid": 10}, {"iid": 11}, {"iid": 3}]
+    gitlab.answers["/projects/7/merge_requests/10/pipelines"] = "no JSON"
+    code, out = comment(gitlab, tmp_path)
+    assert (code, [method for method, *_ in gitlab.written]) == (1, ["POST"])
+    assert "!10: Expecting value" in out
+    assert "!11: HTTP Error 404" in out
 
 
 def test_the_token_stays_with_its_server(gitlab: GitLab, tmp_path: Path) -> None:

@@ -84,6 +84,19 @@ def test_each_part_has_its_share(created: int, pruned: int, operators: int, task
     assert len(re.findall(r"^\| `n` ", text, re.MULTILINE)) + (int(table[1]) if table else 0) == operators + 1
 
 
+def test_what_is_too_long_hides_nothing_else() -> None:
+    """It comes first, is left out, and is counted."""
+    why = ("x" * 90_000, "it fails")
+    rows = [
+        OperatorOutcome("n", f"p{at}", "", "", "a.v1", "1", "Failed", "failing", text) for at, text in enumerate(why)
+    ]
+    tasks = (Task("y" * 90_000, ""), Task("Approve it.", ""))
+    text = as_markdown(Plan((), (), tuple(rows), (), difference(900), tasks))
+    assert len(text) <= LIMIT
+    assert "`failing: it fails` |\n| … | 1 more |" in text
+    assert "- `Approve it.`\n- … and 1 more\n" in text
+
+
 def test_a_bar_ends_no_cell() -> None:
     row = OperatorOutcome("n", "p", "", "", "p.v1", "1", "Failed", "failing", "a | b")
     text = as_markdown(Plan((), (), (row,), (), difference(0), ()))
