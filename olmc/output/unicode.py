@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from olmc.lean import regex
+from olmc.yaml.emitter import OBEYED
 
 ESCAPED = "olmc.escaped"
 """What streams that show such names have for `errors`; see `register`."""
@@ -33,13 +34,14 @@ _UNSEEN = "\xad\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\
 _UNSAFE = regex(f"[{_TURNING}{_CONTROL}{_UNSEEN}]")
 _ESCAPED_IN_JSON = regex(f"[\x7f-\x9f\u2028\u2029{_TURNING}]")
 # GitHub takes such lines for commands, wherever they come from, and whatever blanks they begin with.
-_COMMAND = regex(r"\s*(::[A-Za-z][\w-]*(\s[^:]*)?::|##\[)")
+_COMMAND = regex(r"\s*::[A-Za-z][\w-]*(\s[^:]*)?::")
 
 
 def clean(text: str) -> str:
     """A line for people, of which no terminal, no reader and no CI system takes a part for something else: line breaks
     are blanks, and what can't be seen is U+FFFD."""
     shown = text if text.isprintable() else _UNSAFE.sub(_visible, legible(text))
+    shown = OBEYED.sub("#\ufffd#", shown) if "##" in shown else shown
     return f"\ufffd{shown}" if _COMMAND.match(shown) else shown
 
 
@@ -50,6 +52,7 @@ def _visible(match: re.Match[str]) -> str:
 def json_text(value: Any, *, indent: int | None = 2, default: Callable[[Any], Any] | None = None) -> str:
     """Data as JSON for machines, in which names read as they do for people; without a line break at the end."""
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=default)
+    text = OBEYED.sub(r"#\\u0023", text) if "##" in text else text
     if text.isascii() and "\x7f" not in text:
         return text
     text = _ESCAPED_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

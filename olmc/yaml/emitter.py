@@ -87,7 +87,7 @@ def one_line(text: str) -> str:
     """
     # What runners of pipelines execute wherever it stands in a line of a log.
     if "##" in text and _is_obeyed(text):
-        return f'"{_OBEYED.sub(_HIDDEN, "".join(map(_escaped, replace_surrogates(text))))}"'
+        return f'"{OBEYED.sub(_HIDDEN, "".join(map(_escaped, replace_surrogates(text))))}"'
     if plain_is_safe(text):
         return text
     if _is_one_line(text):
@@ -107,7 +107,9 @@ def _escaped(char: str) -> str:
 
 
 _COMMAND = regex(r"^\s*::", re.MULTILINE)
-_OBEYED = regex(r"##(?=(?:vso)?\[)")
+OBEYED = regex(r"##(?=(?:vso)?\[)")
+"""Where GitHub and Azure take the rest of a line of a log for a command, whatever stands before it."""
+
 _HIDDEN = r"#\\x23"
 
 

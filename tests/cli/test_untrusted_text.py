@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
-HOSTILE = "::error title=owned::x\x1b[2J\u202egnp.\u2066\x9b31m\u2028\r##[error]"
-AS_YAML = '"::error title=owned::x\\e[2J\\u202egnp.\\u2066\\x9b31m\\u2028\\r##[error]"'
+HOSTILE = "::error title=owned::x\x1b[2J\u202egnp.\u2066\x9b31m\u2028\r##[error] ##vso[task.setvariable]"
+AS_YAML = '"::error title=owned::x\\e[2J\\u202egnp.\\u2066\\x9b31m\\u2028\\r##[error] ##vso[task.setvariable]"'
 # Control characters, and what turns the direction of text; the escapes of YAML and JSON are neither.
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-COMMAND = re.compile(r"^\s*(::[A-Za-z][\w-]*(\s[^:]*)?::|##\[)", re.MULTILINE)
+COMMAND = re.compile(r"^\s*::[A-Za-z][\w-]*(\s[^:]*)?::|##(vso)?\[", re.MULTILINE)
 
 OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: harbour}}\n"
 HOSTILE_NAME = '"x\\n::error title=owned::\\e[2J\\u202e"'
