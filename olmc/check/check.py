@@ -11,6 +11,7 @@ from pathlib import Path
 from olmc.catalogs.content import check_content
 from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
 from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions, publishing
+from olmc.check.secret_lines import mask_lines
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -36,7 +37,6 @@ from olmc.model.diagnostics import (
     did_you_mean,
 )
 from olmc.model.options import Options
-from olmc.model.secrets import mask_lines
 from olmc.model.workspace import LeftOut, Workspace
 from olmc.output.messages import LineOf
 from olmc.output.places import seen_from

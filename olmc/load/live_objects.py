@@ -26,7 +26,7 @@ from olmc.model.objects import (
     spec_of,
 )
 from olmc.model.operators import CSV_KIND, OLM_GROUP
-from olmc.model.secrets import CA_HASH, LAST_APPLIED, REDACTED
+from olmc.model.secrets import CA_HASH, LAST_APPLIED, REDACTED, may_hold_secrets, redacted
 from olmc.model.workspace import EXTENSIONS_V1
 from olmc.olm.naming import COMPONENT_PREFIX
 
@@ -124,7 +124,7 @@ def group_uids(objects: Iterable[KubernetesObject]) -> frozenset[str]:
 
 def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()) -> KubernetesObject:
     """An object without the annotation of kubectl, and without what changes though nobody changes anything; of a
-    Secret only what it is for, of a rendering everything else."""
+    Secret only what it is for, of a rendering everything else, and no values of Secrets in other objects."""
     metadata = {**metadata_of(obj)}
     annotations = {**annotations_of(obj)}
     annotations.pop(LAST_APPLIED, None)
@@ -148,8 +148,8 @@ def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()
         metadata["annotations"] = annotations
     elif annotations_of(obj):
         del metadata["annotations"]
-    changed = {**obj, "metadata": metadata}
-    return {**changed, "status": status} if status is not None else changed
+    changed = {**obj, "metadata": metadata, **({"status": status} if status is not None else {})}
+    return redacted(changed) if may_hold_secrets(changed) else changed
 
 
 def _without_times(value: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.lean import module, regex
+from olmc.lean import module
 from olmc.model.objects import KubernetesObject, annotations_of, mapping, metadata_of
 
 REDACTED = "REDACTED"
@@ -22,7 +23,7 @@ _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split(
 """What of a Secret is not secret. All else is: a misspelt field (`stringdata`) has what its neighbour would have."""
 
 # What other tools keep of the whole object, packed maybe.
-_COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original")
+_COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
 _SHORTEST = 6
 """How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance."""
 
@@ -36,15 +37,31 @@ def _is_secret_list(obj: KubernetesObject) -> bool:
     return obj.get("kind") == "SecretList" and obj.get("apiVersion") == "v1" and isinstance(obj.get("items"), list)
 
 
+def _is_like_secret(obj: KubernetesObject) -> bool:
+    """Whether a part of another object becomes a Secret, though it does not say all of it; a reference has no data."""
+    kind, api_version = obj.get("kind"), obj.get("apiVersion")
+    has_data = any(isinstance(obj.get(field), dict) for field in ("data", "stringData"))
+    return isinstance(kind, str) and kind.casefold() == "secret" and api_version in (None, "v1") and has_data
+
+
 def may_hold_secrets(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
     in them."""
-    group, slash, _ = str(obj.get("apiVersion")).rpartition("/")
-    return is_secret(obj) or (bool(slash) and "." in group and not group.endswith(_KNOWN_GROUPS))
+    group, _, _ = str(obj.get("apiVersion")).rpartition("/")
+    return obj.get("kind") in _OF_OBJECTS or group not in _KNOWN_GROUPS
 
 
 _OF_SECRET = {"apiVersion": "v1", "kind": "Secret"}
-_KNOWN_GROUPS = (".k8s.io", "operators.coreos.com")
+# In any group, as OpenShift has had templates in that of the core as well.
+_OF_OBJECTS = frozenset({"Secret", "SecretList", "List", "Template"})
+_KNOWN_GROUPS = frozenset(
+    """
+    operators.coreos.com apps batch autoscaling policy admissionregistration.k8s.io apiextensions.k8s.io
+    apiregistration.k8s.io authentication.k8s.io authorization.k8s.io certificates.k8s.io coordination.k8s.io
+    discovery.k8s.io events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io rbac.authorization.k8s.io
+    scheduling.k8s.io storage.k8s.io resource.k8s.io
+    """.split()
+) | {""}
 
 
 def has_values(obj: KubernetesObject) -> bool:
@@ -80,8 +97,8 @@ def _mapped(value: Any, beside: Any, change: Callable[[KubernetesObject, Kuberne
     """A value with the Secrets in it changed, each by what stands in its place in another value."""
     if isinstance(value, dict):
         other = beside if isinstance(beside, dict) else {}
-        if is_secret(value):
-            return change(value, other if is_secret(other) else None)
+        if is_secret(value) or _is_like_secret(value):
+            return change(value, other if is_secret(other) or _is_like_secret(other) else None)
         if _is_secret_list(value):
             items = other.get("items") if _is_secret_list(other) else None
             return {**value, "items": _mapped_items(value["items"], items if isinstance(items, list) else [], change)}
@@ -142,12 +159,13 @@ def _replaced(
             changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
         elif given is not None:
             changed[field] = show(given, (field,))
-    annotations = annotations_of(secret)
-    copies = {name for name, text in annotations.items() if _is_copy(name, text, values)}
-    if copies:
-        path = ("metadata", "annotations")
-        shown = {name: show(text, (*path, name)) if name in copies else text for name, text in annotations.items()}
-        changed["metadata"] = {**metadata_of(secret), "annotations": shown}
+    for field in ("annotations", "labels"):
+        given = mapping(metadata_of(secret).get(field))
+        copies = {name for name, text in given.items() if _is_copy(name, text, values)}
+        if copies:
+            path = ("metadata", field)
+            shown = {name: show(text, (*path, name)) if name in copies else text for name, text in given.items()}
+            changed["metadata"] = {**metadata_of(changed), field: shown}
     return changed
 
 
@@ -156,7 +174,7 @@ def _is_copy(name: str, text: Any, values: frozenset[str]) -> bool:
 
 
 def _values(secret: KubernetesObject) -> frozenset[str]:
-    """The values of a Secret, as they stand there and, of `data`, decoded."""
+    """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64 and in JSON."""
     return frozenset(value for value in _spellings(secret) if len(value) >= _SHORTEST and value != REDACTED)
 
 
@@ -167,63 +185,15 @@ def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
     for field in sorted(secret.keys() - _OPEN_FIELDS):
         for value in mapping(secret[field]).values():
             yield str(value)
-            if field == "data":
+            yield json.dumps(str(value))[1:-1]
+            if field != "data":
+                yield base64.b64encode(str(value).encode("utf-8", "surrogatepass")).decode()
+            else:
                 encoded = str(value).replace("\r", "").replace("\n", "")  # as Go reads it
                 yield encoded
                 try:
-                    yield base64.b64decode(encoded, validate=True).decode()
+                    decoded = base64.b64decode(encoded, validate=True).decode()
                 except ValueError:
                     continue
-
-
-_DOCUMENT = regex(r"---(\s|$)")
-_KIND = regex(r"""(?P<before>.*?)(?<![\w./-])["']?kind["']?\s*:\s*["']?Secret["']?\s*(?:[,}\]#].*)?$""")
-_ENTRY = regex(r"""(?P<key>\s*(?:[-?]\s+)*(?:"[^"]*"|'[^']*'|[^\s"'{\[&*!|>#][^:#]*?)\s*:)(?P<value>\s+\S.*)?$""")
-_HAS_VALUES = regex(r"""\s*["']?(data|stringData|annotations|metadata)["']?\s*:""")
-
-
-def mask_lines(lines: Sequence[str]) -> list[str]:
-    """The lines of a file of YAML or JSON, in which a Secret's have the keys alone.
-
-    By the text, since a file that can't be read is quoted as well: a Secret is what is written beside `kind: Secret`.
-    """
-    shown = list(lines)
-    for number, line in enumerate(lines):
-        match = _KIND.match(line) if "Secret" in line else None
-        if match is None:
-            continue
-        before = match["before"]
-        # In braces it may go on as it likes, so the line has it all, or everything does.
-        if before.strip(" \t-?"):
-            first, last = (0, len(lines)) if lines[0].lstrip().startswith("{") else (number, number + 1)
-        else:
-            first, last = _block(lines, number, len(before))
-        if any(map(_HAS_VALUES.search, lines[first:last])):
-            shown[first:last] = [_masked_line(each) for each in lines[first:last]]
-    return shown
-
-
-def _block(lines: Sequence[str], number: int, indent: int) -> tuple[int, int]:
-    """The lines of the mapping that has one of its keys in a line, at that column."""
-
-    def is_inside(line: str) -> bool:
-        return not _DOCUMENT.match(line) and (not line.strip() or len(line) - len(line.lstrip()) >= indent)
-
-    first = number
-    begins = bool(lines[number][:indent].strip())  # it is the first of an item of a list
-    while (
-        not begins and first and (is_inside(lines[first - 1]) or lines[first - 1][:indent].strip(" \t") in ("-", "?"))
-    ):
-        first -= 1
-        begins = bool(lines[first][:indent].strip())
-    last = number + 1
-    while last < len(lines) and is_inside(lines[last]):
-        last += 1
-    return first, last
-
-
-def _masked_line(line: str) -> str:
-    match = _ENTRY.match(line)
-    if match is None:
-        return f"{line[: len(line) - len(line.lstrip())]}{MASK}" if line.strip() else line
-    return f"{match['key']} {MASK}" if match["value"] else match["key"]
+                yield decoded
+                yield json.dumps(decoded)[1:-1]

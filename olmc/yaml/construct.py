@@ -91,7 +91,7 @@ def compose(events: Iterator[Any], path: str, report: Report) -> list[Node] | No
         elif kind is AliasEvent:
             target = anchors.get(event.anchor)
             if target is None:
-                report.add(rules.UNKNOWN_ANCHOR.finding(_location(event, path), name=event.anchor))
+                report.add(rules.UNKNOWN_ANCHOR.finding(_location(event, path)))
                 return None
             mark = event.start_mark
             siblings.append(Node(NodeKind.ALIAS, mark.line + 1, mark.column + 1, text=event.anchor, target=target))
@@ -285,19 +285,19 @@ def _scalar(node: Node, work: _ConstructStep) -> Any:
         return node.text
     place = node.location(work.path)
     if node.tag not in scalars.SCALAR_TAGS:
-        work.report.add(rules.UNKNOWN_TAG.finding(place, tag=_short(node.tag)))
+        work.report.add(rules.UNKNOWN_TAG.finding(place))
         return node.text
     try:
         return scalars.resolve_tagged(node.tag, node.text)
     except ValueError:
-        work.report.add(rules.TAG_MISMATCH.finding(place, text=node.text, tag=_short(node.tag)))
+        work.report.add(rules.TAG_MISMATCH.finding(place, tag=_short(node.tag)))
         return node.text
 
 
 def _check_collection_tag(node: Node, work: _ConstructStep) -> None:
     if node.tag not in (None, "!") and node.tag not in scalars.COLLECTION_TAGS:
         place = node.location(work.path)
-        work.report.add(rules.UNKNOWN_TAG.finding(place, tag=_short(str(node.tag))))
+        work.report.add(rules.UNKNOWN_TAG.finding(place))
 
 
 def _short(tag: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
+from olmc.check.secret_lines import mask_lines
 from olmc.model.secrets import AFTER, BEFORE, REDACTED, masked, redacted
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
@@ -244,6 +245,105 @@ def test_a_finding_quotes_no_line_of_a_secret(text: str, output: str, tmp_path: 
     done = olmc("check", tmp_path, "-o", output)
     assert leaks(done.stdout + done.stderr) == []
     assert "OLMC" in done.stdout + done.stderr
+
+
+SPELT = {
+    "anchor": BROKEN.replace("kind: Secret", "kind: &k Secret"),
+    "alias": "kinds: &k Secret\n---\n" + BROKEN.replace("kind: Secret", "kind: *k"),
+    "tag": BROKEN.replace("kind: Secret", "kind: !!str Secret"),
+    "escape": BROKEN.replace("kind: Secret", 'kind: "Sec\\x72et"'),
+    "next line": BROKEN.replace("kind: Secret", "kind:\n  Secret"),
+    "folded": BROKEN.replace("kind: Secret", "kind: >-\n  Secret"),
+    "complex key": BROKEN.replace("kind: Secret", "? kind\n: Secret"),
+    "merged": "x: &x {apiVersion: v1, kind: Secret}\n---\n"
+    + BROKEN.replace("apiVersion: v1\nkind: Secret", "<<: &x {apiVersion: v1, kind: Secret}"),
+    "list": "apiVersion: v1\nkind: SecretList\nitems:\n- metadata: {name: k}\n  data:\n    a: hunter2-before\n"
+    "    a: hunter2-after\n",
+    "flow": "# one\n---\n{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {a: hunter2-before,\n"
+    "  a: hunter2-after}}\n",
+    "JSON": '{"apiVersion": "v1", "kind": "\\u0053ecret", "metadata": {"name": "UP"}, "data": {"a": "hunter2-after"}}',
+    "inner": '{"kind": "List", "items": [{"kind": "Secret", "data": {"a": "hunter2-before", "a": "hunter2-after"}}]}',
+    "no anchor": BROKEN.replace("hunter2-before", "*hunter2-before"),
+    "no tag": BROKEN.replace("hunter2-before", "!hunter2-before x"),
+    "no number": BROKEN.replace("hunter2-before", "!!int hunter2-before"),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "render"])
+@pytest.mark.parametrize("text", SPELT.values(), ids=SPELT)
+def test_however_a_secret_is_spelt_no_finding_quotes_it(text: str, command: str, tmp_path: Path) -> None:
+    """In a file that can't be read, for its keys that are there twice, or its values, or that is a reference to one."""
+    (tmp_path / ("all.json" if text.startswith("{") else "all.yaml")).write_text(text, encoding="utf-8")
+    done = olmc(command, tmp_path)
+    assert leaks(done.stdout + done.stderr) == []
+    assert "OLMC" in done.stdout + done.stderr
+
+
+def test_what_has_a_kind_and_is_no_secret_is_quoted() -> None:
+    """Such as the schema of a CRD, and references to Secrets."""
+    lines = [
+        "properties:",
+        "  kind:",
+        "    description: a",
+        "  metadata:",
+        "    type: object",
+        "- kind: Secrets",
+        "  data: b",
+    ]
+    assert mask_lines(lines) == lines
+
+
+NESTED_ELSEWHERE = [
+    ("v1", "Template", "{apiVersion: v1, kind: Secret, stringData: {token: hunter2-before}}"),
+    ("widgets.k8s.io/v1", "Holder", "{apiVersion: v1, kind: Secret, stringData: {token: hunter2-before}}"),
+    ("widgets/v1", "Holder", "{apiVersion: v1, kind: Secret, stringData: {token: hunter2-before}}"),
+    ("widgets.example.com/v1", "Holder", "{kind: Secret, stringData: {token: hunter2-before}}"),
+    ("widgets.example.com/v1", "Holder", "{apiVersion: v1, kind: secret, stringData: {token: hunter2-before}}"),
+]
+
+
+@pytest.mark.parametrize(("api_version", "kind", "inner"), NESTED_ELSEWHERE)
+def test_a_secret_in_an_object_of_any_kind(api_version: str, kind: str, inner: str, tmp_path: Path) -> None:
+    head = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a, namespace: harbour}}\n"
+    text = f"{head}spec: {{objects: [{inner}]}}\n"
+    (workspace(tmp_path / "w", OLD) / "more.yaml").write_text(text, encoding="utf-8")
+    for command in (
+        ("render",),
+        ("render", "--for", "apply", "-o", "json"),
+        ("diff", tmp_path / "empty", "-o", "html"),
+    ):
+        done = olmc(*command, tmp_path / "w", *(["--allow-empty"] if "diff" in command else []))
+        shown = "" if command[1:3] == ("--for", "apply") else done.stdout
+        assert leaks(shown + done.stderr) == []
+
+
+def test_a_reference_to_a_secret_is_none() -> None:
+    for reference in ({"kind": "Secret", "name": "a"}, {"kind": "Secret", "name": "a", "data": "key"}):
+        obj = {"apiVersion": "widgets.example.com/v1", "kind": "Holder", "spec": {"from": reference}}
+        assert redacted(obj) == obj
+
+
+def test_copies_of_a_value_in_other_spellings() -> None:
+    value = 'hunter2 "before"'
+    annotations = {
+        "a": encoded(value),
+        "b": json.dumps({"x": value}),
+        "objectset.rio.cattle.io/applied": "H4sI",
+        "c": "d",
+    }
+    secret = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": value, "b": "hunter2-before"},
+              "metadata": {"annotations": annotations, "labels": {"a": "hunter2-before", "b": "c"}}}  # fmt: skip
+    metadata = redacted(secret)["metadata"]
+    assert [name for name, text in metadata["annotations"].items() if text != REDACTED] == ["c"]
+    assert metadata["labels"] == {"a": REDACTED, "b": "c"}
+
+
+def test_a_state_of_a_cluster_has_nothing_of_secrets_in_other_objects(tmp_path: Path) -> None:
+    policy = POLICY.format(value=OLD, kept=KEPT).replace("metadata: {", 'metadata: {labels: {olm.managed: "true"}, ')
+    (tmp_path / "dump.yaml").write_text(policy, encoding="utf-8")
+    done = olmc("import", tmp_path)
+    assert "ConfigurationPolicy" in done.stdout, done.stderr
+    assert leaks(done.stdout) == []
 
 
 def test_a_quoted_line_can_be_asked_for_and_others_stay(tmp_path: Path) -> None:

@@ -59,11 +59,12 @@ NOT_FINITE = Rule(
     "the range of 64-bit floats. Kubernetes turns YAML into JSON and refuses such a file.",
 )
 
+# What the next rules are about may be a value of a Secret, so that none of it is quoted.
 UNKNOWN_TAG = Rule(
     "OLMC105",
     Severity.ERROR,
     "A YAML tag without meaning here",
-    "the tag {tag} means nothing to Kubernetes",
+    "the tag that stands here means nothing to Kubernetes",
     "Remove the tag. If the text begins with an exclamation mark, put it in quotes.",
     "A tag tells a YAML reader to make something special of a value. Only the tags of JSON's types "
     "(`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!map`, `!!seq`), `!!binary`, `!!timestamp` and "
@@ -75,7 +76,7 @@ TAG_MISMATCH = Rule(
     "OLMC106",
     Severity.ERROR,
     "A value that does not fit its tag",
-    "{text!r} can't be read as {tag}",
+    "what stands here can't be read as {tag}",
     "Correct the value or remove the tag.",
     "The explicit tag demands a type that the value does not have. Kubernetes refuses the file.",
 )
@@ -104,7 +105,7 @@ UNKNOWN_ANCHOR = Rule(
     "OLMC109",
     Severity.ERROR,
     "An alias without anchor",
-    "no anchor &{name} stands before the alias *{name}",
+    "no anchor with the name of this alias stands before it",
     "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same document.",
     "A plain value that begins with `*` is an alias: it stands for the value marked with `&` and the same "
     "name, earlier in the same document.",
