@@ -48,7 +48,7 @@ def may_hold_secrets(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
     in them."""
     group, _, _ = str(obj.get("apiVersion")).rpartition("/")
-    return obj.get("kind") in _OF_OBJECTS or group not in _KNOWN_GROUPS
+    return str(obj.get("kind")) in _OF_OBJECTS or group not in _KNOWN_GROUPS
 
 
 _OF_SECRET = {"apiVersion": "v1", "kind": "Secret"}
