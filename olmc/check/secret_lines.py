@@ -23,14 +23,16 @@ def mask_lines(lines: Sequence[str]) -> list[str]:
     By the text, since a file that can't be read is quoted as well: a Secret is what is written beside `kind: Secret`,
     however that is written, and all of a file is one with a merge key, of which nobody knows where it leads.
     """
-    shown = list(lines)
-    places = [(number, _column(lines, number)) for number, line in enumerate(lines) if "kind" in line]
-    secrets = [(number, column) for number, column in places if column is not None]
-    for number, column in secrets:
-        first, last = _extent(lines, number, column)
+    shown, last, has_merge_key = list(lines), 0, any("<<" in line for line in lines)
+    for number, line in enumerate(lines):
+        # What is beside a kind further inside of what was masked is a part of that.
+        column = _column(lines, number) if number >= last and "kind" in line else None
+        if column is None:
+            continue
+        first, last = (0, len(lines)) if has_merge_key else _extent(lines, number, column)
         if any(map(_HAS_VALUES.search, lines[first:last])):
             shown[first:last] = [_masked_line(each) for each in lines[first:last]]
-    return [_masked_line(line) for line in lines] if secrets and any("<<" in line for line in lines) else shown
+    return shown
 
 
 def _column(lines: Sequence[str], number: int) -> int | None:
@@ -51,7 +53,7 @@ def _column(lines: Sequence[str], number: int) -> int | None:
 
 
 def _is_secret_next(lines: Sequence[str], number: int) -> bool:
-    below = next((line.strip() for line in lines[number + 1 :] if line.strip()), "")
+    below = next((lines[at].strip() for at in range(number + 1, len(lines)) if lines[at].strip()), "")
     return _is_name_of_secret(_undecorated(below.removeprefix(":").lstrip()))
 
 
