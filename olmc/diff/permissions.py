@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
-from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, rules_decoder, subtract
+from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
 from olmc.kube.rbac_access import RoleBinding, decode_binding, decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
@@ -209,11 +210,11 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
     for account, predecessor in known.renamed.items():
         if _holds(new, account) or _holds(old, predecessor):
             yield kinds.account_renamed(account, predecessor.name)
-    before = old
+    moved_from = _predecessors(old, known)
     old = _with_new_names(old, known.renamed)
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
-        moved = _moved_from(holder, rule, before, known)
+        moved = moved_from(holder, rule)
         yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level), moved)
     for holder, rule in _gained(new, old):
         yield kinds.permission_lost(holder.subject, holder.scope, rule)
@@ -243,17 +244,23 @@ def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) ->
     )
 
 
-def _moved_from(holder: ScopedSubject, rule: PolicyRule, old: SideAccess, known: Accounts) -> str:
-    """The other ServiceAccount of the same operator that could do so before, "" if there was none.
+def _predecessors(old: SideAccess, known: Accounts) -> Callable[[ScopedSubject, PolicyRule], str]:
+    """A function that gives the other ServiceAccount of the same operator that could do before what a holder gains, ""
+    if there was none.
 
     What `default` gets, every pod of the namespace gets: that is a gain, whoever had it before.
     """
-    if holder.subject.name == DEFAULT_ACCOUNT:
+    index_of = cache(lambda holder: RuleIndex.of(old.granted(holder)))
+
+    def moved_from(holder: ScopedSubject, rule: PolicyRule) -> str:
+        if holder.subject.name == DEFAULT_ACCOUNT:
+            return ""
+        for account in known.before.get(holder.subject, ()):
+            if not index_of(holder._replace(subject=account)).subtract_from(rule):
+                return account.name
         return ""
-    for account in known.before.get(holder.subject, ()):
-        if not subtract(rule, old.granted(holder._replace(subject=account))):
-            return account.name
-    return ""
+
+    return moved_from
 
 
 def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
@@ -272,10 +279,13 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, P
 
 def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
     """What rules allow that those which are known don't, in as few as it takes."""
+    index = RuleIndex.of(known)
     left: list[PolicyRule] = []
     # The widest first: what is left of the others is then what they really add.
     for rule in sorted(set(rules) - set(known), key=_widest_first):
-        left += subtract(rule, (*known, *left))
+        parts = index.subtract_from(rule)
+        left += parts
+        index.add(parts)
     return merge(left)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from test_input_limits import olmc
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "own-namespace"
-RBAC = "rbac.authorization.k8s.io"
 INSTALLED = """\
 {{apiVersion: v1, kind: Namespace, metadata: {{name: n{0}}}}}
 ---
@@ -38,6 +41,16 @@ def with_rivals(path: Path, count: int) -> Path:
     return path
 
 
+def with_cluster_permissions(path: Path, entries: Iterable[list[dict[str, Any]]]) -> Path:
+    """The operator with entries of clusterPermissions, each with these rules."""
+    file = next(workspace(path).rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    account = {"serviceAccountName": "beacon"}
+    csv["spec"]["install"]["spec"]["clusterPermissions"] = [{**account, "rules": rules} for rules in entries]
+    file.write_text(json.dumps(csv))
+    return path
+
+
 def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
     done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
     assert done.returncode == 1
@@ -54,3 +67,37 @@ def test_of_many_groups_that_have_an_api_the_first_are_named(tmp_path: Path, cou
     failure = done.stderr.split("namespace n0 would be Failed")[1].partition("Let the groups")[0]
     assert failure.count(" has Beacon.v1.lights.example.com\n") == count + 1 - more
     assert (f"and {more} more, this one first" in failure) is bool(more)
+
+
+def test_thousands_of_rules_are_located(tmp_path: Path) -> None:
+    rules = [{"apiGroups": [f"g{i}"], "resources": [f"r{i}"], "verbs": ["get"]} for i in range(3_500)]
+    done = olmc("rbac", with_cluster_permissions(tmp_path / "w", [rules]), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    (account,) = (each for each in json.loads(done.stdout)["subjects"] if each["name"] == "beacon")
+    places = {grant["place"]["column"] for each in account["permissions"] for grant in each["grants"]}
+    assert len(places) >= 3_500
+
+
+def test_a_thousand_entries_of_permissions_are_located(tmp_path: Path) -> None:
+    entries = ([{"apiGroups": [f"g{i}"], "resources": ["r"], "verbs": ["get"]}] for i in range(1_000))
+    done = olmc("rbac", with_cluster_permissions(tmp_path / "w", entries), "-o", "json")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("output", ["text", "html"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"apiGroups": [f"g{i}"], "resources": [f"r{i}"], "verbs": ["get"]} for i in range(3_500)],
+        [
+            {"apiGroups": ["g"], "resources": ["r"], "verbs": [f"v{i}"], "resourceNames": [f"n{i}"]}
+            for i in range(2_500)
+        ],
+    ],
+    ids=["groups", "verbs"],
+)
+def test_thousands_of_rules_are_compared(tmp_path: Path, rules: list[dict[str, Any]], output: str) -> None:
+    old, new = workspace(tmp_path / "old"), with_cluster_permissions(tmp_path / "new", [rules])
+    done = olmc("diff", old, new, "-o", output)
+    assert done.returncode == 1, done.stderr
+    assert "more" in done.stdout
