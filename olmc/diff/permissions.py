@@ -32,13 +32,15 @@ from olmc.model.objects import (
     texts,
 )
 from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, USER_ROLES, Permissions, namespace_of, permissions
-from olmc.rbac_report.risks import Level, level_of, risks_of
+from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 NO_ACCOUNTS = Accounts({}, {})
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
+_MOST_VERBS = 40
+_RISKY_VERBS = frozenset(verb for risk in RISKS for verb in risk.verbs)
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -314,12 +316,15 @@ class MatrixRow(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """Everything that `subject` may do in a scope on either side."""
+    """Everything that `subject` may do in a scope on either side, as far as it fits on a page: `more_verbs` and further
+    rows are left out."""
 
     subject: ObjectKey
     scope: str
     verbs: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
+    more_verbs: int = 0
+    has_more_rows: bool = False
 
 
 def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Iterator[Matrix]:
@@ -331,33 +336,35 @@ def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) ->
 
 def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
-    verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
-    sides = old.granted(holder), new.granted(holder)
-    places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
-    rows = (_row(place, verbs, holder.scope, *sides) for place in places)
-    return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
+    named = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
+    # Those that may be dangerous are shown in any case; the sort is stable.
+    verbs = verbs_in_order(tuple(sorted(named, key=lambda verb: verb not in _RISKY_VERBS)[:_MOST_VERBS]))
+    sides = RuleIndex.of(old.granted(holder)), RuleIndex.of(new.granted(holder))
+    places = list(dict.fromkeys(place for rule in rules for place in _places(rule)))
+    rows = (_row(place, verbs, holder.scope, *sides) for place in places[:_MOST_ROWS])
+    in_order = tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row)))
+    return Matrix(*holder, verbs, in_order, len(named) - len(verbs), len(places) > _MOST_ROWS)
 
 
 def _places(rule: PolicyRule) -> Iterator[Request]:
     """What a rule is about, each a request without a verb."""
     yield from (Request("", url=url) for url in rule.urls)
-    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS):
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS + 1):
         yield Request("", group, resource, name)
 
 
-def _row(
-    place: Request, verbs: tuple[str, ...], scope: str, before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
-) -> MatrixRow:
+def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, after: RuleIndex) -> MatrixRow:
     cells: list[Cell] = []
     levels: list[str] = []
     namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
+    asked = PolicyRule(verbs, (place.group,), (place.resource,), (place.name,) if place.name else ())
+    asked = PolicyRule(verbs, urls=(place.url,)) if place.url else asked
+    candidates = before.candidates(asked), after.candidates(asked)
     for verb in verbs:
         request = place._replace(verb=verb)
-        was, now = (rules_allow(rules, request) for rules in (before, after))
+        was, now = (rules_allow(rules, request) for rules in candidates)
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
-        asked = PolicyRule((verb,), (place.group,), (place.resource,), (place.name,) if place.name else ())
-        asked = PolicyRule((verb,), urls=(place.url,)) if place.url else asked
-        level = level_of(asked, namespace) if now and not was else Level.NONE
+        level = level_of(asked._replace(verbs=(verb,)), namespace) if now and not was else Level.NONE
         levels.append(str(level) if level >= Level.MEDIUM else "")
     return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
 

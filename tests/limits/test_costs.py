@@ -101,3 +101,46 @@ def test_thousands_of_rules_are_compared(tmp_path: Path, rules: list[dict[str, A
     done = olmc("diff", old, new, "-o", output)
     assert done.returncode == 1, done.stderr
     assert "more" in done.stdout
+
+
+def wide(groups: int, resources: int, verbs: int) -> dict[str, Any]:
+    counts = (("apiGroups", "g", groups), ("resources", "r", resources), ("verbs", "v", verbs))
+    return {field: [f"{letter}{i}" for i in range(count)] for field, letter, count in counts}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rbac new", "rbac new -o json", "report new -o site", "diff old new", "diff old new -o html", "diff new old"],
+)
+def test_a_rule_that_stands_for_billions(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace(tmp_path / "old")
+    new = with_cluster_permissions(tmp_path / "new", [[wide(5_000, 5_000, 3_000)]])
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "wide"}}
+    (new / "role.json").write_text(json.dumps({**head, "rules": [wide(5_000, 5_000, 3_000)]}))
+    monkeypatch.chdir(tmp_path)
+    done = olmc(*command.split())
+    assert done.returncode == (1 if command.startswith("diff") else 0), done.stderr
+    assert len(done.stdout) < 2_000_000
+    for page in tmp_path.glob("site/**/*.html"):
+        assert page.stat().st_size < 1_000_000
+    if command == "rbac new":
+        assert "and 4980 more}" in done.stdout
+        assert "and 4900 more" in done.stdout
+    if command == "diff old new -o html":
+        assert "(the first of many resources, and 2960 more verbs)" in done.stdout
+
+
+def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
+    old, new = workspace(tmp_path / "old"), workspace(tmp_path / "new")
+    file = next(new.rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    rule = {**wide(6_000, 6_000, 0), "apiVersions": ["*"], "operations": ["*"]}
+    csv["spec"]["webhookdefinitions"] = [
+        {
+            "type": "ValidatingAdmissionWebhook", "admissionReviewVersions": ["v1"], "deploymentName": "beacon",
+            "containerPort": 443, "generateName": "w.example.com", "sideEffects": "None", "rules": [rule],
+        }
+    ]  # fmt: skip
+    file.write_text(json.dumps(csv))
+    done = olmc("diff", old, new)
+    assert done.returncode == 1, done.stderr
