@@ -184,13 +184,14 @@ def from_to(old: object, new: object) -> Message:
     return (": ", before, " → ", after)
 
 
-def listed(values: tuple[str, ...] | list[str], most: int | None = None) -> Message:
-    """Values one after the other, with commas; no more than `most` of them."""
+def listed(values: tuple[str, ...] | list[str], most: int | None = None, further: int = 0) -> Message:
+    """Values one after the other, with commas; no more than `most` of them, which there must be if there are `further`
+    ones beside them."""
     pieces: list[str | UntrustedText] = []
     for value in values[:most]:
         pieces += [", ", shown(value)] if pieces else [shown(value)]
     if most is not None and len(values) > most:
-        pieces.append(f" and {len(values) - most} more")
+        pieces.append(f" and {len(values) - most + further} more")
     return tuple(pieces)
 
 

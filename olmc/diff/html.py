@@ -221,6 +221,15 @@ def _readable(matrix: Matrix) -> dict[str, Any]:
         "subject": clean(str(matrix.subject)),
         "scope": where.get(matrix.scope, f"in namespace {clean(matrix.scope)}"),
         "verbs": [clean(verb) for verb in matrix.verbs],
+        "more": ", ".join(
+            filter(
+                None,
+                (
+                    "the first of many resources" if matrix.has_more_rows else "",
+                    f"and {matrix.more_verbs} more verbs" if matrix.more_verbs else "",
+                ),
+            )
+        ),
         "rows": rows,
     }
 

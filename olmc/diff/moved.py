@@ -4,6 +4,7 @@ OLM keeps its books by is none (R-V1-MIG-1)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from olmc.diff import permission_kinds
 from olmc.diff.change import DiffChange
@@ -12,7 +13,7 @@ from olmc.diff.matching import Pair
 from olmc.diff.operators import CSV, DiffOperator, heads
 from olmc.diff.permission_kinds import EVERYWHERE
 from olmc.diff.webhooks import WEBHOOK_KINDS
-from olmc.kube.rbac import subtract
+from olmc.kube.rbac import RuleIndex
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -109,14 +110,20 @@ def without_installing(changes: Iterable[DiffChange], moved: Moved) -> Iterator[
     """The changes of permissions, each with whether it is no more than what the installation of a moved operator takes
     (R-V1-SA-1)."""
     installers = moved.installers
+    # Of an installer that gains thousands of rules what it needs is sorted once.
+    index_of = cache(lambda account, scope: RuleIndex.of(_needed(moved.installing[account], scope)))
     for change in changes:
         rights = moved.installing.get(change.identity, ()) if change.identity in installers else ()
         if change.kind is not permission_kinds.permission_gained or not rights:
             yield change, False
             continue
-        scope = change.values["scope"]
-        allowed = (rule for namespace, rule in rights if (namespace or EVERYWHERE) in (scope, EVERYWHERE))
-        yield change, not subtract(change.values["rule"], allowed)
+        index = index_of(change.identity, change.values["scope"])
+        yield change, not index.subtract_from(change.values["rule"])
+
+
+def _needed(rights: Iterable[tuple[str, PolicyRule]], scope: str) -> Iterator[PolicyRule]:
+    """The rules that count in a scope: those there, and those of the whole cluster."""
+    return (rule for namespace, rule in rights if (namespace or EVERYWHERE) in (scope, EVERYWHERE))
 
 
 def without_books(pair: Pair) -> Pair:

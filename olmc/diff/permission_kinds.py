@@ -7,6 +7,7 @@ the role gets bound.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from olmc.diff.change import (
     ADDED,
@@ -30,7 +31,7 @@ EVERYWHERE = ""
 WHERE_BOUND = "*"
 """The scope of a role: wherever somebody gets bound to it."""
 
-_MOST = 12
+_MOST, _MOST_VERBS, _MOST_COMPARED = 12, 40, 10_000
 _VERBS = (ANY, "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
 
@@ -87,22 +88,30 @@ def qualified(resource: str, group: str) -> str:
 def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | None) -> Message:
     """What is reported about several rules of one holder, of which `first` is the change of one; at most `most` of
     them."""
-    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[PolicyRule]] = {}
     for rule in rules:
-        named = [qualified(resource, group) for group in rule.groups for resource in rule.resources]
-        alike.setdefault((rule.verbs, rule.names), []).extend(named)
+        alike.setdefault((rule.verbs, rule.names), []).append(rule)
     pieces: list[str | UntrustedText] = ["may " if first.kind is permission_gained else "may no longer "]
-    for number, ((verbs, names), resources) in enumerate(alike.items()):
+    for number, ((verbs, names), same) in enumerate(alike.items()):
         if most is not None and number == most:
             pieces.append(f" and {len(alike) - most} more")
             break
-        pieces += ("; " if number else "", *_verbs(verbs), " ", *listed(list(dict.fromkeys(resources)), _MOST))
+        pieces += ("; " if number else "", *_verbs(verbs), " ", *_resources(same))
         pieces += (" named ", *listed(names, _MOST)) if names else ()
     return (*pieces, *_where(first.values["scope"]))
 
 
+def _resources(rules: Sequence[PolicyRule]) -> Message:
+    """The resources of rules, each in each of its groups."""
+    product = (qualified(resource, group) for rule in rules for group in rule.groups for resource in rule.resources)
+    # Rules of untrusted input stand for millions, which are no longer looked at one by one, but counted.
+    resources = list(dict.fromkeys(islice(product, _MOST_COMPARED)))
+    total = sum(len(rule.groups) * len(rule.resources) for rule in rules)
+    return listed(resources, _MOST, max(0, total - _MOST_COMPARED))
+
+
 def _verbs(verbs: tuple[str, ...]) -> Message:
-    return ("do anything with",) if verbs == (ANY,) else listed(verbs_in_order(verbs))
+    return ("do anything with",) if verbs == (ANY,) else listed(verbs_in_order(verbs), _MOST_VERBS)
 
 
 def _allowed(rule: PolicyRule) -> Message:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
-from olmc.kube.rbac import decode_rules, merge, normalize, rules_allow, rules_decoder, subtract
+from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
 from olmc.kube.rbac_access import RoleBinding, decode_binding, decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
@@ -31,13 +32,15 @@ from olmc.model.objects import (
     texts,
 )
 from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, USER_ROLES, Permissions, namespace_of, permissions
-from olmc.rbac_report.risks import Level, level_of, risks_of
+from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 NO_ACCOUNTS = Accounts({}, {})
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
+_MOST_VERBS = 40
+_RISKY_VERBS = frozenset(verb for risk in RISKS for verb in risk.verbs)
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -209,11 +212,11 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
     for account, predecessor in known.renamed.items():
         if _holds(new, account) or _holds(old, predecessor):
             yield kinds.account_renamed(account, predecessor.name)
-    before = old
+    moved_from = _predecessors(old, known)
     old = _with_new_names(old, known.renamed)
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
-        moved = _moved_from(holder, rule, before, known)
+        moved = moved_from(holder, rule)
         yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level), moved)
     for holder, rule in _gained(new, old):
         yield kinds.permission_lost(holder.subject, holder.scope, rule)
@@ -243,17 +246,23 @@ def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) ->
     )
 
 
-def _moved_from(holder: ScopedSubject, rule: PolicyRule, old: SideAccess, known: Accounts) -> str:
-    """The other ServiceAccount of the same operator that could do so before, "" if there was none.
+def _predecessors(old: SideAccess, known: Accounts) -> Callable[[ScopedSubject, PolicyRule], str]:
+    """A function that gives the other ServiceAccount of the same operator that could do before what a holder gains, ""
+    if there was none.
 
     What `default` gets, every pod of the namespace gets: that is a gain, whoever had it before.
     """
-    if holder.subject.name == DEFAULT_ACCOUNT:
+    index_of = cache(lambda holder: RuleIndex.of(old.granted(holder)))
+
+    def moved_from(holder: ScopedSubject, rule: PolicyRule) -> str:
+        if holder.subject.name == DEFAULT_ACCOUNT:
+            return ""
+        for account in known.before.get(holder.subject, ()):
+            if not index_of(holder._replace(subject=account)).subtract_from(rule):
+                return account.name
         return ""
-    for account in known.before.get(holder.subject, ()):
-        if not subtract(rule, old.granted(holder._replace(subject=account))):
-            return account.name
-    return ""
+
+    return moved_from
 
 
 def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
@@ -272,10 +281,13 @@ def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, P
 
 def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
     """What rules allow that those which are known don't, in as few as it takes."""
+    index = RuleIndex.of(known)
     left: list[PolicyRule] = []
     # The widest first: what is left of the others is then what they really add.
     for rule in sorted(set(rules) - set(known), key=_widest_first):
-        left += subtract(rule, (*known, *left))
+        parts = index.subtract_from(rule)
+        left += parts
+        index.add(parts)
     return merge(left)
 
 
@@ -304,12 +316,15 @@ class MatrixRow(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """Everything that `subject` may do in a scope on either side."""
+    """Everything that `subject` may do in a scope on either side, as far as it fits on a page: `more_verbs` and further
+    rows are left out."""
 
     subject: ObjectKey
     scope: str
     verbs: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
+    more_verbs: int = 0
+    has_more_rows: bool = False
 
 
 def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Iterator[Matrix]:
@@ -321,33 +336,35 @@ def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) ->
 
 def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
-    verbs = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
-    sides = old.granted(holder), new.granted(holder)
-    places = islice(dict.fromkeys(place for rule in rules for place in _places(rule)), _MOST_ROWS)
-    rows = (_row(place, verbs, holder.scope, *sides) for place in places)
-    return Matrix(*holder, verbs, tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row))))
+    named = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
+    # Those that may be dangerous are shown in any case; the sort is stable.
+    verbs = verbs_in_order(tuple(sorted(named, key=lambda verb: verb not in _RISKY_VERBS)[:_MOST_VERBS]))
+    sides = RuleIndex.of(old.granted(holder)), RuleIndex.of(new.granted(holder))
+    places = list(dict.fromkeys(place for rule in rules for place in _places(rule)))
+    rows = (_row(place, verbs, holder.scope, *sides) for place in places[:_MOST_ROWS])
+    in_order = tuple(sorted(rows, key=lambda row: (_is_unchanged(row), row)))
+    return Matrix(*holder, verbs, in_order, len(named) - len(verbs), len(places) > _MOST_ROWS)
 
 
 def _places(rule: PolicyRule) -> Iterator[Request]:
     """What a rule is about, each a request without a verb."""
     yield from (Request("", url=url) for url in rule.urls)
-    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS):
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS + 1):
         yield Request("", group, resource, name)
 
 
-def _row(
-    place: Request, verbs: tuple[str, ...], scope: str, before: tuple[PolicyRule, ...], after: tuple[PolicyRule, ...]
-) -> MatrixRow:
+def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, after: RuleIndex) -> MatrixRow:
     cells: list[Cell] = []
     levels: list[str] = []
     namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
+    asked = PolicyRule(verbs, (place.group,), (place.resource,), (place.name,) if place.name else ())
+    asked = PolicyRule(verbs, urls=(place.url,)) if place.url else asked
+    candidates = before.candidates(asked), after.candidates(asked)
     for verb in verbs:
         request = place._replace(verb=verb)
-        was, now = (rules_allow(rules, request) for rules in (before, after))
+        was, now = (rules_allow(rules, request) for rules in candidates)
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
-        asked = PolicyRule((verb,), (place.group,), (place.resource,), (place.name,) if place.name else ())
-        asked = PolicyRule((verb,), urls=(place.url,)) if place.url else asked
-        level = level_of(asked, namespace) if now and not was else Level.NONE
+        level = level_of(asked._replace(verbs=(verb,)), namespace) if now and not was else Level.NONE
         levels.append(str(level) if level >= Level.MEDIUM else "")
     return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
 

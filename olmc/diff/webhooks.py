@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from olmc.diff import object_kinds as kinds
@@ -96,14 +96,16 @@ def _requests(rule: Mapping[str, Any], in_full: bool) -> str:
     if ANY in groups and (ANY in resources or "*/*" in resources):
         named = "everything"
     elif ANY in groups:
-        named = f"{_some(resources, most)} of every API group"
+        named = f"{_some(resources, most, len(resources))} of every API group"
     else:
-        named = _some([qualified(resource, group) for group, resource in product(groups, resources)], most)
+        # A rule of untrusted input may stand for millions, of which only those that are shown are written out.
+        names = [qualified(resource, group) for group, resource in islice(product(groups, resources), most)]
+        named = _some(names, most, len(groups) * len(resources))
     return f"{', '.join(operations)} of {named}{versions}"
 
 
-def _some(names: list[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+def _some(names: list[str], most: int, total: int) -> str:
+    more = f" and {total - most} more" if total > most else ""
     return ", ".join(names[:most]) + more
 
 
@@ -126,12 +128,13 @@ def _selector(selector: Mapping[str, Any]) -> str:
 
 def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
     """Whether a webhook sees requests for the operator's own APIs alone."""
-    asked = [
+    asked = (
         qualified(resource.partition("/")[0], group)
         for rule in mappings(webhook.get("rules"))
         for group, resource in product(texts(rule.get("apiGroups")), texts(rule.get("resources")))
-    ]
-    return bool(asked) and all(resource in owned for resource in asked)
+    )
+    first = next(asked, None)
+    return first in owned and all(resource in owned for resource in asked)
 
 
 def _is_wider(old: Webhook, new: Webhook) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import reconcile as rules
@@ -347,7 +347,7 @@ def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Itera
 
 def location_of(found: Rendered, cluster: Cluster) -> Location | None:
     """Where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for nowhere."""
-    return located(place_of_object(found, cluster))
+    return located(place_finder(cluster)(found))
 
 
 def place_data(place: Location | None) -> dict[str, Any] | None:
@@ -355,17 +355,35 @@ def place_data(place: Location | None) -> dict[str, Any] | None:
     return place._asdict() if place is not None else None
 
 
-def place_of_object(found: Rendered, cluster: Cluster) -> Place | None:
-    """The place in the provenance; for RBAC that is named after an entry of a CSV's permissions, this entry."""
-    key, place = found.identity, found.provenance.place
-    csv = _owner(found.object, cluster) if key.kind in _RBAC_KINDS else None
-    if place is None or place.keys or csv is None or csv.source != place.source:
-        return place
+def place_finder(cluster: Cluster) -> Callable[[Rendered], Place | None]:
+    """A function that gives the place in the provenance of an object; of RBAC that is named after an entry of a CSV's
+    permissions, this entry.
+
+    What the RBAC of a CSV is called is worked out once for all objects: it takes a hash of each of the entries.
+    """
+    known: dict[int, dict[str, tuple[str, int]]] = {}
+
+    def find(found: Rendered) -> Place | None:
+        key, place = found.identity, found.provenance.place
+        csv = _owner(found.object, cluster) if key.kind in _RBAC_KINDS else None
+        if place is None or place.keys or csv is None or csv.source != place.source:
+            return place
+        if id(csv) not in known:  # a CSV of the cluster, which stays
+            known[id(csv)] = _entries(cluster.profile, csv)
+        entry = known[id(csv)].get(key.name)
+        return place if entry is None else place._replace(keys=("spec", "install", "spec", *entry))
+
+    return find
+
+
+def _entries(profile: Profile, csv: Csv) -> dict[str, tuple[str, int]]:
+    """The entries of a CSV's permissions, field and index, by what RBAC is called after them; of several the first."""
+    by_name: dict[str, tuple[str, int]] = {}
     for field, entries in (("permissions", csv.permissions), ("clusterPermissions", csv.cluster_permissions)):
         for index, entry in enumerate(entries):
-            if key.name in _names(cluster.profile, csv, entry):
-                return place._replace(keys=("spec", "install", "spec", field, index))
-    return place
+            for name in _names(profile, csv, entry):
+                by_name.setdefault(name, (field, index))
+    return by_name
 
 
 def _names(profile: Profile, csv: Csv, entry: StrategyPermissions) -> Iterator[str]:

@@ -8,10 +8,11 @@ https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/rbac/v1/evaluation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, product
 from typing import Any
 
+from olmc.lean import NamedTuple
 from olmc.model.objects import ANY, PolicyRule, Request, mapping, mappings, texts
 
 EVERYTHING = (PolicyRule((ANY,), (ANY,), (ANY,)), PolicyRule((ANY,), urls=(ANY,)))
@@ -47,24 +48,24 @@ def rules_decoder() -> Callable[[Any], tuple[PolicyRule, ...]]:
     return decoded
 
 
-def value_matches(values: Sequence[str], wanted: str) -> bool:
+def value_matches(values: Collection[str], wanted: str) -> bool:
     """Whether a list of verbs or API groups includes a value. A wanted `*` is included by `*` only (R-PERM-3)."""
     return wanted in values or ANY in values
 
 
-def resource_matches(resources: Sequence[str], wanted: str) -> bool:
+def resource_matches(resources: Collection[str], wanted: str) -> bool:
     """Whether a list of resources includes one: itself, `*`, or `*/scale` for `deployments/scale`."""
     subresource = wanted.partition("/")[2]
     return value_matches(resources, wanted) or (bool(subresource) and f"{ANY}/{subresource}" in resources)
 
 
-def name_matches(names: Sequence[str], wanted: str) -> bool:
+def name_matches(names: Collection[str], wanted: str) -> bool:
     """Whether a list of resourceNames includes a name, "" for a request without one; no list includes every name."""
     # What is listed, or about to be created, has no name yet, so a list of names never includes it.
     return not names or (bool(wanted) and wanted in names)
 
 
-def url_matches(urls: Sequence[str], wanted: str) -> bool:
+def url_matches(urls: Collection[str], wanted: str) -> bool:
     """Whether a list of nonResourceURLs includes one: itself, or what it begins with before a trailing `*`."""
     # Kubernetes trims all stars at the end, so `/metrics**` is `/metrics*`.
     return any(url == wanted or (url.endswith(ANY) and wanted.startswith(url.rstrip(ANY))) for url in urls)
@@ -100,7 +101,7 @@ def requests_of(rule: PolicyRule) -> Iterator[Request]:
         yield Request(verb, url=url)
 
 
-_Matcher = Callable[[Sequence[str], str], bool]
+_Matcher = Callable[[Collection[str], str], bool]
 _RESOURCE_MATCHERS: tuple[tuple[str, _Matcher], ...] = (
     ("verbs", value_matches),
     ("groups", value_matches),
@@ -173,13 +174,83 @@ def _without(rule: PolicyRule, other: PolicyRule) -> tuple[PolicyRule, ...]:
     parts, rest = [], rule
     for field, matches in _URL_MATCHERS if rule.urls else _RESOURCE_MATCHERS:
         values: tuple[str, ...] = getattr(rest, field) or ("",)
-        shared = tuple(value for value in values if matches(getattr(other, field), value))
+        # Sets, as a list of untrusted input may have thousands of values.
+        granted = frozenset(getattr(other, field))
+        shared = dict.fromkeys(value for value in values if matches(granted, value))
         if not shared:
             return (rule,)
-        if len(shared) < len(values):
-            parts.append(rest._replace(**{field: tuple(value for value in values if value not in shared)}))
-            rest = rest._replace(**{field: shared})
+        lacking = tuple(value for value in values if value not in shared)
+        if lacking:
+            parts.append(rest._replace(**{field: lacking}))
+            rest = rest._replace(**{field: tuple(shared)})
     return tuple(parts)
+
+
+class RuleIndex(NamedTuple):
+    """Rules in their order, and by field and value which of them have it, so that of thousands only those few are
+    compared with a rule that have something in common with it.
+
+    `positions` are those in `rules`. What a value matches by is a key: `*` of a verb, `*/scale` of a resource, "" of
+    names where none are listed, `/metrics*` of a URL.
+    """
+
+    rules: list[PolicyRule]
+    positions: dict[tuple[str, str], list[int]]
+
+    @staticmethod
+    def of(rules: Iterable[PolicyRule]) -> RuleIndex:
+        """The index of some rules."""
+        index = RuleIndex([], {})
+        index.add(rules)
+        return index
+
+    def add(self, rules: Iterable[PolicyRule]) -> None:
+        """Put further rules behind those that are there."""
+        for rule in rules:
+            for field, _ in (*_RESOURCE_MATCHERS, *_URL_MATCHERS[1:]):
+                for key in dict.fromkeys(map(_own_key, getattr(rule, field) or _UNLISTED[field])):
+                    self.positions.setdefault((field, key), []).append(len(self.rules))
+            self.rules.append(rule)
+
+    def candidates(self, rule: PolicyRule) -> list[PolicyRule]:
+        """The rules that may allow a part of a normalized rule, in their order: no other one does."""
+        # Every field has to match, so those that match in one field are enough: the one in which they are the fewest.
+        of_fields = (self._matching(field, rule) for field, _ in (_URL_MATCHERS if rule.urls else _RESOURCE_MATCHERS))
+        fewest = min(of_fields, key=lambda lists: sum(map(len, lists)))
+        return [self.rules[position] for position in sorted(set(chain.from_iterable(fewest)))]
+
+    def subtract_from(self, rule: PolicyRule) -> tuple[PolicyRule, ...]:
+        """As `subtract` with the rules of the index."""
+        return subtract(rule, self.candidates(rule))
+
+    def _matching(self, field: str, rule: PolicyRule) -> list[list[int]]:
+        keys = dict.fromkeys(key for value in getattr(rule, field) or ("",) for key in _matching_keys(field, value))
+        return [self.positions[field, key] for key in keys if (field, key) in self.positions]
+
+
+_UNLISTED: dict[str, tuple[str, ...]] = {"verbs": (), "groups": (), "resources": (), "names": ("",), "urls": ()}
+"""The key of a rule that lists nothing in a field: without names it is about all of them."""
+
+
+_KEY_LENGTH = 64
+"""Of what a URL begins with so much is a key: one of untrusted input may be long, and has as many beginnings."""
+
+
+def _own_key(value: str) -> str:
+    """What a value of a rule is found by: all stars at the end of a URL are one, and so may those of anything be."""
+    return f"{value.rstrip(ANY)[:_KEY_LENGTH]}{ANY}" if value.endswith(ANY) else value
+
+
+def _matching_keys(field: str, wanted: str) -> Iterator[str]:
+    """The keys of all values that include a wanted one in this field, by the functions `..._matches`."""
+    yield _own_key(wanted)
+    if field == "names":
+        yield ""
+    elif field == "urls":
+        yield from (f"{wanted[:length]}{ANY}" for length in range(min(len(wanted), _KEY_LENGTH) + 1))
+    else:
+        yield ANY
+        yield f"{ANY}/{wanted.partition('/')[2]}"
 
 
 def merge(rules: Iterable[PolicyRule]) -> tuple[PolicyRule, ...]:

@@ -45,10 +45,10 @@ def did_you_mean(*names: str, inside: bool = False) -> str:
     return f"{'did' if inside else 'Did'} you mean {meant}?" if meant else ""
 
 
-def join_limited(names: Sequence[str], most: int) -> str:
+def join_limited(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """The first `most` of the names, and how many more there are: `a, b, c and 2 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return separator.join(names[:most]) + more
 
 
 class Location(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
-from olmc.explain.provenance import is_owned, place_of_object
+from olmc.explain.provenance import is_owned, place_finder
 from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import decode_binding, with_groups
 from olmc.lean import NamedTuple
@@ -24,23 +25,42 @@ _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRA
 def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
     by_identity = {rendered.identity: rendered for rendered in objects}
+    place_of = place_finder(cluster)
+
+    # A role may have thousands of rules, so it is looked at once, and each place once.
+    @cache
+    def rules_of(source: ObjectKey) -> _RulePlaces:
+        return _rule_places(by_identity[source], place_of(by_identity[source]))
+
+    @cache
+    def place_at(source: ObjectKey, index: int | None) -> Location | None:
+        place = rules_of(source).role
+        return located(place if place is None or index is None else place._replace(keys=(*place.keys, "rules", index)))
 
     def find(grant: Grant) -> Location | None:
-        role = by_identity.get(grant.source)
-        return located(_of_rule(place_of_object(role, cluster), role, grant.rule)) if role is not None else None
+        if grant.source not in by_identity:
+            return None
+        return place_at(grant.source, rules_of(grant.source).indices.get(grant.rule))
 
     return find
 
 
-def _of_rule(place: Place | None, role: Rendered, rule: PolicyRule) -> Place | None:
-    """The place of a rule inside that of its role, where the role stands in the input with its rules."""
+class _RulePlaces(NamedTuple):
+    """The place of a role, and which of its rules a normalized one stems from; none where its rules stand nowhere."""
+
+    role: Place | None
+    indices: Mapping[PolicyRule, int]
+
+
+def _rule_places(role: Rendered, place: Place | None) -> _RulePlaces:
     # What OLM makes of a rule stands nowhere in the input; then the place is that of whatever it was made from.
     if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not is_owned(role.object))):
-        return place
+        return _RulePlaces(place, {})
+    indices: dict[PolicyRule, int] = {}
     for index, written in enumerate(decode_rules(role.object.get("rules"))):
-        if rule in normalize(written):
-            return place._replace(keys=(*place.keys, "rules", index))
-    return place
+        for rule in normalize(written):
+            indices.setdefault(rule, index)
+    return _RulePlaces(place, indices)
 
 
 class Permission(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.explain.provenance import place_data
 from olmc.kube.rbac import merge
 from olmc.model.cluster import NamespacedName
-from olmc.model.diagnostics import Location
+from olmc.model.diagnostics import Location, join_limited
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.text import paragraph
 from olmc.output.unicode import clean
@@ -22,15 +22,19 @@ Finder = Callable[[Grant], Location | None]
 
 _DETAILED_FROM = Level.MEDIUM
 """From this level on a permission is shown by itself, with where it comes from; others are summed up."""
+_MOST, _MOST_GROUPS = 100, 20
+"""How much of a list is shown: a rule of untrusted input may have thousands of values, and all of its groups stand with
+each of its resources. JSON has all of them."""
 
 
 def in_words(rule: PolicyRule) -> str:
-    """A rule in a line: `get, list secrets, deployments.apps named a, b`."""
-    verbs = ", ".join(rule.verbs)
+    """A rule in a line: `get, list secrets, deployments.apps named a, b`; of long lists how they begin."""
+    verbs = join_limited(rule.verbs, _MOST)
     if rule.urls:
-        return f"{verbs} {', '.join(rule.urls)}"
-    things = ", ".join(_full(resource, rule.groups) for resource in rule.resources)
-    return f"{verbs} {things}" + (f" named {', '.join(rule.names)}" if rule.names else "")
+        return f"{verbs} {join_limited(rule.urls, _MOST)}"
+    shown = [_full(resource, rule.groups) for resource in rule.resources[:_MOST]]
+    things = join_limited([*shown, *rule.resources[_MOST:]], _MOST)
+    return f"{verbs} {things}" + (f" named {join_limited(rule.names, _MOST)}" if rule.names else "")
 
 
 def _full(resource: str, groups: Sequence[str]) -> str:
@@ -38,7 +42,9 @@ def _full(resource: str, groups: Sequence[str]) -> str:
     if tuple(groups) == ("",):
         return resource
     base, slash, subresource = resource.partition("/")
-    group = groups[0] if len(groups) == 1 else "{" + ",".join(name or "core" for name in groups) + "}"
+    group = (
+        groups[0] if len(groups) == 1 else f"{{{join_limited([name or 'core' for name in groups], _MOST_GROUPS, ',')}}}"
+    )
     return f"{base}.{group}{slash}{subresource}"
 
 
@@ -46,7 +52,7 @@ def where(namespaces: Sequence[str | None]) -> str:
     """Where a permission holds, in words."""
     if None in namespaces:
         return "wherever it is bound"
-    return "in the whole cluster" if "" in namespaces else f"in {', '.join(filter(None, namespaces))}"
+    return "in the whole cluster" if "" in namespaces else f"in {join_limited([*filter(None, namespaces)], _MOST)}"
 
 
 def as_text(

@@ -36,10 +36,13 @@ from olmc.reconcile.crds import unjudged_rules
 from olmc.reconcile.install_strategy import missing_token
 from olmc.reconcile.loop import SettledCluster
 from olmc.reconcile.operator_groups import format_apis, intersects
-from olmc.yaml import at
+from olmc.yaml import at, locate
 
 if TYPE_CHECKING:
     from olmc.diagnostics.rule import Rule
+
+_MOST_RIVALS = 10
+"""How many OperatorGroups that have an API are named to each CSV that has it as well."""
 
 
 def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
@@ -322,17 +325,22 @@ def _without_token(member: CsvState, group: OperatorGroup, cluster: Cluster, opt
 
 
 def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
-    """Of a conflict over APIs, the groups that have them, with their places."""
+    """Of a conflict over APIs, the groups that have them, with their places; of many the first, and how many more."""
     if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
         return ()
     apis = {api.key for api in member.csv.owned_apis}
-    places = []
+    conflicting = []
     for group in cluster.groups.values():
         shared = apis & (cluster.provided.get(namespaced_name(group)) or frozenset())
-        place = at(group.source)
-        if group != member.group and shared and place is not None and intersects(member.group, group):
-            places.append((f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", place))
-    return tuple(places)
+        if group != member.group and shared and group.source is not None and intersects(member.group, group):
+            conflicting.append(
+                (f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", group.source)
+            )
+    shown, further = conflicting[:_MOST_RIVALS], conflicting[_MOST_RIVALS:]
+    if further:
+        shown.append((f"and {len(further)} more, this one first", further[0][1]))
+    # A place is looked for in the text, which hundreds that are in each other's way would do for all pairs of them.
+    return tuple((text, locate(source, ())) for text, source in shown)
 
 
 def _rule_for(member: CsvState) -> tuple[Rule, str]:

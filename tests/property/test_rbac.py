@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from olmc.kube.rbac import (
     EVERYTHING,
+    RuleIndex,
     decode_rule,
     decode_rules,
     merge,
@@ -346,3 +347,21 @@ def test_roles_that_every_cluster_has() -> None:
 def test_bindings_to_roles_that_are_not_there() -> None:
     made = permissions([binding("x", "nobody", [WHO])])
     assert [(str(one), str(other)) for one, other in made.dangling] == [("ClusterRoleBinding/x", "ClusterRole/nobody")]
+
+
+URL_RULES = st.fixed_dictionaries(
+    {"verbs": some(VERBS), "nonResourceURLs": some((*URLS, "/logs/**", "**", f"/{'a' * 80}*", f"/{'a' * 90}"))}
+).map(lambda rule: normalize(decode_rule(rule))[0])
+SEVERAL = st.lists(rules | URL_RULES, max_size=8)
+
+
+@given(SEVERAL, SEVERAL)
+def test_an_index_gives_what_the_comparison_of_all_rules_gives(
+    ours: list[PolicyRule], theirs: list[PolicyRule]
+) -> None:
+    index = RuleIndex.of(theirs)
+    for rule in ours:
+        assert index.subtract_from(rule) == subtract(rule, theirs)
+        # What is no candidate takes nothing away.
+        others = [other for other in theirs if other not in index.candidates(rule)]
+        assert subtract(rule, others) == merge([rule])

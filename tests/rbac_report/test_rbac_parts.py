@@ -239,3 +239,14 @@ def test_a_rule_with_billions_of_combinations_costs_no_more_than_another() -> No
     made = binding([{"kind": "User", "name": "ada"}], rules)
     found = permissions(made)
     assert as_text(holders(found, made), (), lambda _: None).startswith("User ada\n  - v0, v1, ")
+
+
+def test_long_lists_are_folded() -> None:
+    def names(letter: str, count: int) -> tuple[str, ...]:
+        return tuple(f"{letter}{i}" for i in range(count))
+
+    few = PolicyRule(names("v", 100), names("g", 20), names("r", 100), names("n", 100))
+    assert "more" not in in_words(few)
+    many = in_words(PolicyRule(names("v", 101), names("g", 22), names("r", 103), names("n", 104)))
+    assert re.findall("and ([0-9]+) more", many) == ["1", *["2"] * 100, "3", "4"]
+    assert in_words(PolicyRule(("get",), urls=names("/u", 105))).endswith("/u99 and 5 more")

@@ -1,0 +1,146 @@
+"""Small input that is made to cost much: what it takes is bounded, and its output is no larger than anybody reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from test_input_limits import olmc
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "own-namespace"
+INSTALLED = """\
+{{apiVersion: v1, kind: Namespace, metadata: {{name: n{0}}}}}
+---
+{{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {{name: g, namespace: n{0}}}, spec: {{}}}}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: Subscription
+metadata: {{name: b, namespace: n{0}}}
+spec: {{name: beacon, source: harbour, sourceNamespace: olm}}
+"""
+
+
+def workspace(path: Path) -> Path:
+    """A copy of the fixture with an operator in its own namespace."""
+    for source in FIXTURE.rglob("*"):
+        if source.is_file():
+            target = path / source.relative_to(FIXTURE)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    return path
+
+
+def with_rivals(path: Path, count: int) -> Path:
+    """The operator in as many further namespaces, for all namespaces in each."""
+    workspace(path)
+    (path / "n.yaml").write_text("---\n".join(map(INSTALLED.format, range(count))))
+    return path
+
+
+def with_cluster_permissions(path: Path, entries: Iterable[list[dict[str, Any]]]) -> Path:
+    """The operator with entries of clusterPermissions, each with these rules."""
+    file = next(workspace(path).rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    account = {"serviceAccountName": "beacon"}
+    csv["spec"]["install"]["spec"]["clusterPermissions"] = [{**account, "rules": rules} for rules in entries]
+    file.write_text(json.dumps(csv))
+    return path
+
+
+def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
+    done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
+    assert done.returncode == 1
+    assert done.stderr.count("[OLMC301]") == 200
+
+
+@pytest.mark.parametrize(("count", "more"), [(8, 0), (30, 21)])
+def test_of_many_groups_that_have_an_api_the_first_are_named(tmp_path: Path, count: int, more: int) -> None:
+    """As many have it each in its own namespace, that of the fixture as well, and the last would have it in all."""
+    root = workspace(tmp_path / "w")
+    own = INSTALLED.replace("n{0}", "m{0:02}").replace("spec: {{}}", "spec: {{targetNamespaces: [m{0:02}]}}")
+    (root / "m.yaml").write_text("---\n".join((*map(own.format, range(count)), INSTALLED.format(0))))
+    done = olmc("render", root, "-o", "name")
+    failure = done.stderr.split("namespace n0 would be Failed")[1].partition("Let the groups")[0]
+    assert failure.count(" has Beacon.v1.lights.example.com\n") == count + 1 - more
+    assert (f"and {more} more, this one first" in failure) is bool(more)
+
+
+def test_thousands_of_rules_are_located(tmp_path: Path) -> None:
+    rules = [{"apiGroups": [f"g{i}"], "resources": [f"r{i}"], "verbs": ["get"]} for i in range(3_500)]
+    done = olmc("rbac", with_cluster_permissions(tmp_path / "w", [rules]), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    (account,) = (each for each in json.loads(done.stdout)["subjects"] if each["name"] == "beacon")
+    places = {grant["place"]["column"] for each in account["permissions"] for grant in each["grants"]}
+    assert len(places) >= 3_500
+
+
+def test_a_thousand_entries_of_permissions_are_located(tmp_path: Path) -> None:
+    entries = ([{"apiGroups": [f"g{i}"], "resources": ["r"], "verbs": ["get"]}] for i in range(1_000))
+    done = olmc("rbac", with_cluster_permissions(tmp_path / "w", entries), "-o", "json")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("output", ["text", "html"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"apiGroups": [f"g{i}"], "resources": [f"r{i}"], "verbs": ["get"]} for i in range(3_500)],
+        [
+            {"apiGroups": ["g"], "resources": ["r"], "verbs": [f"v{i}"], "resourceNames": [f"n{i}"]}
+            for i in range(2_500)
+        ],
+    ],
+    ids=["groups", "verbs"],
+)
+def test_thousands_of_rules_are_compared(tmp_path: Path, rules: list[dict[str, Any]], output: str) -> None:
+    old, new = workspace(tmp_path / "old"), with_cluster_permissions(tmp_path / "new", [rules])
+    done = olmc("diff", old, new, "-o", output)
+    assert done.returncode == 1, done.stderr
+    assert "more" in done.stdout
+
+
+def wide(groups: int, resources: int, verbs: int) -> dict[str, Any]:
+    counts = (("apiGroups", "g", groups), ("resources", "r", resources), ("verbs", "v", verbs))
+    return {field: [f"{letter}{i}" for i in range(count)] for field, letter, count in counts}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rbac new", "rbac new -o json", "report new -o site", "diff old new", "diff old new -o html", "diff new old"],
+)
+def test_a_rule_that_stands_for_billions(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace(tmp_path / "old")
+    new = with_cluster_permissions(tmp_path / "new", [[wide(5_000, 5_000, 3_000)]])
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "wide"}}
+    (new / "role.json").write_text(json.dumps({**head, "rules": [wide(5_000, 5_000, 3_000)]}))
+    monkeypatch.chdir(tmp_path)
+    done = olmc(*command.split())
+    assert done.returncode == (1 if command.startswith("diff") else 0), done.stderr
+    assert len(done.stdout) < 2_000_000
+    for page in tmp_path.glob("site/**/*.html"):
+        assert page.stat().st_size < 1_000_000
+    if command == "rbac new":
+        assert "and 4980 more}" in done.stdout
+        assert "and 4900 more" in done.stdout
+    if command == "diff old new -o html":
+        assert "(the first of many resources, and 2960 more verbs)" in done.stdout
+
+
+def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
+    old, new = workspace(tmp_path / "old"), workspace(tmp_path / "new")
+    file = next(new.rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    rule = {**wide(6_000, 6_000, 0), "apiVersions": ["*"], "operations": ["*"]}
+    csv["spec"]["webhookdefinitions"] = [
+        {
+            "type": "ValidatingAdmissionWebhook", "admissionReviewVersions": ["v1"], "deploymentName": "beacon",
+            "containerPort": 443, "generateName": "w.example.com", "sideEffects": "None", "rules": [rule],
+        }
+    ]  # fmt: skip
+    file.write_text(json.dumps(csv))
+    done = olmc("diff", old, new)
+    assert done.returncode == 1, done.stderr
