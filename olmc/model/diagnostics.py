@@ -32,11 +32,9 @@ def closest(name: str, names: Iterable[str], cutoff: float = LIKELY, *, parts: b
 
 def close_matches(name: str, names: Iterable[str], most: int, cutoff: float = LIKELY) -> list[str]:
     """Those of `names` that are like `name`, whatever their case: at most `most`, the one most like it first."""
-    from difflib import get_close_matches  # takes its time to import, and nearly everything is spelt right
+    from olmc.model.similarity import similar_names  # takes its time to import, and nearly everything is spelt right
 
-    # Of names that are equally like it the first counts, and output must not depend on the order of a set.
-    by_lower = {other.lower(): other for other in sorted(names)}
-    return [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, most, cutoff)]
+    return similar_names(name, names, most, cutoff)
 
 
 def did_you_mean(*names: str, inside: bool = False) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from difflib import get_close_matches
+from time import process_time
 
-from olmc.model.diagnostics import POSSIBLE, close_matches, closest, did_you_mean, join_limited
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmc.model.diagnostics import LIKELY, POSSIBLE, close_matches, closest, did_you_mean, join_limited
 
 
 @pytest.mark.parametrize(
@@ -43,3 +48,32 @@ def test_the_question_is_worded_the_same_everywhere(names: tuple[str, ...], ques
 def test_long_lists_are_cut() -> None:
     assert join_limited(["a", "b", "c"], 3) == "a, b, c"
     assert join_limited(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+
+
+_PARTS = st.sampled_from(["operator", "cert", "manager", "kafka", "-", ".", "v1", "2", "alpha", "Stable", "fast", "é"])
+_NAMES = st.lists(_PARTS, max_size=6).map("".join) | st.text("abcAB-1", max_size=14)
+
+
+@given(_NAMES, st.sets(_NAMES, max_size=30), st.integers(1, 3), st.sampled_from([POSSIBLE, LIKELY, 0.8]))
+def test_names_as_people_write_them_are_suggested_as_difflib_does(
+    name: str, names: set[str], most: int, cutoff: float
+) -> None:
+    by_lower = {other.lower(): other for other in sorted(names)}
+    expected = [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, most, cutoff)]
+    assert close_matches(name, names, most, cutoff) == expected
+
+
+@pytest.mark.parametrize("length", [30, 190])
+def test_long_lists_of_long_names_cost_little(length: int) -> None:
+    """As many as a file of 200 kB has: all pairs of them, compared by difflib, take minutes."""
+    names = [f"{'a' * (length - 4)}{number:04}" for number in range(400)]
+    start = process_time()
+    found = [close_matches(f"b{name}", names, 1, POSSIBLE) for name in names]
+    assert process_time() - start < 5
+    assert found == [[name] for name in names]
+
+
+def test_a_name_that_no_api_server_takes_is_like_nothing() -> None:
+    assert close_matches("a" * 253, ["a" * 252], 1) == ["a" * 252]
+    assert close_matches("a" * 254, ["a" * 253], 1) == []
+    assert close_matches("a" * 253, ["a" * 254], 1) == []
