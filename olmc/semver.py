@@ -108,6 +108,14 @@ def _without_zeros(part: str) -> str:
     return stripped if stripped and stripped[0] in "0123456789" else "0" + stripped
 
 
+def strict_or_none(text: str) -> Version | None:
+    """The version that a property declares, None where blang refuses it."""
+    try:
+        return parse_strict(text)
+    except VersionError:
+        return None
+
+
 def tolerant_or_none(text: str) -> Version | None:
     """The version for range checks, None where there is none to be read (R-CAT-304)."""
     try:

@@ -20,8 +20,8 @@ from olmc.kube.cel_cost import bundle_size, rule_cost
 from olmc.model.catalog import Property
 from olmc.model.cel_account import CelAccount, CelCostError, CelMissingError
 from olmc.model.objects import GVK
-from olmc.resolver.snapshot import Entry
-from olmc.semver import Range, RangeError, VersionError, parse_range, parse_strict, parse_tolerant
+from olmc.resolver.snapshot import Entry, is_of_package
+from olmc.semver import Range, RangeError, parse_range, parse_tolerant
 from olmc.strconv import quoted
 
 __all__ = [
@@ -300,19 +300,9 @@ def matches(predicate: Predicate, entry: Entry) -> bool:
 
 def _in_package(predicate: PackagePredicate, entry: Entry) -> bool:
     # The package that it was served in counts as well as those that its properties name (R-CAT-320).
-    if entry.package != predicate.name and all(name != predicate.name for name, _ in entry.packages):
+    if not is_of_package(entry, predicate.name):
         return False
-    if any(_declared_inside(version, predicate.range) for _, version in entry.packages):
-        return True
-    version = entry.version
-    return version is not None and predicate.range.contains(version)
-
-
-def _declared_inside(text: str, allowed: Range) -> bool:
-    try:
-        return allowed.contains(parse_strict(text))
-    except VersionError:
-        return False
+    return any(predicate.range.contains(version) for version in entry.versions)
 
 
 def requirements(properties: Iterable[Property], account: CelAccount) -> tuple[Predicate, ...]:

@@ -18,7 +18,7 @@ from olmc.model.diagnostics import Location
 from olmc.model.objects import GVK, CatalogKey
 from olmc.model.options import Options
 from olmc.model.served_entries import ServedEntries
-from olmc.semver import Version, parse_tolerant, tolerant_or_none
+from olmc.semver import Version, parse_tolerant, strict_or_none, tolerant_or_none
 from olmc.yaml import located
 
 __all__ = [
@@ -117,6 +117,12 @@ class Entry:
         # A bundle whose version nobody can read is still served and installed; it is just in no range (R-CAT-304).
         version = tolerant_or_none(self.origin.version)
         return _ZERO if version is None and self.existing else version
+
+    @cached_property
+    def versions(self) -> tuple[Version, ...]:
+        """The versions of which one has to be in a range (R-CAT-320): those that properties declare, and its own."""
+        declared = (strict_or_none(text) for _, text in self.packages)
+        return tuple(dict.fromkeys(version for version in (*declared, self.version) if version is not None))
 
     @property
     def replaces(self) -> str:

@@ -27,6 +27,7 @@ from olmc.resolver.predicates import (
 )
 from olmc.resolver.snapshot import ChannelKey, Entry, Snapshot
 from olmc.resolver.upgrade_path import ChannelError, offer, ordered
+from olmc.resolver.version_index import VersionIndex, version_index
 from olmc.yaml import locate
 
 __all__ = [
@@ -131,6 +132,7 @@ class VariableSet:
     chains: dict[ChannelKey, tuple[Entry, ...]] = field(default_factory=dict)
     cel: CelAccount = field(default_factory=CelAccount)
     options: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = field(default_factory=dict)
+    versions: dict[str, VersionIndex] = field(default_factory=dict)
 
 
 def subscription_variable(name: str) -> str:
@@ -280,7 +282,7 @@ def _options(variables: VariableSet, predicate: Predicate, requiring: Entry) -> 
     # The matching bundles only say which channels to look at: a channel is then walked from its head, and what another
     # entry skips is not on the way, however well it would match (R-CAT-540).
     by_catalog: dict[CatalogKey, dict[ChannelKey, list[Entry]]] = defaultdict(lambda: defaultdict(list))
-    for entry in _matching(variables.snapshot, predicate):
+    for entry in _matching(variables, predicate):
         by_catalog[entry.catalog][ChannelKey(entry.catalog, entry.package, entry.channel)].append(entry)
     options: list[Entry] = []
     for key in variables.snapshot.order(own):
@@ -289,19 +291,24 @@ def _options(variables: VariableSet, predicate: Predicate, requiring: Entry) -> 
             # Existing CSVs count one by one; they have no channel to be ordered with.
             matched = channels[channel]
             chain = ordered(matched) if matched[0].existing else _chain(variables, channel)
-            options += [entry for entry in chain if matches(predicate, entry)]
+            # Entries of a channel are all of one package, so if one of them was looked at, all were.
+            fitting = set(matched)
+            options += [entry for entry in chain if entry in fitting]
     variables.options[predicate, own] = tuple(options)
     return variables.options[predicate, own]
 
 
-def _matching(snapshot: Snapshot, predicate: Predicate) -> Iterable[Entry]:
+def _matching(variables: VariableSet, predicate: Predicate) -> Iterable[Entry]:
+    snapshot = variables.snapshot
     match predicate:
         case ProvidingAPIPredicate(api):
             return snapshot.providing(api)
         case LabelPredicate(label):
             return snapshot.labelled(label)
         case PackagePredicate(name):
-            return (entry for entry in snapshot.of_package(name) if matches(predicate, entry))
+            if name not in variables.versions:
+                variables.versions[name] = version_index(snapshot.of_package(name))
+            return variables.versions[name].inside(predicate.range)
         case _:
             return (entry for entry in snapshot.items() if matches(predicate, entry))
 

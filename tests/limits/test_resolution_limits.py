@@ -209,3 +209,29 @@ def test_fields_of_many_names_are_found_at_once(tmp_path: Path) -> None:
     done = subprocess.run(command("check", tmp_path), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
     assert "undefined field" not in done.stdout + done.stderr
     assert done.returncode in (0, 1), done.stderr[-2000:]
+
+
+def stairs(root: Path, versions: int, ranges: int) -> Path:
+    """A package of so many versions, and so many ranges of it that its head requires."""
+    root = pigeonhole(root, 1, versions)
+    catalog = root / "catalogs/holes/catalog.yaml"
+    required = "".join(
+        f"- {{type: olm.package.required, value: {{packageName: pigeon-0, versionRange: '>=1.0.{number}'}}}}\n"
+        for number in range(ranges)
+    )
+    catalog.write_text(catalog.read_text(encoding="utf-8") + required, encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("subcommand", ["check", "resolve", "status"])
+def test_many_ranges_of_a_package_with_many_versions(subcommand: str, tmp_path: Path) -> None:
+    root = stairs(tmp_path / "w", 400, 1_300)
+    done = subprocess.run(command(subcommand, root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    assert done.returncode in (0, 1), done.stderr[-2000:]
+    assert "pigeon-0.v1.0.398" in done.stdout + done.stderr
+
+
+def test_a_few_ranges_are_met_as_ever(tmp_path: Path) -> None:
+    root = stairs(tmp_path / "w", 4, 4)
+    done = subprocess.run(command("resolve", root, "-o", "json"), capture_output=True, text=True, timeout=60)
+    assert '"pigeon-0.v1.0.3"' in done.stdout

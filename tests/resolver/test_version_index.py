@@ -1,0 +1,45 @@
+"""Which bundles are in a range: all at once as one by one (R-CAT-320)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmc.model.catalog import InstalledEntry, Property
+from olmc.resolver.predicates import PackagePredicate, matches
+from olmc.resolver.snapshot import entry_of_installed
+from olmc.resolver.version_index import version_index
+from olmc.semver import parse_range
+
+VERSIONS = st.builds(
+    "{}.{}.{}{}".format,
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.integers(0, 2),
+    st.sampled_from(["", "-a", "-1", "+b"]),
+)
+COMPARATORS = st.builds("{}{}".format, st.sampled_from(["", "!", "<", "<=", ">", ">="]), VERSIONS)
+ALTERNATIVES = st.lists(COMPARATORS, min_size=1, max_size=3).map(" ".join)
+RANGES = st.lists(ALTERNATIVES, min_size=1, max_size=3).map(" || ".join)
+TEXTS = st.one_of(VERSIONS, st.sampled_from(["", "v1.0", "no version"]))
+
+
+@given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=2)), max_size=8), RANGES)
+def test_bundles_in_a_range(bundles: list[tuple[str, list[str]]], text: str) -> None:
+    entries = [
+        entry_of_installed(
+            InstalledEntry(
+                f"q{number}",
+                version=version,
+                properties=tuple(
+                    Property("olm.package", {"packageName": "q", "version": declared})
+                    for declared in (*others, version)
+                ),
+            ),
+            "ns",
+        )
+        for number, (version, others) in enumerate(bundles)
+    ]
+    predicate = PackagePredicate("q", text, parse_range(text))
+    expected = [entry for entry in entries if matches(predicate, entry)]
+    assert version_index(entries).inside(predicate.range) == expected
