@@ -97,7 +97,8 @@ class Entry:
     def labels(self) -> tuple[str, ...]:
         return tuple(each["label"] for each in _decoded(self.properties, "olm.label"))
 
-    @property
+    # Finding a place takes parsing, and an explanation names a candidate for each bundle that may need it.
+    @cached_property
     def location(self) -> Location | None:
         """Where a catalog has it, or where the CSV stands."""
         return located(self.origin.location)

@@ -235,3 +235,40 @@ def test_a_few_ranges_are_met_as_ever(tmp_path: Path) -> None:
     root = stairs(tmp_path / "w", 4, 4)
     done = subprocess.run(command("resolve", root, "-o", "json"), capture_output=True, text=True, timeout=60)
     assert '"pigeon-0.v1.0.3"' in done.stdout
+
+
+def layers(root: Path, depth: int, providers: int) -> Path:
+    """Layers of bundles, each of which provides the API of its layer and requires that of the next one."""
+    root = pigeonhole(root, 1, 1)
+    catalog = root / "catalogs/holes/catalog.yaml"
+    head = "- {type: olm.gvk.required, value: {group: layer0.example.com, version: v1, kind: K}}\n"
+    documents = [catalog.read_text(encoding="utf-8") + head]
+    for layer, name in ((layer, f"p{layer}-{number}") for layer in range(depth) for number in range(providers)):
+        documents += [
+            f"{{schema: olm.package, name: {name}, defaultChannel: s}}\n",
+            f"{{schema: olm.channel, package: {name}, name: s, entries: [{{name: {name}.v1}}]}}\n",
+            f"{{schema: olm.bundle, package: {name}, name: {name}.v1, image: x/y, properties: [\n"
+            f"{{type: olm.package, value: {{packageName: {name}, version: 1.0.0}}}},\n"
+            f"{{type: olm.gvk, value: {{group: layer{layer}.example.com, version: v1, kind: K}}}},\n"
+            f"{{type: olm.gvk.required, value: {{group: layer{layer + 1}.example.com, version: v1, kind: K}}}}]}}\n",
+        ]
+    catalog.write_text("---\n".join(documents), encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize("subcommand", ["check", "resolve", "status"])
+def test_many_alternatives_of_many_alternatives_are_explained(subcommand: str, tmp_path: Path) -> None:
+    root = layers(tmp_path / "w", 30, 18)
+    done = subprocess.run(command(subcommand, root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    assert done.returncode == 1, done.stderr[-2000:]
+    assert "layer1" in done.stdout + done.stderr
+
+
+def test_two_alternatives_are_explained_as_ever(tmp_path: Path) -> None:
+    root = layers(tmp_path / "w", 1, 2)
+    done = subprocess.run(command("resolve", root), capture_output=True, text=True, timeout=60)
+    unmet = "it requires an operator providing an API with group: layer1.example.com, version: v1, kind: K, and"
+    assert done.stderr.count(unmet) == 2
+    for name, line in (("p0-0.v1", 21), ("p0-1.v1", 30)):
+        assert f"{name} (channel s, catalog holes) is a candidate, but" in done.stderr
+        assert done.stderr.count(f"catalog.yaml:{line}:1)") == 2
