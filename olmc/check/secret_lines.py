@@ -71,7 +71,7 @@ def _is_name_of_secret(value: str) -> bool:
 
 
 def _extent(lines: Sequence[str], number: int, column: int) -> tuple[int, int]:
-    """From which line on and up to which one there is what is said of a Secret beside its kind, which stands at a line
+    """From which line on and up to which one there is what a Secret has beside its kind, which stands at a line
     and column."""
     line = lines[number]
     before = line[:column]

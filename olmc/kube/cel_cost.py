@@ -36,7 +36,7 @@ _CLASS = regex(r"\\[pP]|[^\x00-\x7f]")
 TEXT_UNIT = 64
 """How many characters of a text are gone through in a step."""
 _VALUE_UNIT = 16  # how many values are compared in a step
-_COMPILED = 30  # steps for compiling a character
+_COMPILED = 40  # steps for compiling a character
 _COMPILED_ITEMS = 10  # a list's items are compared with each other: how many of these are a step
 _PATTERN, _CLASSES = 10, 500  # steps for compiling a character of a pattern; one with classes of Unicode's
 _WORST_PATTERN = 1_000_000  # beyond which the library of regular expressions gives up
