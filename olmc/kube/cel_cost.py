@@ -80,6 +80,11 @@ class RuleCost(NamedTuple):
         return steps
 
 
+def least_compilation(rule: str) -> int:
+    """How many steps it takes to compile a rule, at least: by its length alone."""
+    return len(rule) * _COMPILED
+
+
 @lru_cache(maxsize=256)
 def rule_cost(rule: str) -> RuleCost:
     """What a rule's text says of its cost."""
@@ -120,7 +125,7 @@ def rule_cost(rule: str) -> RuleCost:
             texts[depth] += 1
         additions += kind == "plus"
     longest = max(longest, *items)
-    compilation = len(rule) * _COMPILED + longest**2 // _COMPILED_ITEMS
+    compilation = least_compilation(rule) + longest**2 // _COMPILED_ITEMS
     return RuleCost(
         tuple(words), tuple(texts), tuple(searches), tuple(comparisons), longest, characters, additions, compilation
     )

@@ -39,13 +39,17 @@ class CelAccount:
             self.spend(steps)
             self.compiled.add(rule)
 
+    def check_left(self, steps: int) -> None:
+        """Raise CelCostError where so many steps more would be too many together with all that were spent."""
+        if self.spent + steps > CEL_TOTAL.most:
+            raise CelCostError(f"with all others it {_more_than(self.spent + steps, CEL_TOTAL)}")
+
     def spend(self, steps: int) -> None:
         """Account for steps of one rule. Raises CelCostError where these, or all together, are too many."""
         if steps > CEL_STEPS.most:
             raise CelCostError(f"it {_more_than(steps, CEL_STEPS)}")
         self.spent += steps
-        if self.spent > CEL_TOTAL.most:
-            raise CelCostError(f"with all others it {_more_than(self.spent, CEL_TOTAL)}")
+        self.check_left(0)
 
 
 def _more_than(steps: int, limit: Limit) -> str:

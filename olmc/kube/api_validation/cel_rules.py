@@ -16,7 +16,7 @@ from olmc.kube.api_validation.cel_syntax import is_surely_bool
 from olmc.kube.api_validation.crd_internal import printed_rule
 from olmc.kube.api_validation.field import FieldError
 from olmc.kube.api_validation.structural_schema import META_FIELDS, Place, at, is_embedded
-from olmc.kube.cel_cost import rule_cost
+from olmc.kube.cel_cost import least_compilation, rule_cost
 from olmc.lean import NamedTuple, regex
 from olmc.model.cel_account import CelAccount, CelCostError
 from olmc.model.objects import mapping, mappings, text
@@ -91,6 +91,8 @@ def expression_errors(
 
 def _problem(expression: str, schema: Mapping[str, Any], wanted: str, is_resource: bool, account: CelAccount) -> str:
     try:
+        # To find out what a rule costs takes its time as well, which is of no use where it has become too much anyway.
+        account.check_left(least_compilation(expression) if expression not in account.compiled else 0)
         account.compile(expression, rule_cost(expression).compilation)
     except CelCostError as error:
         return f"olmc does not compile it, since {error}"
