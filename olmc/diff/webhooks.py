@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, product
+from math import prod
 from typing import Any
 
 from olmc.diff import object_kinds as kinds
@@ -21,6 +22,8 @@ _OF_GROUP = "olm.operatorgroup.uid/"
 _SAID = frozenset(("rules", "failurePolicy", *_SELECTORS))
 _DEFAULTS = {"matchPolicy": "Equivalent", "timeoutSeconds": 10, "reinvocationPolicy": "Never"}
 _MOST = 4
+# How many requests of a rule are looked at one by one: one of untrusted input may stand for millions.
+_MOST_COMPARED = 10_000
 
 Webhook = Mapping[str, Any]
 
@@ -90,17 +93,19 @@ def _requests(rule: Mapping[str, Any], in_full: bool) -> str:
     resources = texts(rule.get("resources"))
     if ANY in operations:
         operations = ["every request"]
-    most = len(groups) * len(resources) if in_full else _MOST
+    count = len(groups) * len(resources)
+    most = count if in_full else _MOST
     named = ", ".join("every version" if each == ANY else each for each in texts(rule.get("apiVersions")))
     versions = f" in {named}" if in_full else ""
     if ANY in groups and (ANY in resources or "*/*" in resources):
         named = "everything"
     elif ANY in groups:
         named = f"{_some(resources, most, len(resources))} of every API group"
+    elif most > _MOST_COMPARED:
+        named = f"{', '.join(resources)}, each of API groups {', '.join(groups)}"
     else:
-        # A rule of untrusted input may stand for millions, of which only those that are shown are written out.
         names = [qualified(resource, group) for group, resource in islice(product(groups, resources), most)]
-        named = _some(names, most, len(groups) * len(resources))
+        named = _some(names, most, count)
     return f"{', '.join(operations)} of {named}{versions}"
 
 
@@ -140,11 +145,24 @@ def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
 def _is_wider(old: Webhook, new: Webhook) -> bool:
     """Whether a webhook sees requests that it did not see before, as far as its rules and selectors tell."""
     covered = [_parts(rule) for rule in mappings(old.get("rules"))]
-    for rule in mappings(new.get("rules")):
-        for request in product(*_parts(rule)):
-            if not any(all(_has(values, value) for values, value in zip(c, request, strict=True)) for c in covered):
-                return True
-    return any(_loses(mapping(old.get(field)), mapping(new.get(field))) for field in _SELECTORS)
+    return any(_sees_more(_parts(rule), covered) for rule in mappings(new.get("rules"))) or any(
+        _loses(mapping(old.get(field)), mapping(new.get(field))) for field in _SELECTORS
+    )
+
+
+def _sees_more(parts: Sequence[Collection[str]], covered: Sequence[Sequence[Collection[str]]]) -> bool:
+    """Whether a rule stands for a request that no other one stands for; it is taken to where it stands for too many to
+    be told."""
+    if any(all(map(_has_all, known, parts)) for known in covered):
+        return False
+    if prod(map(len, parts)) > _MOST_COMPARED:
+        return True
+    return any(not any(all(map(_has, known, request)) for known in covered) for request in product(*parts))
+
+
+def _has_all(values: Collection[str], wanted: Collection[str]) -> bool:
+    known = frozenset(values)
+    return all(_has(known, value) for value in wanted)
 
 
 def _parts(rule: Mapping[str, Any]) -> tuple[list[str], ...]:
@@ -152,7 +170,7 @@ def _parts(rule: Mapping[str, Any]) -> tuple[list[str], ...]:
     return (*(texts(rule.get(field)) for field in fields), [text(rule.get("scope")) or ANY])
 
 
-def _has(values: list[str], value: str) -> bool:
+def _has(values: Collection[str], value: str) -> bool:
     return value in values or ANY in values or ("*/*" in values and value != ANY)
 
 

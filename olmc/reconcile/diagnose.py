@@ -328,11 +328,11 @@ def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ..
     """Of a conflict over APIs, the groups that have them, with their places; of many the first, and how many more."""
     if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
         return ()
-    apis = {api.key for api in member.csv.owned_apis}
+    own, apis = namespaced_name(member.group), {api.key for api in member.csv.owned_apis}
     conflicting = []
-    for group in cluster.groups.values():
-        shared = apis & (cluster.provided.get(namespaced_name(group)) or frozenset())
-        if group != member.group and shared and group.source is not None and intersects(member.group, group):
+    for name, group in cluster.groups.items():
+        shared = apis & (cluster.provided.get(name) or frozenset())
+        if name != own and shared and group.source is not None and intersects(member.group, group):
             conflicting.append(
                 (f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", group.source)
             )

@@ -322,12 +322,13 @@ def api_verdict(
     `neighbours` are all groups.
     `provided` are the APIs of each group's annotation as they stand before this CSV is looked at.
     """
-    own = provided[namespaced_name(group)]
+    own_name = namespaced_name(group)
+    own = provided[own_name]
     have = own or frozenset()
     add = frozenset(api.key for api in csv.owned_apis)
     others: set[GVK] = set()
-    for name, other in neighbours.intersecting(group) if add else ():
-        if _counts_as_other(group, other, profile):
+    for name, _ in neighbours.intersecting(group) if add else ():
+        if _counts_as_other(own_name, name, profile):
             others |= provided[name] or frozenset()
     # What is listed already asks for nothing, unless another group lists it, too: then OLM takes it back (R-CSV-12).
     inside, clash = add <= have, bool(add & others)
@@ -345,8 +346,8 @@ def api_verdict(
     return Verdict(None, have | add)
 
 
-def _counts_as_other(group: OperatorGroup, other: OperatorGroup, profile: Profile) -> bool:
+def _counts_as_other(group: NamespacedName, other: NamespacedName, profile: Profile) -> bool:
     """Whether `other` can conflict with a group: any but itself, or only one of another name and namespace."""
     if profile.og_intersection_scope == "all":
-        return namespaced_name(other) != namespaced_name(group)
+        return other != group
     return other.name != group.name and other.namespace != group.namespace

@@ -73,9 +73,10 @@ def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
 
 def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
     """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
-    owner = owner_labels(context.profile, csv.name, csv.namespace)
+    namespace = csv.namespace
+    owner = owner_labels(context.profile, csv.name, namespace)
     for identity, stored in context.cluster.objects.items():
-        if identity.namespace == csv.namespace and identity.kind in ("Role", "RoleBinding"):
+        if identity.kind in ("Role", "RoleBinding") and identity.namespace == namespace:
             labels = labels_of(stored.object)
             if owner.items() <= labels.items():
                 yield stored
