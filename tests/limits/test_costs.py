@@ -130,17 +130,46 @@ def test_a_rule_that_stands_for_billions(tmp_path: Path, command: str, monkeypat
         assert "(the first of many resources, and 2960 more verbs)" in done.stdout
 
 
-def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
-    old, new = workspace(tmp_path / "old"), workspace(tmp_path / "new")
-    file = next(new.rglob("*.clusterserviceversion.yaml"))
+def with_webhook(path: Path, *rules: dict[str, Any]) -> Path:
+    """The operator with a webhook that has these rules."""
+    file = next(workspace(path).rglob("*.clusterserviceversion.yaml"))
     csv = yaml.safe_load(file.read_text())
-    rule = {**wide(6_000, 6_000, 0), "apiVersions": ["*"], "operations": ["*"]}
     csv["spec"]["webhookdefinitions"] = [
         {
             "type": "ValidatingAdmissionWebhook", "admissionReviewVersions": ["v1"], "deploymentName": "beacon",
-            "containerPort": 443, "generateName": "w.example.com", "sideEffects": "None", "rules": [rule],
+            "containerPort": 443, "generateName": "w.example.com", "sideEffects": "None", "rules": [*rules],
         }
     ]  # fmt: skip
     file.write_text(json.dumps(csv))
-    done = olmc("diff", old, new)
+    return path
+
+
+ALL = {**wide(6_000, 6_000, 0), "apiVersions": ["*"], "operations": ["*"]}
+
+
+def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
+    done = olmc("diff", workspace(tmp_path / "old"), with_webhook(tmp_path / "new", ALL))
     assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "widened"),
+    [
+        ([{**ALL, "apiVersions": ["v1"]}], [ALL], False),
+        ([{**ALL, "resources": ["pods"]}], [ALL], True),
+        ([ALL], [{**ALL, "resources": ALL["resources"][:-1]}], False),
+        ([{**ALL, "operations": [each]} for each in ("CREATE", "UPDATE")], [{**ALL, "operations": ["CREATE"]}], False),
+    ],
+    ids=["versions", "wider", "narrower", "fewer rules"],
+)
+def test_webhook_rules_that_change(
+    old: list[dict[str, Any]], new: list[dict[str, Any]], widened: bool, tmp_path: Path
+) -> None:
+    """Each request was looked at, and written out where nothing else tells the rules apart."""
+    done = olmc(
+        "diff", with_webhook(tmp_path / "old", *old), with_webhook(tmp_path / "new", *new), "--fresh", "-o", "json"
+    )
+    assert done.returncode == 1, done.stderr
+    (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged")
+    assert change["details"]["widened"] == widened
+    assert len(done.stdout) < 2_000_000
