@@ -170,7 +170,7 @@ def _modes(operator: DiffOperator) -> list[str]:
 
 
 def _requirements(operator: DiffOperator) -> list[str]:
-    properties = (prop for prop in properties_of(operator.csv) if prop.get("type") in _REQUIREMENTS)
+    properties = (prop for prop in properties_of(operator.csv) if text(prop.get("type")) in _REQUIREMENTS)
     return [_requirement(text(prop["type"]), prop.get("value")) for prop in properties]
 
 

@@ -200,7 +200,8 @@ def stage(chart: Chart, target: Path) -> dict[str, Path]:
                 folders[f"{chart.name}/{CHARTS_FOLDER}/{dependency.name}/"] = dependency.folder
         missing = {dependency.name for dependency in chart.dependencies if dependency.folder is None}
         if missing:
-            kept = [entry for entry in mappings(chart.content.get("dependencies")) if entry.get("name") not in missing]
+            declared = mappings(chart.content.get("dependencies"))
+            kept = [entry for entry in declared if as_text(entry.get("name")) not in missing]
             text = json.dumps({**chart.content, "dependencies": kept})
             (target / chart.declared_in).write_text(text, encoding="utf-8")
         for name in _LOCKS if chart.dependencies else ():

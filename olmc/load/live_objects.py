@@ -130,9 +130,9 @@ def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()
     annotations.pop(LAST_APPLIED, None)
     status: Any = None
     if is_live(obj):
-        kept = metadata.get("uid") if metadata.get("uid") in kept_uids else None
+        uid = as_text(metadata.get("uid"))
         metadata = {key: value for key, value in metadata.items() if key not in _ALWAYS_NEW}
-        metadata |= {"uid": kept} if kept else {}
+        metadata |= {"uid": uid} if uid and uid in kept_uids else {}
         annotations = {key: value for key, value in annotations.items() if key not in _BY_CONTROLLERS}
         if "ownerReferences" in metadata:
             references = owner_references(obj)
