@@ -11,7 +11,7 @@ from pathlib import Path
 from olmc.catalogs.content import check_content
 from olmc.check.authors import for_users, is_in, is_of_author, older_bundles, without_bundles
 from olmc.check.lints import LintSubject, ineffective, objects, olm_objects, permissions, publishing
-from olmc.check.secret_lines import mask_lines
+from olmc.check.secret_lines import line_masker
 from olmc.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.check.validators.validate import validate
 from olmc.diagnostics.catalogue import all_rules, code_start
@@ -248,13 +248,18 @@ def line_reader(results: Iterable[CheckResult], *, show_secrets: bool = False) -
                 text = (root / posixpath.relpath(path, shown_as or ".")).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError):
                 continue
-            of_file = text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
-            return of_file if show_secrets else mask_lines(of_file)
+            return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
         return []
+
+    @cache
+    def masked(path: str) -> Callable[[int], str]:
+        return line_masker(path, lines(path))
 
     def line_of(place: Location) -> str | None:
         of_file = lines(place.path)
-        return of_file[place.line - 1] if 0 < place.line <= len(of_file) else None
+        if not 0 < place.line <= len(of_file):
+            return None
+        return of_file[place.line - 1] if show_secrets else masked(place.path)(place.line)
 
     return line_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
-from olmc.check.secret_lines import mask_lines
+from olmc.check.secret_lines import line_masker
 from olmc.model.secrets import AFTER, BEFORE, REDACTED, masked, redacted
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
@@ -267,6 +267,22 @@ SPELT = {
     "no anchor": BROKEN.replace("hunter2-before", "*hunter2-before"),
     "no tag": BROKEN.replace("hunter2-before", "!hunter2-before x"),
     "no number": BROKEN.replace("hunter2-before", "!!int hunter2-before"),
+    "comment": BROKEN.replace("kind: Secret", "kind: # here\n  # or here\n  Secret"),
+    "far": BROKEN.replace("kind: Secret", f"kind:{' ' * 400}Secret"),
+    "anchor above": BROKEN.replace("kind: Secret", "kind: &a\n  Secret"),
+    "tag above": BROKEN.replace("kind: Secret", "kind: !!str\n  Secret"),
+    "long tag": BROKEN.replace("kind: Secret", f"kind: !<{'x' * 400}> Secret"),
+    "base64": BROKEN.replace("kind: Secret", "kind: !!binary U2VjcmV0"),
+    "escaped key": BROKEN.replace("kind: Secret", '"k\\u0069nd": Secret'),
+    "aliased key": BROKEN.replace("kind: Secret", "x: &k kind\n*k : Secret"),
+    "tagged key": BROKEN.replace("kind: Secret", "!!str kind: Secret"),
+    "anchored key": BROKEN.replace("kind: Secret", "&z kind: Secret"),
+    "key of its own": BROKEN.replace("kind: Secret", "?\n  kind\n: Secret"),
+    "tagged complex key": BROKEN.replace("kind: Secret", "? !!str kind # here\n: Secret"),
+    "quotes above": BROKEN.replace("kind: Secret", 'kind: "\n  Secret"'),
+    "other case": BROKEN.replace("kind: Secret", "kind: SECRET"),
+    "no separator": "apiVersion: v1\nkind: ConfigMap\n ---\n" + BROKEN,
+    "lines of a value": BROKEN.replace("hunter2-before", "|\n    hunter2-before: x\n   - hunter2-after: y"),
 }
 
 
@@ -280,24 +296,52 @@ def test_however_a_secret_is_spelt_no_finding_quotes_it(text: str, command: str,
     assert "OLMC" in done.stdout + done.stderr
 
 
-def test_what_has_a_kind_and_is_no_secret_is_quoted() -> None:
-    """Such as the schema of a CRD, and references to Secrets."""
-    lines = [
-        "properties:",
-        "  kind:",
-        "    description: a",
-        "  metadata:",
-        "    type: object",
-        "- kind: Secrets",
-        "  data: b",
-    ]
-    assert mask_lines(lines) == lines
+def lines_with_masks(text: str) -> list[str]:
+    lines = text.split("\n")
+    line_at = line_masker("all.yaml", lines)
+    return [line_at(number) for number in range(1, len(lines) + 1)]
 
 
-@pytest.mark.parametrize("line", ["kind: Secret", "{kind: Secret, a: [", "- {kind: Secret}", "kind:", "? kind"])
-def test_many_kinds_are_cheap(line: str) -> None:
+OPEN = {
+    "schema": "properties:\n  kind:\n    description: a Secret\n  metadata:\n    type: object",
+    "another kind": "items:\n- kind: Secrets\n  data: b",
+    "reference": "spec:\n  from: [{kind: Secret, name: a},\n    {kind: ConfigMap, name: b}]\n  data: [{key: a}]",
+    "twice": "apiVersion: v1\nkind: ConfigMap # no Secret\ndata:\n  secret: a\n  secret: b",
+    "a script": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata:\n  name: a\nspec:\n"
+    "  description: |\n    kubectl apply -f - <<EOF\n    kind: Secret\n  resources: [{kind: Secret}]\n  version: a\n"
+    "  version: b",
+    "beside a Secret": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: secret}\n---\nkind: Deployment\nname: a",
+}
+
+
+@pytest.mark.parametrize("text", OPEN.values(), ids=OPEN)
+def test_what_is_no_secret_is_quoted(text: str) -> None:
+    """Such as the schema of a CRD, references to Secrets, and scripts, also beside a Secret and in files that can't be
+    read."""
+    assert lines_with_masks(text) == text.split("\n")
+    assert lines_with_masks(f"{text}\n---\n{BROKEN}")[: text.count("\n") + 1] == text.split("\n")
+    assert leaks("\n".join(lines_with_masks(f"{BROKEN}---\n{text}"))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            f"{line}\ndata: b\n" * 20_000
+            for line in ("kind: Secret", "{kind: Secret, a: [", "- {kind: Secret}", "kind:")
+        ),
+        "? kind Secret\ndata: b\n" * 20_000,
+        f"a: {'kind:| ' * 5_000}{chr(10) * 60_000}a: secret\na: b",
+        f"secret:{' ' * 250_000}a",
+        f"secret\n{'- ' * 100_000}",
+        f"secret\napiVersion:{' ' * 200_000}",
+        "secret" + "".join(f"\napiVersion: v{number}\nkind: K{number}" for number in range(8_000)),
+    ],
+    ids=range(10),
+)
+def test_many_kinds_are_cheap(text: str) -> None:
     start = time.process_time()
-    assert len(mask_lines([line, "data: b"] * 20_000)) == 40_000
+    assert len(lines_with_masks(text)) == text.count("\n") + 1
     assert time.process_time() - start < 2
 
 
