@@ -13,7 +13,8 @@ from olmc.lean import NamedTuple
 from olmc.load.config import read_config
 from olmc.load.files import ignore_lines, scan
 from olmc.load.left_out import build_files
-from olmc.load.suppressions import Suppression, collect_suppressions, with_subjects
+from olmc.load.suppression_subjects import with_subjects
+from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.model.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
 from olmc.model.options import Narrowing

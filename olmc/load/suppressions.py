@@ -7,18 +7,14 @@ suppressed: what it stops is not compiled at all.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from olmc.lean import NamedTuple, regex
 from olmc.load.files import has_file, read_text, spec_of
-from olmc.load.releases import applier_of
 from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import mapping
-from olmc.yaml import locate, read
 
 COMMENTED = (".yaml", ".yml")
 """The files that can hold comments."""
@@ -58,18 +54,24 @@ def comments(path: str, text: str) -> Iterator[Suppression]:
     if _MARK not in text:
         return
     lines = text.split("\n")
+    behind = _content_behind(lines)
     for number, line in enumerate(lines, 1):
         match = _COMMENT.search(line) if _MARK in line else None
         if match is None:
             continue
-        target = number
         # A comment on a line of its own speaks of what comes next, whatever comments and `---` are between.
-        if line.lstrip().startswith("#"):
-            while target <= len(lines) and _NO_CONTENT.match(lines[target - 1].rstrip("\r")):
-                target += 1
+        target = behind[number - 1] if line.lstrip().startswith("#") else number
         place = Location(path, number, line.index("#", match.start()) + 1)
         for code in (match[1] or "").split(","):
             yield Suppression(code.strip().upper(), match[2].strip(), place, line=target)
+
+
+def _content_behind(lines: Sequence[str]) -> list[int]:
+    """For each line its own number, or that of the next one with content."""
+    found = [len(lines) + 1]
+    for number in range(len(lines), 0, -1):
+        found.append(found[-1] if _NO_CONTENT.match(lines[number - 1].rstrip("\r")) else number)
+    return found[:0:-1]
 
 
 def entries(config: Mapping[str, Any]) -> tuple[Suppression, ...]:
@@ -92,34 +94,6 @@ def collect_suppressions(root: Path, config: Mapping[str, Any], paths: Iterable[
     for path in paths:
         text = read_text(root, path, Report()) if path.endswith(COMMENTED) and has_file(root, path) else None
         yield from comments(path, text) if text is not None else ()
-
-
-def with_subjects(root: Path, suppressions: Iterable[Suppression]) -> Iterator[Suppression]:
-    """The suppressions of the workspace at `root`, those of comments with what they speak of: a comment that moves to
-    another object, or to another field of it, accepts something else."""
-    subjects = cache(partial(_subjects, root))
-    for suppression in suppressions:
-        listed = subjects(suppression.place.path) if suppression.line else []
-        is_listed = 0 < suppression.line <= len(listed)
-        yield suppression._replace(about=listed[suppression.line - 1]) if is_listed else suppression
-
-
-def _subjects(root: Path, path: str) -> list[str]:
-    """What each line of a file speaks of: its object, its key, and the number of its lines with that key so far. So
-    neither a line elsewhere nor another value makes another comment of one."""
-    text = read_text(root, path, Report()) or ""
-    objects = {
-        locate(document.source, ()).line: applier_of(mapping(document.value)) for document in read(path, text, Report())
-    }
-    found: list[str] = []
-    name, keys = "", Counter[str]()
-    for number, line in enumerate(text.split("\n"), 1):
-        if number in objects:
-            name, keys = objects[number], Counter()
-        key = line.partition(" #")[0].partition(":")[0].strip()
-        keys[key] += 1
-        found.append(f"{name} {key} {keys[key]}")
-    return found
 
 
 def apply_suppressions(

@@ -6,6 +6,7 @@ import itertools
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -211,6 +212,53 @@ def test_a_suppression_that_moves_to_another_field_is_told(sides: Path) -> None:
     )
     write(sides / "new", {"group.yaml": group.format("\n".join([*accepting[0], ""]))})
     assert "OLMC150" not in olmc("diff", "old", "new").stdout
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: quay, namespace: harbour}}
+spec:
+  template:
+    spec:
+      containers:
+{}"""
+GOOD, FIRST = "      - name: good\n        bogus: 1{}\n", "      - name: first\n        bogus: 1{}\n"
+ACCEPTED = " # olmc: ignore[OLMC150] fine"
+
+
+def accepted_changes(sides: Path, old: str, new: str) -> list[str]:
+    for side, text in (("old", old), ("new", new)):
+        write(sides / side, {"quay.yaml": text})
+    lines = olmc("diff", "old", "new").stdout.splitlines()
+    return [line.strip() for line in lines if "accepts OLMC150" in line]
+
+
+def test_a_suppression_that_moves_to_another_item_is_told(sides: Path) -> None:
+    """Though it is the first one with its key, as it was."""
+    old = DEPLOYMENT.format(GOOD.format(ACCEPTED) + FIRST.format(""))
+    new = DEPLOYMENT.format(FIRST.format(ACCEPTED) + GOOD.format(""))
+    assert len(accepted_changes(sides, old, new)) == 2
+
+
+def test_a_suppression_that_moves_to_another_field_of_the_same_name_is_told(sides: Path) -> None:
+    text = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata:\n  name: quay\n{}spec:\n  a: b\n{}"
+    bogus = f"  bogus: 1{ACCEPTED}\n"
+    assert len(accepted_changes(sides, text.format(bogus, ""), text.format("", bogus))) == 2
+
+
+def test_a_suppression_beside_new_neighbours_stays(sides: Path) -> None:
+    old = DEPLOYMENT.format(GOOD.format(ACCEPTED))
+    assert accepted_changes(sides, old, DEPLOYMENT.format(FIRST.format("") + GOOD.format(ACCEPTED))) == []
+    above = f"      # {ACCEPTED.strip(' #')}\n{GOOD.format('')}"
+    assert accepted_changes(sides, DEPLOYMENT.format(above), DEPLOYMENT.format(FIRST.format("") + above)) == []
+
+
+def test_many_suppressions_are_cheap(sides: Path) -> None:
+    start = time.process_time()
+    write(sides / "new", {"many.yaml": "#olmc:ignore[X]\n" * 15_000 + "a: b\n"})
+    assert "many.yaml: + accepts X" in olmc("diff", "old", "new").stdout
+    assert time.process_time() - start < 5
 
 
 def test_files_that_are_newly_ignored_and_can_not_be_compiled_are_left_out(sides: Path) -> None:
