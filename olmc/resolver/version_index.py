@@ -7,7 +7,7 @@ else that a resolution needs; so the versions are sorted once, and a comparator 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from olmc.resolver.snapshot import Entry
@@ -27,13 +27,18 @@ class VersionIndex:
 
     def inside(self, allowed: Range) -> list[Entry]:
         """The bundles with a version inside the range, in their order (R-CAT-455)."""
-        found = {self.numbers[place] for alternative in allowed.alternatives for place in self._places(alternative)}
+        accepted = sorted(span for alternative in allowed.alternatives for span in self._spans(alternative))
+        found: set[int] = set()
+        reached = 0
+        for start, end in accepted:
+            found.update(self.numbers[max(start, reached) : end])
+            reached = max(reached, end)
         return [self.entries[number] for number in sorted(found)]
 
-    def _places(self, comparators: Iterable[Comparator]) -> Iterable[int]:
-        """Where the keys are that all comparators accept."""
+    def _spans(self, comparators: Iterable[Comparator]) -> Iterator[tuple[int, int]]:
+        """From where to where the keys are that all comparators accept."""
         start, end = 0, len(self.keys)
-        excluded: set[int] = set()
+        excluded: set[tuple[int, int]] = set()
         for comparator in comparators:
             key = precedence(comparator.version)
             left, right = bisect_left(self.keys, key), bisect_right(self.keys, key)
@@ -41,7 +46,7 @@ class VersionIndex:
                 case "==":
                     start, end = max(start, left), min(end, right)
                 case "!=":
-                    excluded.update(range(left, right))
+                    excluded.add((left, right))
                 case "<":
                     end = min(end, left)
                 case "<=":
@@ -50,7 +55,12 @@ class VersionIndex:
                     start = max(start, right)
                 case _:
                     start = max(start, left)
-        return (place for place in range(start, end) if place not in excluded)
+        for left, right in sorted(excluded):
+            if start < min(left, end):
+                yield start, min(left, end)
+            start = max(start, right)
+        if start < end:
+            yield start, end
 
 
 def version_index(entries: Iterable[Entry]) -> VersionIndex:
