@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -24,8 +24,9 @@ _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split(
 
 # What other tools keep of the whole object, packed maybe.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
-_SHORTEST = 6
-"""How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance."""
+_SHORTEST = {"annotations": 6, "labels": 16}
+"""How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance. A label says
+what a Secret is, and it may well have the name of a user or of a database in it: what is that long is hardly a word."""
 
 
 def is_secret(obj: KubernetesObject) -> bool:
@@ -159,9 +160,10 @@ def _replaced(
             changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
         elif given is not None:
             changed[field] = show(given, (field,))
-    for field in ("annotations", "labels"):
+    for field, shortest in _SHORTEST.items():
         given = mapping(metadata_of(secret).get(field))
-        copies = {name for name, text in given.items() if _is_copy(name, text, values)}
+        copied = [value for value in values if len(value) >= shortest]
+        copies = {name for name, text in given.items() if _is_copy(name, text, copied)}
         if copies:
             path = ("metadata", field)
             shown = {name: show(text, (*path, name)) if name in copies else text for name, text in given.items()}
@@ -169,13 +171,13 @@ def _replaced(
     return changed
 
 
-def _is_copy(name: str, text: Any, values: frozenset[str]) -> bool:
+def _is_copy(name: str, text: Any, values: Iterable[str]) -> bool:
     return any(part in name for part in _COPIES) or any(value in str(text) for value in values)
 
 
 def _values(secret: KubernetesObject) -> frozenset[str]:
     """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64 and in JSON."""
-    return frozenset(value for value in _spellings(secret) if len(value) >= _SHORTEST and value != REDACTED)
+    return frozenset(value for value in _spellings(secret) if value != REDACTED)
 
 
 base64 = module("base64")  # for Secrets alone, which few workspaces have
