@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
 from typing import Any
 
@@ -24,6 +24,7 @@ _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split(
 
 # What other tools keep of the whole object, packed maybe.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
+_Path = tuple[str, str, str]
 _SHORTEST = {"annotations": 6, "labels": 16}
 """How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance. A label says
 what a Secret is, and it may well have the name of a user or of a database in it: what is that long is hardly a word."""
@@ -80,7 +81,8 @@ def redacted(obj: KubernetesObject) -> KubernetesObject:
 
 def _redacted(secret: KubernetesObject) -> KubernetesObject:
     is_certificate = CA_HASH in annotations_of(secret)
-    return _replaced(secret, _values(secret), lambda value, _: REDACTED if value or not is_certificate else value)
+    copies = set(_copies(secret, _values(secret)))
+    return _replaced(secret, copies, lambda value, _: REDACTED if value or not is_certificate else value)
 
 
 def masked(
@@ -127,7 +129,10 @@ def _mapped_items(
 def _masked(
     old: KubernetesObject | None, new: KubernetesObject | None
 ) -> tuple[KubernetesObject | None, KubernetesObject | None]:
-    values = frozenset().union(*(_values(side) for side in (old, new) if side is not None))
+    sides = [side for side in (old, new) if side is not None]
+    values = frozenset().union(*map(_values, sides))
+    # One set for both: what is a copy on one side, or masked already, says on the other whether it is the same.
+    copies = {path for side in sides for path in _copies(side, values)}
 
     def shown(other: KubernetesObject | None, if_changed: str) -> Callable[[Any, tuple[str, ...]], Any]:
         def show(value: Any, keys: tuple[str, ...]) -> Any:
@@ -138,8 +143,8 @@ def _masked(
         return show
 
     return (
-        _replaced(old, values, shown(new, BEFORE)) if old is not None else None,
-        _replaced(new, values, shown(old, AFTER)) if new is not None else None,
+        _replaced(old, copies, shown(new, BEFORE)) if old is not None else None,
+        _replaced(new, copies, shown(old, AFTER)) if new is not None else None,
     )
 
 
@@ -151,7 +156,7 @@ def _at(obj: KubernetesObject | None, keys: Sequence[str]) -> Any:
 
 
 def _replaced(
-    secret: KubernetesObject, values: frozenset[str], show: Callable[[Any, tuple[str, ...]], Any]
+    secret: KubernetesObject, copies: Set[_Path], show: Callable[[Any, tuple[str, ...]], Any]
 ) -> KubernetesObject:
     changed = dict(secret)
     for field in secret.keys() - _OPEN_FIELDS:
@@ -160,15 +165,22 @@ def _replaced(
             changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
         elif given is not None:
             changed[field] = show(given, (field,))
-    for field, shortest in _SHORTEST.items():
+    for field in {field for _, field, _ in copies}:
         given = mapping(metadata_of(secret).get(field))
-        copied = [value for value in values if len(value) >= shortest]
-        copies = {name for name, text in given.items() if _is_copy(name, text, copied)}
-        if copies:
-            path = ("metadata", field)
-            shown = {name: show(text, (*path, name)) if name in copies else text for name, text in given.items()}
-            changed["metadata"] = {**metadata_of(changed), field: shown}
+        paths = (("metadata", field, name) for name in given)
+        masks = {path[-1]: show(given[path[-1]], path) for path in paths if path in copies}
+        if masks:
+            changed["metadata"] = {**metadata_of(changed), field: {**given, **masks}}
     return changed
+
+
+def _copies(secret: KubernetesObject, values: frozenset[str]) -> Iterator[_Path]:
+    """Where the annotations and labels of a Secret are that have one of the values in them, or none any more."""
+    for field, shortest in _SHORTEST.items():
+        copied = [value for value in values if len(value) >= shortest]
+        for name, text in mapping(metadata_of(secret).get(field)).items():
+            if text == REDACTED or _is_copy(name, text, copied):
+                yield "metadata", field, name
 
 
 def _is_copy(name: str, text: Any, values: Iterable[str]) -> bool:

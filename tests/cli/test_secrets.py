@@ -17,7 +17,7 @@ import pytest
 from commands import olmc
 
 from olmc.check.secret_lines import line_masker
-from olmc.model.secrets import AFTER, BEFORE, REDACTED, masked, redacted
+from olmc.model.secrets import AFTER, BEFORE, MASK, REDACTED, masked, redacted
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
 WORKSPACE = """\
@@ -413,6 +413,40 @@ def test_a_label_that_says_what_a_secret_is_stays_readable(tmp_path: Path) -> No
     assert '"cluster"' in compared
     assert '"repo"' in compared
     assert "hunter2" not in compared + shown
+
+
+def test_a_rendering_is_compared_with_what_it_was_made_of(tmp_path: Path) -> None:
+    """What the one does not show any more may be what the other has, and is no difference."""
+    root, rendering = workspace(tmp_path / "w", OLD), tmp_path / "rendering"
+    with (root / "all.yaml").open("a", encoding="utf-8") as stream:
+        stream.write("---\n" + LABELLED.format(type="cluster", token="hunter2-before-all").replace("key", "labelled"))
+    assert olmc("render", root, "--output-dir", rendering).exit_code == 0
+    assert "REDACTED" in (rendering / "secret_harbour_labelled.yaml").read_text(encoding="utf-8")
+    for sides in ((rendering, root), (root, rendering)):
+        for output in ("text", "json"):
+            done = olmc("diff", *sides, "-o", output)
+            assert (done.exit_code, "Secret" in done.stdout) == (0, False), done.stdout
+
+
+def test_masks_of_annotations_and_labels_agree_on_both_sides() -> None:
+    def secret(text: str, label: str, **data: str) -> dict[str, object]:
+        metadata = {"annotations": {"a": text, "b": "c"}, "labels": {"a": label, "b": "c"}}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+
+    def shown(*sides: dict[str, object]) -> list[tuple[str, str]]:
+        metadata = [(side or {})["metadata"] for side in masked(*sides)]
+        assert all(each[field]["b"] == "c" for each in metadata for field in ("annotations", "labels"))
+        return [(each["annotations"]["a"], each["labels"]["a"]) for each in metadata]
+
+    copy = secret(f"it is {OLD}", "hunter2-before-all", a=OLD, b="hunter2-before-all")
+    assert shown(copy, secret(REDACTED, REDACTED, a=REDACTED)) == [(MASK, MASK)] * 2
+    # A word that an older version, or a person, has masked in a label.
+    assert shown(secret("word", "word", a="word"), secret(REDACTED, REDACTED, a=REDACTED)) == [(MASK, MASK)] * 2
+    assert shown(secret(REDACTED, REDACTED), secret(REDACTED, REDACTED)) == [(MASK, MASK)] * 2
+    assert shown(copy, secret("else", "else", a=OLD)) == [(BEFORE, BEFORE), (AFTER, AFTER)]
+    assert shown(secret("else", "else"), secret("another", "other")) == [("else", "else"), ("another", "other")]
+    odd = {**copy, "metadata": ["a"]}
+    assert (masked(copy, odd)[1] or {})["metadata"] == ["a"]
 
 
 def test_a_state_of_a_cluster_has_nothing_of_secrets_in_other_objects(tmp_path: Path) -> None:
