@@ -35,27 +35,36 @@ def is_secret(obj: KubernetesObject) -> bool:
     return obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1"
 
 
+def _says(obj: KubernetesObject, kind: str) -> bool:
+    """Whether an object says that it is of a kind of the core API, be it in another case or with spaces, or may be read
+    so, for want of an apiVersion; another group has things of its own by this name."""
+    given, api_version = obj.get("kind"), obj.get("apiVersion")
+    is_core = not isinstance(api_version, str) or api_version.strip().casefold() in ("", "v1")
+    return isinstance(given, str) and given.strip().casefold() == kind and is_core
+
+
 def _is_secret_list(obj: KubernetesObject) -> bool:
-    return obj.get("kind") == "SecretList" and obj.get("apiVersion") == "v1" and isinstance(obj.get("items"), list)
+    return _says(obj, "secretlist") and isinstance(obj.get("items"), list)
 
 
 def _is_like_secret(obj: KubernetesObject) -> bool:
     """Whether a part of another object becomes a Secret, though it does not say all of it; a reference has no data."""
-    kind, api_version = obj.get("kind"), obj.get("apiVersion")
-    has_data = any(isinstance(obj.get(field), dict) for field in ("data", "stringData"))
-    return isinstance(kind, str) and kind.casefold() == "secret" and api_version in (None, "v1") and has_data
+    if not _says(obj, "secret"):
+        return False
+    given = [value for field, value in obj.items() if str(field).casefold() in ("data", "stringdata")]
+    return any(isinstance(value, (dict, list)) for value in given)
 
 
 def may_hold_secrets(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret, or one of a kind of which nobody knows: policies and templates have whole objects
     in them."""
     group, _, _ = str(obj.get("apiVersion")).rpartition("/")
-    return str(obj.get("kind")) in _OF_OBJECTS or group not in _KNOWN_GROUPS
+    return str(obj.get("kind")).strip().casefold() in _OF_OBJECTS or group not in _KNOWN_GROUPS
 
 
 _OF_SECRET = {"apiVersion": "v1", "kind": "Secret"}
 # In any group, as OpenShift has had templates in that of the core as well.
-_OF_OBJECTS = frozenset({"Secret", "SecretList", "List", "Template"})
+_OF_OBJECTS = frozenset("secret secretlist list template".split())
 _KNOWN_GROUPS = frozenset(
     """
     operators.coreos.com apps batch autoscaling policy admissionregistration.k8s.io apiextensions.k8s.io

@@ -369,6 +369,42 @@ def test_a_secret_in_an_object_of_any_kind(api_version: str, kind: str, inner: s
         assert leaks(shown + done.stderr) == []
 
 
+INNER = [
+    {"kind": "SecretList", "items": [{"data": {"a": OLD}}]},
+    {"apiVersion": "V1", "kind": "secretlist", "items": [{"data": {"a": OLD}}]},
+    {"apiVersion": "v1 ", "kind": "Secret", "data": {"a": OLD}},
+    {"apiVersion": "V1", "kind": "SECRET ", "stringData": {"a": OLD}},
+    {"apiVersion": "", "kind": "Secret", "stringdata": {"a": OLD}},
+    {"apiVersion": 1, "kind": "Secret", "data": {"a": OLD}},
+    {"kind": "Secret", "data": [{"a": OLD}]},
+]
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_what_is_inside_need_not_say_exactly_that_it_is_a_secret(inner: dict[str, object]) -> None:
+    template = {"apiVersion": "x.io/v1", "kind": "Tpl", "spec": inner}
+    assert leaks(json.dumps(redacted(template))) == []
+    old, new = masked(template, json.loads(json.dumps(template).replace(OLD, NEW)))
+    assert leaks(json.dumps([old, new])) == []
+    assert BEFORE in json.dumps(old)
+    assert AFTER in json.dumps(new)
+
+
+@pytest.mark.parametrize("api_version", ["secretsmanager.services.k8s.aws/v1alpha1", "x.io/v1", "v1beta1"])
+@pytest.mark.parametrize("inner", [{"kind": "Secret", "data": {"a": OLD}}, {"kind": "SecretList", "items": [{"a": 1}]}])
+def test_a_secret_of_another_group_is_another_thing(inner: dict[str, object], api_version: str) -> None:
+    template = {"apiVersion": "x.io/v1", "kind": "Tpl", "spec": {"apiVersion": api_version, **inner}}
+    assert redacted(template) == template
+
+
+@pytest.mark.parametrize(("kind", "api_version"), [("secret", "v1"), ("Secret", "V1"), ("SecretList", "V1")])
+def test_an_object_with_a_kind_in_another_case_shows_nothing(kind: str, api_version: str, tmp_path: Path) -> None:
+    head = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a, namespace: harbour}}\n"
+    (workspace(tmp_path / "w", OLD) / "more.yaml").write_text(f"{head}data: {{a: {OLD}}}\n", encoding="utf-8")
+    done = olmc("render", tmp_path / "w")
+    assert leaks(done.stdout + done.stderr) == []
+
+
 def test_a_reference_to_a_secret_is_none() -> None:
     for reference in ({"kind": "Secret", "name": "a"}, {"kind": "Secret", "name": "a", "data": "key"}):
         obj = {"apiVersion": "widgets.example.com/v1", "kind": "Holder", "spec": {"from": reference}}
