@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import zip_longest
 from typing import Any
@@ -29,6 +30,11 @@ _SHORTEST = {"annotations": 6, "labels": 16}
 """How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance. A label says
 what a Secret is, and it may well have the name of a user or of a database in it: what is that long is hardly a word."""
 
+_MOST_CHARACTERS = 2 * 256 * 1024
+"""How much of annotations Kubernetes takes, on two sides."""
+_MOST_STEPS, _STEPS_A_TEXT = 100_000_000, 20
+"""For how many characters values are looked for, all in all, which takes a second at most; and what each text adds."""
+
 
 def is_secret(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret of the core API."""
@@ -48,9 +54,10 @@ def _is_secret_list(obj: KubernetesObject) -> bool:
 
 
 def _is_like_secret(obj: KubernetesObject) -> bool:
-    """Whether a part of another object becomes a Secret, though it does not say all of it; a reference has no data."""
-    if not _says(obj, "secret"):
-        return False
+    """Whether an object is a Secret, or becomes one as a part of another object, though it does not say all of it; a
+    reference has no data."""
+    if is_secret(obj) or not _says(obj, "secret"):
+        return is_secret(obj)
     given = [value for field, value in obj.items() if str(field).casefold() in ("data", "stringdata")]
     return any(isinstance(value, (dict, list)) for value in given)
 
@@ -90,8 +97,7 @@ def redacted(obj: KubernetesObject) -> KubernetesObject:
 
 def _redacted(secret: KubernetesObject) -> KubernetesObject:
     is_certificate = CA_HASH in annotations_of(secret)
-    copies = set(_copies(secret, _values(secret)))
-    return _replaced(secret, copies, lambda value, _: REDACTED if value or not is_certificate else value)
+    return _replaced(secret, _copies(secret), lambda value, _: REDACTED if value or not is_certificate else value)
 
 
 def masked(
@@ -99,6 +105,8 @@ def masked(
 ) -> tuple[KubernetesObject | None, KubernetesObject | None]:
     """Both sides of an object (None where it is on one side only), of which the Secrets show what is equal and what is
     not, and not what it is. What a side has redacted may be what the other has."""
+    if old is not None and new is not None and _is_like_secret(old) and _is_like_secret(new):
+        return _masked(old, new)
     return (
         _mapped(old, new, lambda secret, beside: _masked(secret, beside)[0]),
         _mapped(new, old, lambda secret, beside: _masked(beside, secret)[1]),
@@ -109,8 +117,8 @@ def _mapped(value: Any, beside: Any, change: Callable[[KubernetesObject, Kuberne
     """A value with the Secrets in it changed, each by what stands in its place in another value."""
     if isinstance(value, dict):
         other = beside if isinstance(beside, dict) else {}
-        if is_secret(value) or _is_like_secret(value):
-            return change(value, other if is_secret(other) or _is_like_secret(other) else None)
+        if _is_like_secret(value):
+            return change(value, other if _is_like_secret(other) else None)
         if _is_secret_list(value):
             items = other.get("items") if _is_secret_list(other) else None
             return {**value, "items": _mapped_items(value["items"], items if isinstance(items, list) else [], change)}
@@ -138,10 +146,8 @@ def _mapped_items(
 def _masked(
     old: KubernetesObject | None, new: KubernetesObject | None
 ) -> tuple[KubernetesObject | None, KubernetesObject | None]:
-    sides = [side for side in (old, new) if side is not None]
-    values = frozenset().union(*map(_values, sides))
     # One set for both: what is a copy on one side, or masked already, says on the other whether it is the same.
-    copies = {path for side in sides for path in _copies(side, values)}
+    copies = _copies(*(side for side in (old, new) if side is not None))
 
     def shown(other: KubernetesObject | None, if_changed: str) -> Callable[[Any, tuple[str, ...]], Any]:
         def show(value: Any, keys: tuple[str, ...]) -> Any:
@@ -183,28 +189,64 @@ def _replaced(
     return changed
 
 
-def _copies(secret: KubernetesObject, values: frozenset[str]) -> Iterator[_Path]:
-    """Where the annotations and labels of a Secret are that have one of the values in them, or none any more."""
+def _copies(*sides: KubernetesObject) -> set[_Path]:
+    """Where the annotations and labels are that have, on one of the sides of a Secret, a value of any side in them, or
+    none any more."""
+    given = {field: [item for side in sides for item in _texts(side, field)] for field in _SHORTEST}
+    values = dict.fromkeys(value for side in sides for value in _spellings(side)) if any(given.values()) else {}
+    values.pop(REDACTED, None)
+    copies: set[_Path] = set()
     for field, shortest in _SHORTEST.items():
-        copied = [value for value in values if len(value) >= shortest]
-        for name, text in mapping(metadata_of(secret).get(field)).items():
-            if text == REDACTED or _is_copy(name, text, copied):
-                yield "metadata", field, name
+        known = {name for name, text in given[field] if text == REDACTED or any(part in name for part in _COPIES)}
+        holders = _holders({text for name, text in given[field] if name not in known}, values, shortest)
+        copies |= {("metadata", field, name) for name, text in given[field] if name in known or text in holders}
+    return copies
 
 
-def _is_copy(name: str, text: Any, values: Iterable[str]) -> bool:
-    return any(part in name for part in _COPIES) or any(value in str(text) for value in values)
+def _texts(secret: KubernetesObject, field: str) -> Iterator[tuple[str, str]]:
+    """The annotations, or the labels, of a Secret."""
+    return ((name, str(text)) for name, text in mapping(metadata_of(secret).get(field)).items())
 
 
-def _values(secret: KubernetesObject) -> frozenset[str]:
-    """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64 and in JSON."""
-    return frozenset(value for value in _spellings(secret) if value != REDACTED)
+def _holders(texts: Set[str], values: Iterable[str], shortest: int) -> Set[str]:
+    """The texts that have a value of that length at least in them.
+
+    Thousands of values are compared with as many texts, so one is looked for only where the rarest of its parts stands.
+    What would take too long all the same counts as a text that has a value.
+    """
+    texts = {text for text in texts if len(text) >= shortest}
+    if sum(map(len, texts)) > _MOST_CHARACTERS:
+        return texts
+    longest = max(map(len, texts), default=0)
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        for part in set(_parts(text, shortest)):
+            places[part].append(text)
+    holders: set[str] = set()
+    steps = 0
+    for value in values:
+        if not shortest <= len(value) <= longest or not all(part in places for part in _parts(value, shortest)):
+            continue
+        for text in min((places[part] for part in _parts(value, shortest)), key=len):
+            steps += _STEPS_A_TEXT
+            if text not in holders:
+                steps += len(text)
+                if value in text:
+                    holders.add(text)
+        if steps > _MOST_STEPS:
+            return texts
+    return holders
+
+
+def _parts(text: str, width: int) -> Iterator[str]:
+    return (text[at : at + width] for at in range(len(text) - width + 1))
 
 
 base64 = module("base64")  # for Secrets alone, which few workspaces have
 
 
 def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
+    """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64 and in JSON."""
     for field in sorted(secret.keys() - _OPEN_FIELDS):
         for value in mapping(secret[field]).values():
             yield str(value)

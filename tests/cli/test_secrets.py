@@ -451,6 +451,49 @@ def test_a_label_that_says_what_a_secret_is_stays_readable(tmp_path: Path) -> No
     assert "hunter2" not in compared + shown
 
 
+def many(count: int, annotation: str, value: str) -> dict[str, object]:
+    """A Secret with so many annotations and values, of their numbers."""
+    annotations = {f"a{number}": annotation.format(number) for number in range(count)}
+    values = {f"v{number}": value.format(number) for number in range(count)}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": annotations}, "stringData": values}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "copies"),
+    [
+        ("annotation {:04}", "secret-{:04}", 0),
+        ("secret-{:04}-one", "secret-{:04}-two", 0),
+        ("it is secret-{:04}", "secret-{:04}", 3600),
+        ("a" * 50, "a" * 51 + "{}", 0),
+        ("{0:04}ab{0:04}", "{0:04}ba{0:04}", 0),
+    ],
+)
+def test_many_values_and_many_annotations_are_cheap(annotation: str, value: str, copies: int) -> None:
+    secret = many(3600, annotation, value)
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"].values()
+    masked(secret, {**secret, "immutable": True})
+    assert time.process_time() - start < 1.5
+    assert list(shown).count(REDACTED) == copies
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_what_would_take_too_long_to_compare_counts_as_a_copy(count: int) -> None:
+    """Values of which all parts stand in texts, and more text than Kubernetes takes."""
+    few = [f"{number:015b}".replace("0", "a").replace("1", "b") * 2 for number in range(30_000)]
+    text = "".join(few)[: 260_000 // count * count]
+    size = len(text) // count
+    annotations = {f"a{at}": text[at * size : (at + 1) * size] + "c" for at in range(count)}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {**annotations, "short": "d"}},
+              "stringData": {f"v{number}": f"{each}{each}a" for number, each in enumerate(few)}}  # fmt: skip
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert time.process_time() - start < 4
+    assert [name for name, each in shown.items() if each != REDACTED] == ["short"]
+    large = {**secret, "metadata": {"annotations": {"a": "x" * 600_000, "b": "y"}}}
+    assert redacted(large)["metadata"]["annotations"]["a"] == REDACTED
+
+
 def test_a_rendering_is_compared_with_what_it_was_made_of(tmp_path: Path) -> None:
     """What the one does not show any more may be what the other has, and is no difference."""
     root, rendering = workspace(tmp_path / "w", OLD), tmp_path / "rendering"
