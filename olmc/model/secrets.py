@@ -29,6 +29,8 @@ _Path = tuple[str, str, str]
 _SHORTEST = {"annotations": 6, "labels": 16}
 """How long a value must be for a text to count as one that holds it: shorter ones stand in many by chance. A label says
 what a Secret is, and it may well have the name of a user or of a database in it: what is that long is hardly a word."""
+_SHORTEST_LINE = 16
+"""How long a line of a value must be to count as one."""
 
 _MOST_CHARACTERS = 2 * 256 * 1024
 """How much of annotations Kubernetes takes, on two sides."""
@@ -246,19 +248,40 @@ base64 = module("base64")  # for Secrets alone, which few workspaces have
 
 
 def _spellings(secret: Mapping[str, Any]) -> Iterator[str]:
-    """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64 and in JSON."""
+    """The values of a Secret, as they stand there and, of `data`, decoded; others also as base64."""
     for field in sorted(secret.keys() - _OPEN_FIELDS):
-        for value in mapping(secret[field]).values():
-            yield str(value)
-            yield json.dumps(str(value))[1:-1]
+        for value in map(str, _leaves(secret[field])):
+            yield from _readings(value)
             if field != "data":
-                yield base64.b64encode(str(value).encode("utf-8", "surrogatepass")).decode()
-            else:
-                encoded = str(value).replace("\r", "").replace("\n", "")  # as Go reads it
-                yield encoded
-                try:
-                    decoded = base64.b64decode(encoded, validate=True).decode()
-                except ValueError:
-                    continue
-                yield decoded
-                yield json.dumps(decoded)[1:-1]
+                yield from _encoded(value)
+                continue
+            encoded = value.replace("\r", "").replace("\n", "")  # as Go reads it
+            yield encoded
+            try:
+                decoded = base64.b64decode(encoded, validate=True).decode()
+            except ValueError:
+                continue
+            yield from _readings(decoded)
+            yield from _encoded(decoded)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _readings(value: str) -> Iterator[str]:
+    """A value, also without the end of its line, and the lines of one that has several, also in JSON; the marks of a
+    certificate are no secret."""
+    lines = [line for line in map(str.strip, value.splitlines()) if len(line) >= _SHORTEST_LINE and line[:5] != "-----"]
+    for text in (value, value.strip(), *lines):
+        yield text
+        yield json.dumps(text)[1:-1]
+
+
+def _encoded(value: str) -> Iterator[str]:
+    for text in dict.fromkeys((value, value.strip())):
+        yield base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()

@@ -451,6 +451,43 @@ def test_a_label_that_says_what_a_secret_is_stays_readable(tmp_path: Path) -> No
     assert "hunter2" not in compared + shown
 
 
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"
+
+
+def test_a_copy_without_the_end_of_its_line_and_one_of_a_line() -> None:
+    env = 'user=me\n  password=hunter2-inside\r\nquoted="hunter2" too\n'
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "data": {"token": encoded("hunter2-token\n"), "pem": encoded(CERTIFICATE.format("c2VjcmV0LXNlY3JldC1z"))},
+        "stringData": {"env": env, "list": ["hunter2-listed"]},
+    }
+    copies = {
+        "token": "the token is hunter2-token",
+        "encoded": encoded("hunter2-token"),
+        "line": "started with password=hunter2-inside",
+        "json": json.dumps({"line": 'quoted="hunter2" too'}),
+        "pem": CERTIFICATE.format("c2VjcmV0LXNlY3JldC1z"),
+        "list": "hunter2-listed",
+    }
+    others = {"short": "it is user=me", "public": CERTIFICATE.format("cHVibGljLXB1YmxpYy1w")}
+    secret["metadata"] = {"annotations": {**copies, **others}}
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert {name for name, text in shown.items() if text == REDACTED} == copies.keys()
+    assert {name: shown[name] for name in others} == others
+
+
+def test_a_value_of_many_lines_is_cheap() -> None:
+    lines = "\n".join(f"password-{number}=hunter2-{number}" for number in range(100_000))
+    secret = many(1000, "password-{0}=hunter-{0}", "{}")
+    secret["stringData"] = {"a": lines}
+    secret["metadata"]["annotations"]["copy"] = "there is password-99999=hunter2-99999, too"  # type: ignore[index]
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert time.process_time() - start < 3
+    assert [name for name, text in shown.items() if text == REDACTED] == ["copy"]
+
+
 def many(count: int, annotation: str, value: str) -> dict[str, object]:
     """A Secret with so many annotations and values, of their numbers."""
     annotations = {f"a{number}": annotation.format(number) for number in range(count)}
