@@ -154,7 +154,9 @@ def _masked(
     def shown(other: KubernetesObject | None, if_changed: str) -> Callable[[Any, tuple[str, ...]], Any]:
         def show(value: Any, keys: tuple[str, ...]) -> Any:
             beside = _at(other, keys)
-            is_changed = beside is not None and beside != value and REDACTED not in (beside, value)
+            if REDACTED in (beside, value):  # whatever is empty on the other side may be so here
+                return MASK
+            is_changed = beside is not None and beside != value
             return value if value in ("", None) else if_changed if is_changed else MASK
 
         return show

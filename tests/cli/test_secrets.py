@@ -561,6 +561,9 @@ def test_masks_of_annotations_and_labels_agree_on_both_sides() -> None:
     assert shown(secret(REDACTED, REDACTED), secret(REDACTED, REDACTED)) == [(MASK, MASK)] * 2
     assert shown(copy, secret("else", "else", a=OLD)) == [(BEFORE, BEFORE), (AFTER, AFTER)]
     assert shown(secret("else", "else"), secret("another", "other")) == [("else", "else"), ("another", "other")]
+    for empty in ("", None):  # as which a rendering shows no value
+        sides = masked(secret("c", "c", a=REDACTED), {**secret("c", "c"), "stringData": {"a": empty}})
+        assert [(side or {})["stringData"] for side in sides] == [{"a": MASK}] * 2
     odd = {**copy, "metadata": ["a"]}
     assert (masked(copy, odd)[1] or {})["metadata"] == ["a"]
 
