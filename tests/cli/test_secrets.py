@@ -576,6 +576,15 @@ def test_a_state_of_a_cluster_has_nothing_of_secrets_in_other_objects(tmp_path: 
     assert leaks(done.stdout) == []
 
 
+def test_a_state_of_a_cluster_has_no_copies_of_values_in_labels(tmp_path: Path) -> None:
+    text = LABELLED.format(type="cluster", token="hunter2-before-all").replace("name: key", "name: key\n  uid: u")
+    (tmp_path / "dump.yaml").write_text(text.replace("labels: {", 'labels: {olm.managed: "true", '), encoding="utf-8")
+    shown = olmc("import", tmp_path).stdout
+    assert leaks(shown) == []
+    assert "secret-type: cluster" in shown
+    assert "copy: REDACTED" in shown
+
+
 def test_a_quoted_line_can_be_asked_for_and_others_stay(tmp_path: Path) -> None:
     (tmp_path / "all.yaml").write_text(BROKEN, encoding="utf-8")
     assert NEW in olmc("check", tmp_path, "--show-secrets").stdout
