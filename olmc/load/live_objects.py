@@ -139,7 +139,8 @@ def without_noise(obj: KubernetesObject, kept_uids: frozenset[str] = frozenset()
             metadata["ownerReferences"] = [{k: v for k, v in ref.items() if k != "uid"} for ref in references]
         status = _without_times(obj.get("status"))
     if gvk_of(obj).group_kind == _SECRET and not _is_redacted(obj):
-        return _bare_secret(obj, metadata, annotations)
+        labels = metadata_of(redacted(obj)).get("labels")
+        return _bare_secret(obj, {**metadata, "labels": labels}, annotations)
     # kubectl's templates print nothing where there is nothing.
     metadata = {key: value for key, value in metadata.items() if value is not None}
     if annotations.get(_OF_SECRETS[0]) == "":

@@ -17,7 +17,7 @@ import pytest
 from commands import olmc
 
 from olmc.check.secret_lines import line_masker
-from olmc.model.secrets import AFTER, BEFORE, REDACTED, masked, redacted
+from olmc.model.secrets import AFTER, BEFORE, MASK, REDACTED, masked, redacted
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
 WORKSPACE = """\
@@ -369,6 +369,42 @@ def test_a_secret_in_an_object_of_any_kind(api_version: str, kind: str, inner: s
         assert leaks(shown + done.stderr) == []
 
 
+INNER = [
+    {"kind": "SecretList", "items": [{"data": {"a": OLD}}]},
+    {"apiVersion": "V1", "kind": "secretlist", "items": [{"data": {"a": OLD}}]},
+    {"apiVersion": "v1 ", "kind": "Secret", "data": {"a": OLD}},
+    {"apiVersion": "V1", "kind": "SECRET ", "stringData": {"a": OLD}},
+    {"apiVersion": "", "kind": "Secret", "stringdata": {"a": OLD}},
+    {"apiVersion": 1, "kind": "Secret", "data": {"a": OLD}},
+    {"kind": "Secret", "data": [{"a": OLD}]},
+]
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_what_is_inside_need_not_say_exactly_that_it_is_a_secret(inner: dict[str, object]) -> None:
+    template = {"apiVersion": "x.io/v1", "kind": "Tpl", "spec": inner}
+    assert leaks(json.dumps(redacted(template))) == []
+    old, new = masked(template, json.loads(json.dumps(template).replace(OLD, NEW)))
+    assert leaks(json.dumps([old, new])) == []
+    assert BEFORE in json.dumps(old)
+    assert AFTER in json.dumps(new)
+
+
+@pytest.mark.parametrize("api_version", ["secretsmanager.services.k8s.aws/v1alpha1", "x.io/v1", "v1beta1"])
+@pytest.mark.parametrize("inner", [{"kind": "Secret", "data": {"a": OLD}}, {"kind": "SecretList", "items": [{"a": 1}]}])
+def test_a_secret_of_another_group_is_another_thing(inner: dict[str, object], api_version: str) -> None:
+    template = {"apiVersion": "x.io/v1", "kind": "Tpl", "spec": {"apiVersion": api_version, **inner}}
+    assert redacted(template) == template
+
+
+@pytest.mark.parametrize(("kind", "api_version"), [("secret", "v1"), ("Secret", "V1"), ("SecretList", "V1")])
+def test_an_object_with_a_kind_in_another_case_shows_nothing(kind: str, api_version: str, tmp_path: Path) -> None:
+    head = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a, namespace: harbour}}\n"
+    (workspace(tmp_path / "w", OLD) / "more.yaml").write_text(f"{head}data: {{a: {OLD}}}\n", encoding="utf-8")
+    done = olmc("render", tmp_path / "w")
+    assert leaks(done.stdout + done.stderr) == []
+
+
 def test_a_reference_to_a_secret_is_none() -> None:
     for reference in ({"kind": "Secret", "name": "a"}, {"kind": "Secret", "name": "a", "data": "key"}):
         obj = {"apiVersion": "widgets.example.com/v1", "kind": "Holder", "spec": {"from": reference}}
@@ -384,10 +420,152 @@ def test_copies_of_a_value_in_other_spellings() -> None:
         "c": "d",
     }
     secret = {"apiVersion": "v1", "kind": "Secret", "stringData": {"a": value, "b": "hunter2-before"},
-              "metadata": {"annotations": annotations, "labels": {"a": "hunter2-before", "b": "c"}}}  # fmt: skip
+              "metadata": {"annotations": annotations}}  # fmt: skip
     metadata = redacted(secret)["metadata"]
     assert [name for name, text in metadata["annotations"].items() if text != REDACTED] == ["c"]
-    assert metadata["labels"] == {"a": REDACTED, "b": "c"}
+
+
+LABELLED = """\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: key
+  namespace: harbour
+  labels: {{app.kubernetes.io/name: postgres, argocd.argoproj.io/secret-type: {type}, copy: {token}}}
+  annotations: {{copy: "as postgres"}}
+stringData: {{username: postgres, type: cluster, token: {token}}}
+"""
+
+
+def test_a_label_that_says_what_a_secret_is_stays_readable(tmp_path: Path) -> None:
+    """Although a user or a type has the same name: only what can hardly be a word counts as a copy there."""
+    for side, kind in (("old", "cluster"), ("new", "repo")):
+        text = LABELLED.format(type=kind, token=f"hunter2-{side}-of-all")
+        (workspace(tmp_path / side, OLD) / "all.yaml").write_text(text, encoding="utf-8")
+    shown = olmc("render", tmp_path / "old").stdout
+    assert "    app.kubernetes.io/name: postgres\n    argocd.argoproj.io/secret-type: cluster\n" in shown
+    assert shown.count("copy: REDACTED") == 2
+    compared = olmc("diff", tmp_path / "old", tmp_path / "new", "--for", "apply", "-o", "json").stdout
+    assert '"cluster"' in compared
+    assert '"repo"' in compared
+    assert "hunter2" not in compared + shown
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n"
+
+
+def test_a_copy_without_the_end_of_its_line_and_one_of_a_line() -> None:
+    env = 'user=me\n  password=hunter2-inside\r\nquoted="hunter2" too\n'
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "data": {"token": encoded("hunter2-token\n"), "pem": encoded(CERTIFICATE.format("c2VjcmV0LXNlY3JldC1z"))},
+        "stringData": {"env": env, "list": ["hunter2-listed"]},
+    }
+    copies = {
+        "token": "the token is hunter2-token",
+        "encoded": encoded("hunter2-token"),
+        "line": "started with password=hunter2-inside",
+        "json": json.dumps({"line": 'quoted="hunter2" too'}),
+        "pem": CERTIFICATE.format("c2VjcmV0LXNlY3JldC1z"),
+        "list": "hunter2-listed",
+    }
+    others = {"short": "it is user=me", "public": CERTIFICATE.format("cHVibGljLXB1YmxpYy1w")}
+    secret["metadata"] = {"annotations": {**copies, **others}}
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert {name for name, text in shown.items() if text == REDACTED} == copies.keys()
+    assert {name: shown[name] for name in others} == others
+
+
+def test_a_value_of_many_lines_is_cheap() -> None:
+    lines = "\n".join(f"password-{number}=hunter2-{number}" for number in range(100_000))
+    secret = many(1000, "password-{0}=hunter-{0}", "{}")
+    secret["stringData"] = {"a": lines}
+    secret["metadata"]["annotations"]["copy"] = "there is password-99999=hunter2-99999, too"  # type: ignore[index]
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert time.process_time() - start < 3
+    assert [name for name, text in shown.items() if text == REDACTED] == ["copy"]
+
+
+def many(count: int, annotation: str, value: str) -> dict[str, object]:
+    """A Secret with so many annotations and values, of their numbers."""
+    annotations = {f"a{number}": annotation.format(number) for number in range(count)}
+    values = {f"v{number}": value.format(number) for number in range(count)}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": annotations}, "stringData": values}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "copies"),
+    [
+        ("annotation {:04}", "secret-{:04}", 0),
+        ("secret-{:04}-one", "secret-{:04}-two", 0),
+        ("it is secret-{:04}", "secret-{:04}", 3600),
+        ("a" * 50, "a" * 51 + "{}", 0),
+        ("{0:04}ab{0:04}", "{0:04}ba{0:04}", 0),
+    ],
+)
+def test_many_values_and_many_annotations_are_cheap(annotation: str, value: str, copies: int) -> None:
+    secret = many(3600, annotation, value)
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"].values()
+    masked(secret, {**secret, "immutable": True})
+    assert time.process_time() - start < 1.5
+    assert list(shown).count(REDACTED) == copies
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_what_would_take_too_long_to_compare_counts_as_a_copy(count: int) -> None:
+    """Values of which all parts stand in texts, and more text than Kubernetes takes."""
+    few = [f"{number:015b}".replace("0", "a").replace("1", "b") * 2 for number in range(30_000)]
+    text = "".join(few)[: 260_000 // count * count]
+    size = len(text) // count
+    annotations = {f"a{at}": text[at * size : (at + 1) * size] + "c" for at in range(count)}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {**annotations, "short": "d"}},
+              "stringData": {f"v{number}": f"{each}{each}a" for number, each in enumerate(few)}}  # fmt: skip
+    start = time.process_time()
+    shown = redacted(secret)["metadata"]["annotations"]
+    assert time.process_time() - start < 4
+    assert [name for name, each in shown.items() if each != REDACTED] == ["short"]
+    large = {**secret, "metadata": {"annotations": {"a": "x" * 600_000, "b": "y"}}}
+    assert redacted(large)["metadata"]["annotations"]["a"] == REDACTED
+
+
+def test_a_rendering_is_compared_with_what_it_was_made_of(tmp_path: Path) -> None:
+    """What the one does not show any more may be what the other has, and is no difference."""
+    root, rendering = workspace(tmp_path / "w", OLD), tmp_path / "rendering"
+    with (root / "all.yaml").open("a", encoding="utf-8") as stream:
+        stream.write("---\n" + LABELLED.format(type="cluster", token="hunter2-before-all").replace("key", "labelled"))
+    assert olmc("render", root, "--output-dir", rendering).exit_code == 0
+    assert "REDACTED" in (rendering / "secret_harbour_labelled.yaml").read_text(encoding="utf-8")
+    for sides in ((rendering, root), (root, rendering)):
+        for output in ("text", "json"):
+            done = olmc("diff", *sides, "-o", output)
+            assert (done.exit_code, "Secret" in done.stdout) == (0, False), done.stdout
+
+
+def test_masks_of_annotations_and_labels_agree_on_both_sides() -> None:
+    def secret(text: str, label: str, **data: str) -> dict[str, object]:
+        metadata = {"annotations": {"a": text, "b": "c"}, "labels": {"a": label, "b": "c"}}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}
+
+    def shown(*sides: dict[str, object]) -> list[tuple[str, str]]:
+        metadata = [(side or {})["metadata"] for side in masked(*sides)]
+        assert all(each[field]["b"] == "c" for each in metadata for field in ("annotations", "labels"))
+        return [(each["annotations"]["a"], each["labels"]["a"]) for each in metadata]
+
+    copy = secret(f"it is {OLD}", "hunter2-before-all", a=OLD, b="hunter2-before-all")
+    assert shown(copy, secret(REDACTED, REDACTED, a=REDACTED)) == [(MASK, MASK)] * 2
+    # A word that an older version, or a person, has masked in a label.
+    assert shown(secret("word", "word", a="word"), secret(REDACTED, REDACTED, a=REDACTED)) == [(MASK, MASK)] * 2
+    assert shown(secret(REDACTED, REDACTED), secret(REDACTED, REDACTED)) == [(MASK, MASK)] * 2
+    assert shown(copy, secret("else", "else", a=OLD)) == [(BEFORE, BEFORE), (AFTER, AFTER)]
+    assert shown(secret("else", "else"), secret("another", "other")) == [("else", "else"), ("another", "other")]
+    for empty in ("", None):  # as which a rendering shows no value
+        sides = masked(secret("c", "c", a=REDACTED), {**secret("c", "c"), "stringData": {"a": empty}})
+        assert [(side or {})["stringData"] for side in sides] == [{"a": MASK}] * 2
+    odd = {**copy, "metadata": ["a"]}
+    assert (masked(copy, odd)[1] or {})["metadata"] == ["a"]
 
 
 def test_a_state_of_a_cluster_has_nothing_of_secrets_in_other_objects(tmp_path: Path) -> None:
@@ -396,6 +574,15 @@ def test_a_state_of_a_cluster_has_nothing_of_secrets_in_other_objects(tmp_path: 
     done = olmc("import", tmp_path)
     assert "ConfigurationPolicy" in done.stdout, done.stderr
     assert leaks(done.stdout) == []
+
+
+def test_a_state_of_a_cluster_has_no_copies_of_values_in_labels(tmp_path: Path) -> None:
+    text = LABELLED.format(type="cluster", token="hunter2-before-all").replace("name: key", "name: key\n  uid: u")
+    (tmp_path / "dump.yaml").write_text(text.replace("labels: {", 'labels: {olm.managed: "true", '), encoding="utf-8")
+    shown = olmc("import", tmp_path).stdout
+    assert leaks(shown) == []
+    assert "secret-type: cluster" in shown
+    assert "copy: REDACTED" in shown
 
 
 def test_a_quoted_line_can_be_asked_for_and_others_stay(tmp_path: Path) -> None:
