@@ -23,6 +23,14 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _OPEN_FIELDS = frozenset("apiVersion immutable kind metadata status type".split())
 """What of a Secret is not secret. All else is: a misspelt field (`stringdata`) has what its neighbour would have."""
 
+# A block that is indented too far stands in the metadata.
+_OPEN_METADATA = frozenset(
+    """
+    annotations clusterName creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName
+    generation labels managedFields name namespace ownerReferences resourceVersion selfLink uid
+    """.split()
+)
+
 # What other tools keep of the whole object, packed maybe.
 _COPIES = ("last-applied", "last-handled-configuration", "kapp.k14s.io/original", "objectset.rio.cattle.io/applied")
 _Path = tuple[str, str, str]
@@ -184,6 +192,11 @@ def _replaced(
             changed[field] = {name: show(value, (field, name)) for name, value in given.items()}
         elif given is not None:
             changed[field] = show(given, (field,))
+    metadata = metadata_of(secret)
+    misplaced = {name: value for name, value in metadata.items() if name not in _OPEN_METADATA and value is not None}
+    if misplaced:
+        hidden = {name: show(value, ("metadata", name)) for name, value in misplaced.items()}
+        changed["metadata"] = {**metadata, **hidden}
     for field in {field for _, field, _ in copies}:
         given = mapping(metadata_of(secret).get(field))
         paths = (("metadata", field, name) for name in given)
@@ -208,8 +221,9 @@ def _copies(*sides: KubernetesObject) -> set[_Path]:
 
 
 def _texts(secret: KubernetesObject, field: str) -> Iterator[tuple[str, str]]:
-    """The annotations, or the labels, of a Secret."""
-    return ((name, str(text)) for name, text in mapping(metadata_of(secret).get(field)).items())
+    """The annotations, or the labels, of a Secret; one that is no text has whatever is indented too far."""
+    given = mapping(metadata_of(secret).get(field))
+    return ((name, REDACTED if isinstance(text, (dict, list)) else str(text)) for name, text in given.items())
 
 
 def _holders(texts: Set[str], values: Iterable[str], shortest: int) -> Set[str]:

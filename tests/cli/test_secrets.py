@@ -181,6 +181,19 @@ def test_a_field_that_is_misspelt_is_as_secret(command: tuple[str, ...], tmp_pat
     assert leaks(done.stdout + done.stderr) == []
 
 
+@pytest.mark.parametrize("field", ["stringData", "annotations: {x: y}, labels", "labels: {x: y}, annotations"])
+def test_a_block_that_is_indented_too_far_is_as_secret(field: str, tmp_path: Path) -> None:
+    secret = "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: far, namespace: harbour, {}}}\n"
+    for side, value in (("old", OLD), ("new", NEW)):
+        nested = f"{field}: {{stringData: {{token: {value}}}}}"
+        with (workspace(tmp_path / side, value) / "all.yaml").open("a", encoding="utf-8") as stream:
+            stream.write(secret.format(nested))
+    for command in (("render", "new"), ("diff", "old", "new"), ("plan", "new", "--from", "old"), ("check", "new")):
+        first, *sides = command
+        done = olmc(first, *(tmp_path / each if each in ("old", "new") else each for each in sides))
+        assert leaks(done.stdout + done.stderr) == []
+
+
 def test_a_list_of_secrets_has_the_keys_that_it_had() -> None:
     secrets = {"apiVersion": "v1", "kind": "SecretList", "items": [{"data": {"a": "b"}}, {"kind": "Secret"}, 1]}
     assert redacted(secrets)["items"] == [{"data": {"a": REDACTED}}, {"kind": "Secret"}, 1]
