@@ -176,10 +176,14 @@ def _selector(selector: Mapping[str, Any]) -> str:
 
 def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
     """Whether a webhook sees requests for the operator's own APIs alone."""
+    # Each API once: the operator has few, so the first that is not among them is soon there, whatever the rules list.
     asked = (
-        qualified(resource.partition("/")[0], group)
+        qualified(resource, group)
         for rule in mappings(webhook.get("rules"))
-        for group, resource in product(texts(rule.get("apiGroups")), texts(rule.get("resources")))
+        for group, resource in product(
+            dict.fromkeys(texts(rule.get("apiGroups"))),
+            dict.fromkeys(resource.partition("/")[0] for resource in texts(rule.get("resources"))),
+        )
     )
     first = next(asked, None)
     return first in owned and all(resource in owned for resource in asked)

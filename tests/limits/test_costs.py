@@ -152,6 +152,24 @@ def test_webhook_rules_that_stand_for_billions(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
 
 
+def test_webhook_rules_that_name_an_api_of_the_operator_again_and_again(tmp_path: Path) -> None:
+    own = {"apiGroups": ["lights.example.com"] * 20_000, "resources": ["beacons"] * 20_000}
+    done = olmc("diff", workspace(tmp_path / "old"), with_webhook(tmp_path / "new", {**ALL, **own}), "-o", "json")
+    assert done.returncode == 1, done.stderr
+    (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookAdded")
+    assert change["details"]["own"]
+
+
+def test_thousands_of_webhook_rules_in_another_order(tmp_path: Path) -> None:
+    """Each was compared with each; their order means nothing, so it is the one that is gone that is reported."""
+    rules = [{**ALL, "apiGroups": [f"g{number}"], "resources": [f"r{number}"]} for number in range(3_000)]
+    old, new = with_webhook(tmp_path / "old", *rules), with_webhook(tmp_path / "new", *rules[:0:-1])
+    done = olmc("diff", old, new, "-o", "json")
+    assert done.returncode == 1, done.stderr
+    (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged")
+    assert not change["details"]["widened"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "widened"),
     [
