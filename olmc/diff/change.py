@@ -8,7 +8,7 @@ and mypy holds whoever makes a change of the kind to them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from inspect import signature
@@ -184,7 +184,7 @@ def from_to(old: object, new: object) -> Message:
     return (": ", before, " → ", after)
 
 
-def listed(values: tuple[str, ...] | list[str], most: int | None = None, further: int = 0) -> Message:
+def listed(values: Sequence[str], most: int | None = None, further: int = 0) -> Message:
     """Values one after the other, with commas; no more than `most` of them, which there must be if there are `further`
     ones beside them."""
     pieces: list[str | UntrustedText] = []

@@ -25,7 +25,7 @@ from olmc.diff.change import (
     shown,
 )
 from olmc.model.objects import ANY, PolicyRule
-from olmc.rbac_report.risks import Level
+from olmc.rbac_report.risks import Level, gravest_first, group_level, resource_level, verb_level
 
 EVERYWHERE = ""
 WHERE_BOUND = "*"
@@ -106,12 +106,28 @@ def _resources(rules: Sequence[PolicyRule]) -> Message:
     product = (qualified(resource, group) for rule in rules for group in rule.groups for resource in rule.resources)
     # Rules of untrusted input stand for millions, which are no longer looked at one by one, but counted.
     resources = list(dict.fromkeys(islice(product, _MOST_COMPARED)))
+    if len(resources) > _MOST:
+        resources = list(dict.fromkeys((*_gravest(rules), *resources)))[: len(resources)]
     total = sum(len(rule.groups) * len(rule.resources) for rule in rules)
     return listed(resources, _MOST, max(0, total - _MOST_COMPARED))
 
 
+def _gravest(rules: Sequence[PolicyRule]) -> list[str]:
+    """The resources of rules that may be dangerous, the gravest first; of each rule as many as would fill a list."""
+    levels = {
+        qualified(resource, group): resource_level(resource)
+        for rule in rules
+        for resource in gravest_first(rule.resources, resource_level, _MOST)[:_MOST]
+        for group in rule.groups
+        if resource_level(resource) and group_level(group)
+    }
+    return sorted(levels, key=lambda resource: -levels[resource])
+
+
 def _verbs(verbs: tuple[str, ...]) -> Message:
-    return ("do anything with",) if verbs == (ANY,) else listed(verbs_in_order(verbs), _MOST_VERBS)
+    if verbs == (ANY,):
+        return ("do anything with",)
+    return listed(gravest_first(verbs_in_order(verbs), verb_level, _MOST_VERBS), _MOST_VERBS)
 
 
 def _allowed(rule: PolicyRule) -> Message:
@@ -119,12 +135,11 @@ def _allowed(rule: PolicyRule) -> Message:
     names: Message = (" named ", *listed(rule.names, _MOST)) if rule.names else ()
     if rule.urls:
         return (*verbs, " the URLs ", *listed(rule.urls, _MOST))
+    resources = gravest_first(rule.resources, resource_level, _MOST)
     if len(rule.groups) == 1:
-        resources = listed(tuple(qualified(resource, rule.groups[0]) for resource in rule.resources), _MOST)
-    else:
-        groups = listed(tuple(group or "core" for group in rule.groups), _MOST)
-        resources = (*listed(rule.resources, _MOST), " in the API groups ", *groups)
-    return (*verbs, " ", *resources, *names)
+        return (*verbs, " ", *listed([qualified(resource, rule.groups[0]) for resource in resources], _MOST), *names)
+    groups = [group or "core" for group in gravest_first(rule.groups, group_level, _MOST)]
+    return (*verbs, " ", *listed(resources, _MOST), " in the API groups ", *listed(groups, _MOST), *names)
 
 
 def _where(scope: str) -> Message:

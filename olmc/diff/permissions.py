@@ -32,7 +32,7 @@ from olmc.model.objects import (
     texts,
 )
 from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, USER_ROLES, Permissions, namespace_of, permissions
-from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
+from olmc.rbac_report.risks import Level, gravest_first, level_of, risks_of, verb_level
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 NO_ACCOUNTS = Accounts({}, {})
@@ -40,7 +40,6 @@ _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
 _MOST_VERBS = 40
-_RISKY_VERBS = frozenset(verb for risk in RISKS for verb in risk.verbs)
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -337,8 +336,7 @@ def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) ->
 def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
     rules = dict.fromkeys((*old.rules.get(holder, ()), *new.rules.get(holder, ())))
     named = verbs_in_order(tuple({verb for rule in rules for verb in rule.verbs}))
-    # Those that may be dangerous are shown in any case; the sort is stable.
-    verbs = verbs_in_order(tuple(sorted(named, key=lambda verb: verb not in _RISKY_VERBS)[:_MOST_VERBS]))
+    verbs = verbs_in_order(tuple(gravest_first(named, verb_level, _MOST_VERBS)[:_MOST_VERBS]))
     sides = RuleIndex.of(old.granted(holder)), RuleIndex.of(new.granted(holder))
     places = list(dict.fromkeys(place for rule in rules for place in _places(rule)))
     rows = (_row(place, verbs, holder.scope, *sides) for place in places[:_MOST_ROWS])

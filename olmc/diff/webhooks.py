@@ -8,11 +8,12 @@ from itertools import islice, product
 from typing import Any
 
 from olmc.diff import object_kinds as kinds
-from olmc.diff.change import CHANGE, RISK, DiffChange, Severity
+from olmc.diff.change import CHANGE, RISK, DiffChange
 from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.permission_kinds import qualified
 from olmc.kube.admission_rules import decode_admission_rule, match_more
 from olmc.kube.selectors import requirements
+from olmc.model.diagnostics import Severity
 from olmc.model.objects import ANY, KubernetesObject, ObjectKey, mapping, mappings, text, texts
 
 WEBHOOK_KINDS = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"))

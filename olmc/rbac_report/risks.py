@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
 from olmc.kube.rbac import resource_matches, value_matches
@@ -175,6 +176,51 @@ RISKS: tuple[Risk, ...] = (
     _risk("every verb", _LOW, _LOW, "", "", "",
           "Includes deletecollection, and verbs that only later versions know.", True, "verbs"),
 )  # fmt: skip
+
+
+def _levels(values_of: Callable[[Risk], Iterable[str]]) -> Mapping[str, Level]:
+    """The values of a field in the table, each with the gravest level of the risks that have it."""
+    levels: dict[str, Level] = {}
+    for risk in RISKS:
+        for value in values_of(risk):
+            levels[value] = max(risk.cluster, levels.get(value, Level.NONE))
+    return levels
+
+
+def _with_wildcard(risk: Risk) -> Iterator[str]:
+    """The resources of a risk, and `*/exec`, which includes `pods/exec`."""
+    for resource in risk.resources:
+        _, slash, subresource = resource.partition("/")
+        yield from (resource, f"{ANY}{slash}{subresource}") if slash else (resource,)
+
+
+_VERBS = _levels(lambda risk: risk.verbs)
+_GROUPS = _levels(lambda risk: (risk.group,))
+_RESOURCES = _levels(_with_wildcard)
+
+
+def verb_level(verb: str) -> Level:
+    """The gravest level that a verb may have, NONE for one that is in no risk."""
+    return _VERBS.get(verb, Level.NONE)
+
+
+def group_level(group: str) -> Level:
+    """The gravest level that an API group may have."""
+    return _GROUPS.get(group, Level.NONE)
+
+
+def resource_level(resource: str) -> Level:
+    """The gravest level that a resource may have, be it for all subresources that it is one of."""
+    every_subresource = f"{resource.partition('/')[0]}/{ANY}"
+    return max(_RESOURCES.get(resource, Level.NONE), _RESOURCES.get(every_subresource, Level.NONE))
+
+
+def gravest_first(values: Sequence[str], level: Callable[[str], Level], most: int) -> Sequence[str]:
+    """Values of which only `most` are shown, in such an order that harmless ones do not hide a dangerous one.
+
+    A list that is shown whole stays in its order.
+    """
+    return values if len(values) <= most else sorted(values, key=lambda value: -level(value))
 
 
 def risks_of(rule: PolicyRule, namespace: str | None) -> tuple[Risk, ...]:

@@ -13,7 +13,7 @@ from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.text import paragraph
 from olmc.output.unicode import clean
 from olmc.rbac_report.permissions import USER_ROLES, Grant
-from olmc.rbac_report.risks import Level
+from olmc.rbac_report.risks import Level, gravest_first, group_level, resource_level, verb_level
 from olmc.rbac_report.subjects import Permission, PermissionHolder
 
 FORMAT_VERSION = 1
@@ -28,12 +28,14 @@ each of its resources. JSON has all of them."""
 
 
 def in_words(rule: PolicyRule) -> str:
-    """A rule in a line: `get, list secrets, deployments.apps named a, b`; of long lists how they begin."""
-    verbs = join_limited(rule.verbs, _MOST)
+    """A rule in a line: `get, list secrets, deployments.apps named a, b`; of long lists what is gravest, and more."""
+    verbs = join_limited(gravest_first(rule.verbs, verb_level, _MOST), _MOST)
     if rule.urls:
         return f"{verbs} {join_limited(rule.urls, _MOST)}"
-    shown = [_full(resource, rule.groups) for resource in rule.resources[:_MOST]]
-    things = join_limited([*shown, *rule.resources[_MOST:]], _MOST)
+    resources = gravest_first(rule.resources, resource_level, _MOST)
+    groups = gravest_first(rule.groups, group_level, _MOST_GROUPS)
+    shown = [_full(resource, groups) for resource in resources[:_MOST]]
+    things = join_limited([*shown, *resources[_MOST:]], _MOST)
     return f"{verbs} {things}" + (f" named {join_limited(rule.names, _MOST)}" if rule.names else "")
 
 

@@ -8,6 +8,10 @@ import pytest
 import yaml
 from kit import HERE, compared, lines
 
+from olmc.diff.change import plain
+from olmc.diff.permission_kinds import joined_message, permission_gained
+from olmc.model.objects import PolicyRule, object_key
+
 
 def cases(name: str) -> list[Any]:
     listed = yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
@@ -83,3 +87,31 @@ def test_a_rule_that_stands_for_billions() -> None:
     old[0]["rules"], new[0]["rules"] = [rule], [{**rule, "verbs": [*many, "y"]}]
     (said,) = lines(compared(old, new))
     assert said.startswith("change + ServiceAccount/kitchen/kettle: may y x0, x1, x10, ")
+
+
+def test_what_may_be_dangerous_is_first_in_what_is_cut() -> None:
+    """Names that come before it in the alphabet would hide it."""
+    harmless = [f"aa{number:03}" for number in range(120)]
+    rule = {
+        "verbs": [*harmless, "escalate", "impersonate"],
+        "apiGroups": [*harmless, "rbac.authorization.k8s.io"],
+        "resources": [*harmless, "clusterroles"],
+    }
+    old, new = (rbac({"roles": [["one", "kitchen", [], "kettle"]]}) for _ in range(2))
+    old[0]["rules"], new[0]["rules"] = [], [rule]
+    (line,) = lines(compared(old, new))
+    assert ": may escalate, impersonate, aa000, aa001, " in line
+    assert " and 82 more clusterroles, aa000, " in line
+    assert " in the API groups rbac.authorization.k8s.io, aa000, " in line
+
+
+def test_so_it_is_where_rules_are_joined() -> None:
+    """What is harmless fills the list, and stands for more than is looked at."""
+    many = tuple(f"aa{number:03}" for number in range(120))
+    rules = [PolicyRule(("get",), many, many), PolicyRule(("get",), ("", "x.org"), ("configmaps", "pods", "secrets"))]
+    first = permission_gained(object_key({"kind": "ServiceAccount"}), "", rules[0], (), "none", "")
+    message = plain(joined_message(rules, first, None))
+    assert message.startswith("may get pods, secrets, aa000.aa000, aa001.aa000, ")
+    assert message.endswith(" and 14394 more in the whole cluster")
+    few = plain(joined_message([rules[1]], first, None))
+    assert few == "may get configmaps, pods, secrets, configmaps.x.org, pods.x.org, secrets.x.org in the whole cluster"

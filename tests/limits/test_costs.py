@@ -169,6 +169,7 @@ def test_thousands_of_webhook_rules_in_another_order(tmp_path: Path) -> None:
     (change,) = (each for each in json.loads(done.stdout)["changes"] if each["kind"] == "WebhookChanged")
     assert not change["details"]["widened"]
 
+
 @pytest.mark.parametrize(
     ("old", "new", "widened"),
     [

@@ -250,3 +250,20 @@ def test_long_lists_are_folded() -> None:
     many = in_words(PolicyRule(names("v", 101), names("g", 22), names("r", 103), names("n", 104)))
     assert re.findall("and ([0-9]+) more", many) == ["1", *["2"] * 100, "3", "4"]
     assert in_words(PolicyRule(("get",), urls=names("/u", 105))).endswith("/u99 and 5 more")
+
+
+def test_what_may_be_dangerous_is_first_in_what_is_folded() -> None:
+    def behind(*risky: str) -> tuple[str, ...]:
+        return (*(f"a{number:03}" for number in range(120)), *risky)
+
+    words = in_words(
+        PolicyRule(
+            behind("escalate", "impersonate"), behind(RBAC), behind("*/exec", "clusterroles", "secrets", "userextras/x")
+        )
+    )
+    assert words.startswith("escalate, impersonate, a000, a001, ")
+    assert f" and 22 more clusterroles.{{{RBAC},a000," in words
+    resources = re.findall(r"([a-z0-9*]+)\.{", words)
+    assert resources[:5] == ["clusterroles", "*", "secrets", "userextras", "a000"]
+    few = PolicyRule(("a", "escalate"), ("a", RBAC), ("a", "roles"))
+    assert in_words(few) == f"a, escalate a.{{a,{RBAC}}}, roles.{{a,{RBAC}}}"
