@@ -40,11 +40,11 @@ class BuildFile(NamedTuple):
     lead: str = ""
 
 
-class _TooMuchError(Exception):
+class _TooManyPathsError(Exception):
     """There are too many texts to look for files that they name."""
 
 
-class _Seen:
+class _PathSearch:
     """How many texts were tried as paths, and the texts in the files that configure plugins: many kustomizations may
     have the same."""
 
@@ -53,19 +53,19 @@ class _Seen:
         self.plugins: dict[str, tuple[str, ...]] = {}
 
 
-class _Tree(NamedTuple):
+class _BuildTree(NamedTuple):
     """All files of a folder, with whether they are links that are not followed, and the folders, by path."""
 
     root: Path
     files: Mapping[str, bool]
     folders: Mapping[str, Folder]
-    seen: _Seen
+    seen: _PathSearch
 
     def joined(self, folder: str, text: str) -> str:
         """Where a text leads from a folder, "" for the root."""
         self.seen.paths += 1
         if self.seen.paths > _MOST_PATHS:
-            raise _TooMuchError
+            raise _TooManyPathsError
         path = posixpath.normpath(posixpath.join(folder, text))
         return "" if path == "." else path
 
@@ -88,14 +88,14 @@ def build_files(root: Path, inputs: Inputs) -> dict[str, BuildFile]:
     folders = {folder.path: folder for folder in _folders(compiled_part(scan_everything(root)))}
     files = {folder.join(name): False for folder in folders.values() for name in folder.files}
     files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
-    tree = _Tree(root, files, folders, _Seen())
+    tree = _BuildTree(root, files, folders, _PathSearch())
     builders = {path: tool for path in files if (tool := builder(path)) and not _is_listing(tree, path)}
     leads: dict[str, str] = {}
     for path in sorted(builders, key=lambda path: (-path.count("/"), path)):  # the innermost chart has its files
         try:
             for named in _read_by(tree, path, builders[path]):
                 leads.setdefault(named, path)
-        except _TooMuchError:
+        except _TooManyPathsError:
             leads = {**dict.fromkeys(files, path), **leads}
             break
     found = {path: BuildFile(tool, "") for path, tool in builders.items()}
@@ -116,7 +116,7 @@ def _folders(folder: Folder) -> Iterator[Folder]:
         yield from _folders(below)
 
 
-def _is_listing(tree: _Tree, path: str) -> bool:
+def _is_listing(tree: _BuildTree, path: str) -> bool:
     return not tree.files[path] and only_lists_output(read_text(tree.root, path, Report()) or "")
 
 
@@ -133,7 +133,7 @@ def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> 
     return text is not None and all(objects_of(document)[0] for document in documents_in(text))
 
 
-def _read_by(tree: _Tree, path: str, tool: str) -> Iterable[str]:
+def _read_by(tree: _BuildTree, path: str, tool: str) -> Iterable[str]:
     """The files that a build reads because of a file."""
     if tree.files[path]:
         return ()
@@ -154,7 +154,7 @@ def _outside_of_charts(chart: Folder) -> Iterator[Folder]:
             yield from _outside_of_charts(below)
 
 
-def _imported(tree: _Tree, folder: str, text: str) -> Iterator[str]:
+def _imported(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
     above = [folder]
     while above[-1]:
         above.append(above[-1].rpartition("/")[0])
@@ -163,7 +163,7 @@ def _imported(tree: _Tree, folder: str, text: str) -> Iterator[str]:
         yield from (path for path in places if path in tree.files)
 
 
-def _named_by_kustomization(tree: _Tree, folder: str, text: str) -> Iterator[str]:
+def _named_by_kustomization(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
     """The files that a kustomization, or what configures its plugins, names in whatever field: fields come with each
     version of kustomize, and a text that is the path of a file is hardly ever anything else."""
     for document in read("", text, Report()):
@@ -172,7 +172,7 @@ def _named_by_kustomization(tree: _Tree, folder: str, text: str) -> Iterator[str
             yield from _named_by_plugin(tree, folder, _texts_of_plugin(tree, folder, entry))
 
 
-def _texts_of_plugin(tree: _Tree, folder: str, entry: str) -> Iterable[str]:
+def _texts_of_plugin(tree: _BuildTree, folder: str, entry: str) -> Iterable[str]:
     """The texts in an entry that is YAML itself, or in the file that it names."""
     if "\n" in entry or "{" in entry:
         return _texts([document.value for document in read("", entry, Report())])
@@ -183,7 +183,7 @@ def _texts_of_plugin(tree: _Tree, folder: str, entry: str) -> Iterable[str]:
     return tree.seen.plugins.get(path, ())
 
 
-def _named_by_plugin(tree: _Tree, folder: str, texts: Iterable[str]) -> Iterator[str]:
+def _named_by_plugin(tree: _BuildTree, folder: str, texts: Iterable[str]) -> Iterator[str]:
     for path in (path for text in dict.fromkeys(texts) for path in tree.paths(folder, text)):
         if path in tree.files:
             yield path
