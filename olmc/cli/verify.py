@@ -26,15 +26,15 @@ from olmc.attestation.statement import (
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import tell
 from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.stated import StatedCall, is_readable, lasting_variables, lasting_words, stated_call
 from olmc.diagnostics.rules import output as rules
 from olmc.model.diagnostics import Diagnostic, Report
 from olmc.output.directory import put
 from olmc.version import __version__
 
 _VARIABLE = "OLMC_RENDER_"
-# What says where an output goes, not what it is.
-_OF_PLACE = {"--output-dir": True, "--provenance": True, "--fail-on-change": False, "--jobs": True}
 _OUTPUT = "output"
+_OUTSIDE = "outside of the folder that may be read (--root)"
 
 
 State = Callable[[Mapping[str, Iterable[bytes]]], None]
@@ -50,12 +50,15 @@ def stating(
     """
     if check:
         raise click.UsageError("--provenance goes without --check, which writes nothing; see olmc verify.")
-    if any(word == "--from" or word.startswith("--from=") for word in arguments):
+    if any(word == "--from" or word.startswith("--from=") for word in arguments) or os.environ.get(f"{_VARIABLE}FROM"):
         raise click.UsageError("--provenance does not go with --from: a state is no input that has a digest.")
+    if "--" in arguments:
+        raise click.UsageError("--provenance does not go with --; write ./-NAME for a path that begins with a dash.")
+    call = stated_call(tuple(lasting_words(arguments)), lasting_variables(os.environ))
     roots = {_name(path): path for path in paths or (Path(),)}
     if no_folders := [path for path in roots.values() if not path.is_dir()]:
         raise click.UsageError(f"--provenance states digests of folders, and {no_folders[0]} is none.")
-    files = {_name(Path(value)): Path(value) for option, value in _pairs(arguments) if option == "--apis-from"}
+    files = {_name(path): path for path in call.files}
     left_out = [path for path in (output_dir, statement) if path is not None]
     before = _or_end(lambda: inputs_below(roots, files, left_out))
 
@@ -64,10 +67,7 @@ def stating(
             click.echo(f"error: {changed[0].name} has changed while it was read; run the command again.", err=True)
             raise click.exceptions.Exit(BAD_INPUT)
         outputs = {name or _OUTPUT: digest_of(parts) for name, parts in texts.items()}
-        of_place = tuple(f"{_VARIABLE}{option.strip('-').upper().replace('-', '_')}" for option in _OF_PLACE)
-        variables = {name: os.environ[name] for name in os.environ if name.startswith(_VARIABLE)}
-        variables = {name: value for name, value in variables.items() if name not in of_place}
-        text = statement_text(RenderStatement(outputs, before, tuple(_lasting(arguments)), variables))
+        text = statement_text(RenderStatement(outputs, before, call.arguments, call.variables))
         try:
             put(statement, text)
         except OSError as error:
@@ -91,23 +91,6 @@ def _name(path: Path) -> str:
     return Path(os.path.relpath(path)).as_posix()
 
 
-def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Each word with the one behind it, or an option with the value that is joined to it."""
-    for index, word in enumerate(arguments):
-        option, equals, value = word.partition("=")
-        yield (option, value) if equals else (word, arguments[index + 1] if index + 1 < len(arguments) else "")
-
-
-def _lasting(arguments: Sequence[str]) -> Iterator[str]:
-    """The words of a command line without those that say where its output goes, and who makes it."""
-    is_value = False
-    for word in arguments:
-        option, equals, _ = word.partition("=")
-        if not is_value and option not in _OF_PLACE:
-            yield word
-        is_value = not is_value and _OF_PLACE.get(option, False) and not equals
-
-
 @click.command()
 @click.argument("output", type=GivenPath(path_type=Path, exists=True))
 @click.option(
@@ -116,8 +99,14 @@ def _lasting(arguments: Sequence[str]) -> Iterator[str]:
 )  # fmt: skip
 @click.option("--output-only", is_flag=True, help="Verify the output only; the inputs need not be present.")
 @click.option("--recompile", is_flag=True, help="Also render again and compare the result.")
+@click.option(
+    "--root", type=GivenPath(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
+    help="The folder that the inputs must be in. [default: .]",
+)  # fmt: skip
 @click.pass_context
-def verify(ctx: click.Context, /, output: Path, provenance: Path | None, output_only: bool, recompile: bool) -> None:
+def verify(
+    ctx: click.Context, /, output: Path, provenance: Path | None, output_only: bool, recompile: bool, root: Path
+) -> None:
     """Verify an output against its provenance statement.
 
     \b
@@ -128,8 +117,8 @@ def verify(ctx: click.Context, /, output: Path, provenance: Path | None, output_
       olmc verify rendered --output-only      without the workspace
 
     OUTPUT is the folder that `olmc render --output-dir` wrote, or the file that its stdout went to. Inputs are looked
-    up at the same paths, relative to the current directory. A statement is not signed: to prove who wrote it, sign it
-    (docs/provenance.md).
+    up at the same paths, relative to the current directory; what is outside of it, or of --root, is not read. A
+    statement is not signed: to prove who wrote it, sign it (docs/provenance.md).
 
     Exit codes: 0 verified, 1 something differs, 2 wrong usage, 3 no readable statement.
     """
@@ -142,9 +131,9 @@ def verify(ctx: click.Context, /, output: Path, provenance: Path | None, output_
         raise click.exceptions.Exit(BAD_INPUT)
     found = list(_of_output(statement, output))
     if not output_only:
-        found += _of_inputs(statement)
+        found += _of_inputs(statement, root)
     if recompile and not found:
-        found += _of_recompiling(statement, output)
+        found += _of_recompiling(statement, output, root)
     tell(found)
     if not found:
         inputs = "" if output_only else f", and the inputs ({len(statement.inputs)}) as it read them"
@@ -166,10 +155,13 @@ def _of_output(statement: RenderStatement, output: Path) -> Iterator[Diagnostic]
         )
 
 
-def _of_inputs(statement: RenderStatement) -> Iterator[Diagnostic]:
+def _of_inputs(statement: RenderStatement, root: Path) -> Iterator[Diagnostic]:
     """What has become of the inputs; what is new beside them is found out when all is rendered again."""
     for name, digest in statement.inputs.items():
         path = Path(name)
+        if not is_readable(path, root):
+            yield rules.NOT_AS_STATED.finding(None, path=name, how=_OUTSIDE)
+            continue
         try:
             present = file_digest(path) if path.is_file() else None
         except OSError:
@@ -178,29 +170,51 @@ def _of_inputs(statement: RenderStatement) -> Iterator[Diagnostic]:
             yield rules.NOT_AS_STATED.finding(None, path=name, how="missing" if present is None else "changed")
 
 
-def _of_recompiling(statement: RenderStatement, output: Path) -> Iterator[Diagnostic]:
-    if statement.version != __version__:
-        other = f"written by olmc {statement.version}, and this is {__version__}"
-        yield rules.NOT_AS_STATED.finding(None, path=_plain(output), how=other)
-        return
-    from olmc.cli.main import main
-
-    with tempfile.TemporaryDirectory(prefix="olmc-verify-") as name, _variables(statement.variables):
-        folder = Path(name)
-        place = ["--output-dir", str(folder / "out")] if output.is_dir() else []
-        with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(StringIO()):
-            # What a statement says is not trusted: the last of an option counts, and these say where all of it goes.
-            arguments = ["render", *statement.arguments, *place, "--provenance", str(folder / "statement")]
-            with suppress(click.ClickException, click.exceptions.Exit, SystemExit):
-                main.main(arguments, prog_name="olmc", standalone_mode=False)
-        again = read_statement(folder / "statement", Report())
+def _of_recompiling(statement: RenderStatement, output: Path, root: Path) -> Iterator[Diagnostic]:
+    again: RenderStatement | None = None
+    problem = f"written by olmc {statement.version}, and this is {__version__}"
+    if statement.version == __version__:
+        try:
+            call = _call_within(statement, root)
+            problem, again = "it can't be rendered again", _rendered_again(call, is_folder=output.is_dir())
+        except click.UsageError as error:
+            problem = f"it can't be rendered again: {error.message}"
     if again is None:
-        yield rules.NOT_AS_STATED.finding(None, path=_plain(output), how="it can't be rendered again")
+        yield rules.NOT_AS_STATED.finding(None, path=_plain(output), how=problem)
         return
     for name, problem in deviations(statement.inputs, again.inputs):
         yield rules.NOT_AS_STATED.finding(None, path=name, how=problem)
     for name, problem in deviations(statement.outputs, again.outputs):
         yield rules.NOT_AS_STATED.finding(None, path=f"{_plain(output)}/{name}", how=f"{problem} when rendered again")
+
+
+def _call_within(statement: RenderStatement, root: Path) -> StatedCall:
+    """The call that a statement tells of; raises UsageError for one that may not be repeated, or that would read more
+    than the folder which may be read."""
+    call = stated_call(statement.arguments, statement.variables)
+    for path in (*call.folders, *call.files):
+        if not is_readable(path, root):
+            raise click.UsageError(f"{path} is {_OUTSIDE}")
+    # Files and streams have no statement, and are not to be waited for.
+    if others := [path for path in call.folders if not path.is_dir()]:
+        raise click.UsageError(f"{others[0]} is no folder")
+    if others := [path for path in call.files if not path.is_file()]:
+        raise click.UsageError(f"{others[0]} is no file")
+    return call
+
+
+def _rendered_again(call: StatedCall, *, is_folder: bool) -> RenderStatement | None:
+    """The statement about what a call gives, which is written to a place that is gone then; None if it fails."""
+    from olmc.cli.main import main
+
+    with tempfile.TemporaryDirectory(prefix="olmc-verify-") as name, _variables(call.variables):
+        folder = Path(name)
+        place = ["--output-dir", str(folder / "out")] if is_folder else []
+        with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(StringIO()):
+            arguments = ["render", *call.arguments, *place, "--provenance", str(folder / "statement")]
+            with suppress(click.ClickException, click.exceptions.Exit, SystemExit):
+                main.main(arguments, prog_name="olmc", standalone_mode=False)
+        return read_statement(folder / "statement", Report())
 
 
 @contextmanager
@@ -211,7 +225,7 @@ def _variables(wanted: Mapping[str, str]) -> Iterator[None]:
         for name in before:
             if name.startswith(_VARIABLE):
                 del os.environ[name]
-        os.environ.update({name: value for name, value in wanted.items() if name.startswith(_VARIABLE)})
+        os.environ.update(wanted)
         yield
     finally:
         os.environ.clear()

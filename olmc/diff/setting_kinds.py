@@ -84,6 +84,28 @@ def build_removed(tool: str) -> Judgement:
     return RISK, ("gone: GitOps tools no longer build this folder with ", tool, " by it, which olmc did not follow")
 
 
+@change_kind("BuildReadsAdded", ChangeGroup.SETTINGS, ADDED)
+def build_reads_added(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Files that only the new side has, and that `tool` reads to build the folder of this one."""
+    return RISK, ("more to build this with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+@change_kind("BuildReadsChanged", ChangeGroup.SETTINGS, CHANGED)
+def build_reads_changed(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Such files that both sides have, with another content."""
+    return RISK, ("another content of what this is built with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+@change_kind("BuildReadsRemoved", ChangeGroup.SETTINGS, REMOVED)
+def build_reads_removed(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Such files that only the old side has, or that the build no longer reads."""
+    return RISK, ("no longer there to build this with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+def _read_by(tool: str) -> Message:
+    return ("; GitOps tools build this folder with ", tool, ", which olmc does not follow")
+
+
 @change_kind("LeftOutAdded", ChangeGroup.SETTINGS, ADDED)
 def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.

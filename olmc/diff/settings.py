@@ -17,7 +17,6 @@ from olmc.explain.left_out import rank
 from olmc.lean import NamedTuple
 from olmc.load.config import CONFIG_FILE
 from olmc.load.files import IGNORE_FILE
-from olmc.load.left_out import builder
 from olmc.load.suppressions import Suppression
 from olmc.model.diagnostics import Severity
 from olmc.model.objects import ObjectKey
@@ -34,7 +33,7 @@ def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     yield from _config(old.settings, new.settings)
     yield from _patterns(old.settings.ignore_lines, new.settings.ignore_lines)
     yield from _suppressions(old.settings.suppressions, new.settings.suppressions)
-    yield from _builds(old.settings.builds, new.settings.builds)
+    yield from _builds(old, new)
 
 
 def _file(path: str) -> ObjectKey:
@@ -79,14 +78,42 @@ def _grave_codes() -> frozenset[str]:
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 
 
-def _builds(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[DiffChange]:
-    for path in sorted(old.keys() | new.keys()):
-        if path not in old:
-            yield kinds.build_added(_file(path), builder(path))
-        elif path not in new:
-            yield kinds.build_removed(_file(path), builder(path))
-        elif old[path] != new[path]:
-            yield kinds.build_changed(_file(path), builder(path))
+def _builds(old: Side, new: Side) -> Iterator[DiffChange]:
+    """How two sides differ in what other tools build: by the files that make a folder a build, and of all that such a
+    build reads besides one change for each of these files."""
+    assert old.settings is not None and new.settings is not None
+    before, after = old.settings.builds, new.settings.builds
+    reported = _reported_as_left_out(old, new)
+    read: dict[tuple[str, str, str], list[str]] = {}
+    for path in sorted(before.keys() | after.keys()):
+        was, now = before.get(path), after.get(path)
+        file = now or was
+        if file is None or (was is not None and now is not None and was.digest == now.digest):
+            continue
+        how = "added" if was is None else "removed" if now is None else "changed"
+        if not file.lead:
+            yield _BUILDS[how](_file(path), file.tool)
+        # Of a build that is new, or gone, all files are.
+        elif (file.lead in before) == (file.lead in after) and path not in reported:
+            read.setdefault((file.lead, file.tool, how), []).append(path)
+    for (lead, tool, how), paths in read.items():
+        yield _READ[how](_file(lead), tool, tuple(paths))
+
+
+_BUILDS = {"added": kinds.build_added, "changed": kinds.build_changed, "removed": kinds.build_removed}
+_READ = {"added": kinds.build_reads_added, "changed": kinds.build_reads_changed, "removed": kinds.build_reads_removed}
+
+
+def _reported_as_left_out(old: Side, new: Side) -> frozenset[str]:
+    """The files of which a change is reported as one of what is left out."""
+    before, after = (
+        {
+            (left.location.path, left.reason, left.objects, left.problem, left.digest if left.problem else "")
+            for left in side.left_out
+        }
+        for side in (old, new)
+    )
+    return frozenset(path for path, *_ in before ^ after)
 
 
 class _Unread(NamedTuple):

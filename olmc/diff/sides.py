@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from olmc.diff.premises import Assumed
 from olmc.explain.left_out import SettledCompilation, left_out_of
 from olmc.lean import NamedTuple
+from olmc.load.build_files import BuildFile, build_files
 from olmc.load.config import read_config
 from olmc.load.files import ignore_lines, scan
-from olmc.load.left_out import build_files
 from olmc.load.suppression_subjects import with_subjects
 from olmc.load.suppressions import Suppression, collect_suppressions
 from olmc.model.diagnostics import Diagnostic, Report
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 class SideSettings(NamedTuple):
     """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
 
-    `builds` are the files by which other tools build what they apply, each with a digest.
+    `builds` are the files by which other tools build what they apply.
     """
 
     config: Mapping[str, Any]
     ignore_lines: tuple[str, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
-    builds: Mapping[str, str] = MappingProxyType({})
+    builds: Mapping[str, BuildFile] = MappingProxyType({})
 
 
 class Side(NamedTuple):
@@ -115,12 +115,10 @@ def workspace_side(
     config = read_config(path, Report())
     files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
-    # What is built is compared as it is built.
-    builds = {name: digest for name, digest in build_files(path).items() if name not in compilation.inputs.built}
     # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
     commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
     accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
-    settings = SideSettings(config, patterns, accepted, builds)
+    settings = SideSettings(config, patterns, accepted, build_files(path, compilation.inputs))
     left = left_out_of(path, compilation, narrowing)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)

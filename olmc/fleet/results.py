@@ -137,10 +137,11 @@ def outcome_key(result: Mapping[str, Any], name: str) -> str:
 
 
 def _without_names(text: str, name: str) -> str:
-    """A text with the names of the folders that a cluster is in put aside."""
+    """JSON with the names of the folders that a cluster is in put aside: by what can't stand in it, or a text that has
+    the mark in place of a name would pass for one with the name."""
     for depth, word in enumerate(reversed(name.split("/"))):
         if len(word) > 2 and word in text:  # what is shorter stands in too many other words
-            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"{{{depth}}}", text)
+            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"\0{depth}", text)
     return text
 
 

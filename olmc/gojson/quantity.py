@@ -46,7 +46,9 @@ def amount(value: str | int | float) -> Fraction:
     from fractions import Fraction  # only differences do arithmetic, and imports take their time
 
     number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
-    number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** _exponent(suffix)
+    # An exponent of two billions stands there in a moment, and takes the memory of a machine.
+    exponent = 0 if suffix in _BINARY else max(-_MAX_DIGITS, min(_MAX_DIGITS, _exponent(suffix)))
+    number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** exponent
     return -number if sign == "-" else number
 
 

@@ -232,7 +232,7 @@ def _ip(text: str) -> IPv4Address | IPv6Address | None:
 def _is_cidr(text: str) -> bool:
     address, slash, length = text.partition("/")
     parsed = _ip(address)
-    is_number = length.isascii() and length.isdigit()
+    is_number = length.isascii() and length.isdigit() and len(length) <= 3
     return parsed is not None and bool(slash) and is_number and int(length) <= parsed.max_prefixlen
 
 

@@ -53,8 +53,10 @@ class Requirement(NamedTuple):
             return value not in self.values
         if self.operator == "In":
             return value in self.values
-        number, limit = _integer(value or ""), int(self.values[0])
-        return number is not None and (number > limit if self.operator == "Gt" else number < limit)
+        number, limit = _integer(value or ""), _integer(self.values[0], 63)
+        return (
+            number is not None and limit is not None and (number > limit if self.operator == "Gt" else number < limit)
+        )
 
 
 def _key_problem(key: str) -> str:
@@ -70,8 +72,8 @@ def _value_problem(key: str, values: Iterable[str]) -> str:
     return ""
 
 
-def _integer(value: str) -> int | None:
-    return int(value) if re.fullmatch(r"[+-]?[0-9]{1,18}", value) else None
+def _integer(value: str, digits: int = 18) -> int | None:
+    return int(value) if re.fullmatch(f"[+-]?[0-9]{{1,{digits}}}", value) else None
 
 
 # Selectors of objects (metav1.LabelSelector).

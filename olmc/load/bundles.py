@@ -184,10 +184,14 @@ def inputs_of(bundles: Collection[Bundle]) -> Inputs:
     """Which files of bundles count, and which objects in them do not."""
     files = frozenset(path for bundle in bundles for path in files_of(bundle))
     if not any(bundle.unused for bundle in bundles):
-        return Inputs(files)
+        return Inputs(files, content=files)
     from olmc.model.workspace import Reason  # enums take their time, and hardly any bundle has two objects in a file
 
-    return Inputs(files, tuple(Unused(manifest, Reason.FURTHER) for bundle in bundles for manifest in bundle.unused))
+    return Inputs(
+        files,
+        tuple(Unused(manifest, Reason.FURTHER) for bundle in bundles for manifest in bundle.unused),
+        content=files,
+    )
 
 
 def _manifest_files(

@@ -29,8 +29,9 @@ _FILES = ("crds", "configurations", "patchesStrategicMerge")
 _WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _CHARTS = ("HelmChartInflationGenerator",)
-_PLUGINS = ("generators", "transformers", "validators")
-PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *_PLUGINS)
+PLUGIN_FIELDS = ("generators", "transformers", "validators")
+"""Fields whose entries configure plugins."""
+PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *PLUGIN_FIELDS)
 """Fields that name files with what is done to objects, and no objects."""
 _URL = regex(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 # As kustomize knows repositories: with a scheme, a user, a host that it knows, or marks of a place inside of one.
@@ -109,7 +110,7 @@ def references(content: Mapping[str, Any]) -> Iterator[KustomizationReference]:
         for number, entry in enumerate(_items(content, field)):
             if isinstance(entry, str) and not _is_inline(entry):
                 yield KustomizationReference((field, number), entry, may_be_folder=field in _FOLDERS)
-    for field in _PLUGINS:
+    for field in PLUGIN_FIELDS:
         for number, entry in enumerate(_items(content, field)):
             if isinstance(entry, str) and _is_inline(entry):
                 yield from _of_plugins(entry, (field, number))
@@ -231,7 +232,7 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
                     files |= dict.fromkeys(files_of_folder(target))
             else:
                 files[target] = None
-                if reference.keys[0] in _PLUGINS:
+                if reference.keys[0] in PLUGIN_FIELDS:
                     place = Location(relative_path(target, root))
                     named = _of_plugins(_text_of(target) or "", ())
                     remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)

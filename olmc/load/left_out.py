@@ -13,8 +13,6 @@ from olmc.lean import NamedTuple, regex, sha256
 from olmc.load.bundles import CATALOGS_FOLDER, MANIFESTS, is_bundle
 from olmc.load.files import LFS_POINTER, Folder, git_ignore_lines, no_folder, read_text, scan_everything, spec_of
 from olmc.load.foreign import TEMPLATES_FOLDER, is_chart
-from olmc.load.kustomization import NAMES as KUSTOMIZATIONS
-from olmc.load.kustomization import only_lists_output
 from olmc.load.manifests import SUFFIXES
 from olmc.load.project import compiled_part
 from olmc.load.vendored import is_vendored
@@ -35,37 +33,9 @@ from olmc.model.workspace import (
 from olmc.yaml import locate, read
 from olmc.yaml.heads import documents_in, head_of, plain_keys
 
-_NAMES = {
-    **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), "Chart.yaml": "Helm",
-}  # fmt: skip
-_ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
 
-
-def build_files(root: Path) -> dict[str, str]:
-    """The files at any depth by which a folder is built, whatever patterns name, each with a digest of its content.
-
-    What can't be read, or is a link that is not followed, has a digest of its own.
-    """
-    return {} if no_folder(root) else dict(_below(root, compiled_part(scan_everything(root))))
-
-
-def builder(path: str) -> str:
-    """The tool that builds a folder by a file, "" if it is no such file."""
-    name = path.rpartition("/")[2]
-    return _NAMES.get(name, "") or next((tool for end, tool in _ENDS.items() if name.endswith(end)), "")
-
-
-def _below(root: Path, folder: Folder) -> Iterator[tuple[str, str]]:
-    for name in (*folder.files, *folder.links):
-        if builder(name):
-            path, is_link = folder.join(name), name in folder.links
-            if is_link or not only_lists_output(read_text(root, path, Report()) or ""):
-                yield path, _file_digest(root / path, is_link=is_link)
-    for below in folder.folders:
-        yield from _below(root, below)
-
-
-def _file_digest(path: Path, *, is_link: bool = False) -> str:
+def digest_at(path: Path, *, is_link: bool = False) -> str:
+    """The digest of a file, the target of a link that is not followed, "" of what can't be read."""
     try:
         if is_link:
             return f"link to {path.readlink()}"
@@ -170,7 +140,7 @@ def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
         return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), Unseen.UNKNOWN)
     text = read_text(root, place.path, Report())
     if text is None:
-        digest = _file_digest(root / place.path)
+        digest = digest_at(root / place.path)
         return LeftOut(location, place.reason or Reason.OTHER, (), digest, Unseen.UNREADABLE)
     objects, problem = objects_of(text)
     if not objects and not problem:

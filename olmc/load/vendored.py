@@ -30,6 +30,15 @@ TEMPLATE_ANNOTATION = "olm.catalogImageTemplate"
 
 _VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)")
 _ODD = regex(r"[^a-z0-9._-]+")
+# Line breaks and other control characters, the backslash that sha256sum writes these with, and what is no UTF-8.
+_NO_NAME = regex(r"[\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class FileNameError(ValueError):
+    """A file has a name that no digest of content is made of."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the name {name!a} has a control character, a backslash, or is not UTF-8")
 
 
 def path_of(image: LockedImage) -> str:
@@ -41,12 +50,19 @@ def path_of(image: LockedImage) -> str:
 
 def content_digest(files: Iterable[tuple[str, Path]]) -> str:
     """The digest of files, given by name and place: that of the lines which `sha256sum` prints for them, sorted by
-    name. Raises OSError."""
-    lines = sorted((name.encode(), _sha256(place).encode()) for name, place in files)
-    return "sha256:" + str(sha256(b"".join(digest + b"  " + name + b"\n" for name, digest in lines)).hexdigest())
+    name. Raises OSError, and FileNameError for a name that could stand for several lines: then two sets of files had
+    one digest."""
+    digests: dict[bytes, bytes] = {}
+    for name, place in files:
+        if _NO_NAME.search(name):
+            raise FileNameError(name)
+        digests[name.encode()] = file_digest(place).encode()
+    lines = (digests[name] + b"  " + name + b"\n" for name in sorted(digests))
+    return "sha256:" + str(sha256(b"".join(lines)).hexdigest())
 
 
-def _sha256(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """The digest of what a file holds, as digits. Raises OSError."""
     import hashlib  # for files of any size, and slower to import than a small one is hashed
 
     with path.open("rb") as stream:
@@ -76,6 +92,9 @@ def intact_folder(root: Path, image: LockedImage, report: Report) -> Folder | No
         digest = content_digest((file.removeprefix(f"{path}/"), root / file) for file in folder.walk())
     except OSError as error:
         report.add(load_rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or error))
+        return None
+    except FileNameError as error:
+        report.add(rules.ODD_NAME.finding(Location(path), path=path, image=image.image, cause=error))
         return None
     # Edited content is not what the lock says it is, so nothing is installed from it.
     if digest != image.content:

@@ -80,6 +80,7 @@ def load(
         if whole is None:
             return Workspace((), {}, {})
         folder = whole
+    unbuilt = frozenset(reading.built)
     for part, add in parts(folder if kinds is None else without_helm(folder)):
         add = add_catalog_files if is_built and add is add_files else add
         add(root, part, reading, report)
@@ -111,7 +112,7 @@ def load(
     served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
-    inputs = _inputs(reading, served.values(), vendored.values())
+    inputs = _inputs(reading, served.values(), vendored.values())._replace(parts=unbuilt)
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
@@ -220,7 +221,8 @@ def _inputs(reading: FoundFiles, catalogs: Iterable[Catalog], vendored: Iterable
     """Which files count, and which objects in them do not."""
     of_bundles = inputs_of((*reading.bundles.values(), *vendored))
     read = {catalog.files: catalog for catalog in catalogs}
-    files = (CONFIG_FILE, *reading.files, *reading.built, *chain.from_iterable(read), *of_bundles.files)
+    content = frozenset(chain(chain.from_iterable(read), of_bundles.files))
+    files = (CONFIG_FILE, *reading.files, *reading.built, *content)
     unused = (
         *reading.unused,
         *of_bundles.unused,
@@ -228,4 +230,4 @@ def _inputs(reading: FoundFiles, catalogs: Iterable[Catalog], vendored: Iterable
     )
     # In a file of a catalog that is no folder's, objects are manifests.
     kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in reading.files)
-    return Inputs(frozenset(files), tuple(kept), frozenset(reading.built))
+    return Inputs(frozenset(files), tuple(kept), frozenset(reading.built), content=content - reading.files.keys())

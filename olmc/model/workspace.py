@@ -229,11 +229,14 @@ class Unused(NamedTuple):
 
 class Inputs(NamedTuple):
     """What of a directory was read as input: the paths of the files, what in them is not used, and of which files
-    manifests were built."""
+    manifests were built; `parts` are those among the latter of which nothing was, since they are parts of what other
+    tools build, and `content` the files of bundles and catalogs."""
 
     files: frozenset[str] = frozenset()
     unused: tuple[Unused, ...] = ()
     built: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    content: frozenset[str] = frozenset()
 
 
 class PolicyApproval(NamedTuple):

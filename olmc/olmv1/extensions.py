@@ -7,6 +7,7 @@ after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -225,7 +226,7 @@ def _report_unknown_fields(manifest: Manifest, report: Report) -> None:
 def _keys(field: str) -> list[str | int]:
     """The keys that lead to a field, as messages name it: `spec.channels[0]`."""
     parts = field.replace("[", ".").replace("]", "").split(".")
-    return [int(part) if part.isdecimal() else part for part in parts]
+    return [int(part) if re.fullmatch("[0-9]{1,9}", part) else part for part in parts]
 
 
 def _result(

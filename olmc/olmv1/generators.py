@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -250,7 +251,7 @@ def _port_number(target: int | str) -> int:
     """A port as a number; one with a name counts as none, unless the name is a number."""
     if isinstance(target, int):
         return target
-    return int(target) if target.isascii() and target.isdigit() else 0
+    return int(target) if re.fullmatch("[0-9]{1,18}", target) else 0
 
 
 def _certificates(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObject]:

@@ -170,6 +170,11 @@ def _named(objects: Sequence[Rendered]) -> dict[str, Rendered]:
         name = file_name(rendered.identity)
         if name in named:
             name = name.removesuffix(".yaml") + f"-{_digest(str(rendered.identity) + rendered.identity.group)}.yaml"
+        if name in named:
+            # Short digests are for people: whoever chooses names can find some that have the same, and an object that
+            # takes another one's file would be missing.
+            whole = hashlib.sha256(repr(tuple(rendered.identity)).encode()).hexdigest()
+            name = f"{name.removesuffix('.yaml')[:_NAME_LIMIT]}-{whole}.yaml"
         named[name] = rendered
     return named
 

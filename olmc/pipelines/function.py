@@ -33,6 +33,7 @@ from olmc.yaml import Document, dump_one, read
 API_VERSION = "config.kubernetes.io/v1"
 _GROUP = "config.kubernetes.io/"
 STDIN = "stdin"
+_MOST_DIGITS = 9
 
 # By these an orchestrator knows its objects again; they are no part of what is applied.
 _BOOKKEEPING = (
@@ -134,7 +135,9 @@ def file_of(item: KubernetesObject) -> tuple[str, int]:
     annotations = annotations_of(item)
     path = next((str(annotations[key]) for key in _PATHS if annotations.get(key)), "")
     index = next((str(annotations[key]) for key in _INDEXES if annotations.get(key)), "")
-    return path, int(index) if index.isdecimal() else 0
+    # Nobody has more objects in a file than there are whole numbers.
+    is_number = index.isascii() and index.isdigit() and len(index) <= _MOST_DIGITS
+    return path, int(index) if is_number else 0
 
 
 def bookkeeping_of(item: KubernetesObject) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -60,7 +61,7 @@ def parse_value(name: str, text: str) -> Any:
     kind = known_settings().get(name, {}).get("type")
     if kind == "array":
         return [item.strip() for item in text.split(",") if item.strip()]
-    if kind == "integer" and text.strip().isdecimal():
+    if kind == "integer" and re.fullmatch("[0-9]{1,9}", text.strip()):
         return int(text)
     return _FLAGS.get(text.strip().lower(), text) if kind == "boolean" else text
 

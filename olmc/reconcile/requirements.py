@@ -95,7 +95,7 @@ def _account_before(makers: set[str], rendered: Rendered) -> Rendered | None:
     )
 
 
-_MIN_KUBE_VERSION = regex(r"v?(\d+)\.(\d+)\.(\d+)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
+_MIN_KUBE_VERSION = regex(r"v?([0-9]{1,20})\.([0-9]{1,20})\.([0-9]{1,20})(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
 
 Status = dict[str, Any]
 

@@ -136,7 +136,11 @@ def precedence(version: Version) -> Precedence:
 
 
 def _identifier(text: str) -> tuple[bool, int, str]:
-    return (False, int(text), "") if text.isdecimal() else (True, 0, text)
+    if not (text.isascii() and text.isdigit()):
+        return (True, 0, text)
+    # As numbers compare, whatever their length: Python does not make numbers of thousands of digits.
+    digits = text.lstrip("0")
+    return (False, len(digits), digits)
 
 
 class Scale(NamedTuple):

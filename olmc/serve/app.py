@@ -328,7 +328,7 @@ async def _drain(scope: Scope, receive: Receive, limits: RequestLimits) -> bytes
     length = _header(scope, b"content-length")
     if not length and not _header(scope, b"transfer-encoding"):
         return b""
-    if length.isdigit() and int(length[:20]) > limits.body:
+    if length.isascii() and length.isdigit() and int(length[:20]) > limits.body:
         raise too_large
     size, more = 0, True
     while more:

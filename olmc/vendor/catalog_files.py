@@ -11,7 +11,7 @@ from pathlib import Path
 from olmc.diagnostics.rules import vendor as rules
 from olmc.lean import NamedTuple
 from olmc.load.files import scan
-from olmc.load.vendored import catalog_image, content_digest
+from olmc.load.vendored import FileNameError, catalog_image, content_digest
 from olmc.model.catalog import Catalog
 from olmc.model.cluster import CatalogSource
 from olmc.model.diagnostics import Report
@@ -86,7 +86,10 @@ def read_given(given: GivenCatalog, image: str, target: Path, limits: LayerLimit
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _unusable(given, f"it can't be unpacked: {error}") from error
     paths = sorted(path for path in target.rglob("*") if path.is_file())
-    content = content_digest((path.relative_to(target).as_posix(), path) for path in paths)
+    try:
+        content = content_digest((path.relative_to(target).as_posix(), path) for path in paths)
+    except FileNameError as error:
+        raise _unusable(given, str(error)) from error
     return Fetched(LockedImage(image, "catalog", content, "", content, file=given.shown), target)
 
 

@@ -18,7 +18,8 @@ from olmc.catalogs.fbc import read_file
 from olmc.diagnostics.rules import vendor as rules
 from olmc.lean import NamedTuple
 from olmc.load.catalog_folders import LEFT_OUT_FILE
-from olmc.load.vendored import BLOBS, content_digest, path_of
+from olmc.load.files import scan_below
+from olmc.load.vendored import BLOBS, FileNameError, content_digest, file_digest, path_of
 from olmc.model.diagnostics import Diagnostic, Location, Report
 from olmc.model.workspace import LockedImage
 from olmc.vendor.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders
@@ -134,7 +135,7 @@ def prove(root: Path, images: Iterable[LockedImage]) -> Iterator[ProofResult]:
         except FileNotFoundError as error:
             missing = Path(str(error.filename)).name[:12]
             yield ProofResult(image, Proof.MISSING, f"the blob {missing} is not in {BLOBS}", tuple(used))
-        except _FalseError as error:
+        except (_FalseError, FileNameError) as error:
             yield ProofResult(image, Proof.FALSE, str(error), tuple(used))
         except VendorError as error:
             yield ProofResult(image, Proof.FALSE, error.diagnostic.message, tuple(used))
@@ -227,11 +228,12 @@ def _content(
 def _compare(root: Path, image: LockedImage, target: Path) -> None:
     """Raise _FalseError unless the vendored content of an image is what is in a folder, or what was kept of it."""
     whole = {path.relative_to(target).as_posix(): path for path in target.rglob("*") if path.is_file()}
+    folder = root / path_of(image)
     if not image.packages:
         if content_digest(whole.items()) != image.content:
             raise _FalseError("its layers have other files")
+        _compare_files(root, path_of(image), whole)
         return
-    folder = root / path_of(image)
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         name = path.relative_to(folder).as_posix()
         if name == LEFT_OUT_FILE:
@@ -240,6 +242,20 @@ def _compare(root: Path, image: LockedImage, target: Path) -> None:
             raise _FalseError(f"its layers have no {name}")
         if not _documents(path) <= _documents(whole[name]):
             raise _FalseError(f"in its layers {name} has other documents")
+
+
+def _compare_files(root: Path, path: str, whole: Mapping[str, Path]) -> None:
+    """Raise _FalseError unless the files in a folder are these, name by name: what is installed is read from there, and
+    not from what the digest in olmc.lock was made of."""
+    folder = scan_below(root, path, Report())
+    if folder is None:  # what is missing is reported where it is needed
+        return
+    present = {file.removeprefix(f"{path}/"): root / file for file in folder.walk()}
+    for name in sorted(present.keys() ^ whole.keys()):
+        raise _FalseError(f"its layers have {'no' if name in present else 'also'} {name}")
+    for name in sorted(whole):
+        if file_digest(present[name]) != file_digest(whole[name]):
+            raise _FalseError(f"in its layers {name} is another file")
 
 
 def _documents(path: Path) -> set[str]:

@@ -15,6 +15,7 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import write
 
+from olmc.load import build_files
 from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
 from olmc.resources import schema
 
@@ -647,6 +648,109 @@ def test_what_other_tools_build_a_folder_with_is_told(name: str, tool: str, side
     assert olmc("diff", "old", "new").exit_code == 0
     data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
     assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+
+
+CHART: Files = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: pier\nversion: 1.0.0\n",
+    "chart/values.yaml": "role: view\n",
+    "chart/templates/rights.yaml": EVIL.replace("cluster-admin", "{{ .Values.role }}"),
+    "chart/templates/_names.tpl": '{{ define "name" }}a{{ end }}\n',
+    "chart/files/more.txt": "a\n",
+    "chart/charts/quay/Chart.yaml": "apiVersion: v2\nname: quay\nversion: 1.0.0\n",
+    "chart/charts/quay/values.yaml": "role: view\n",
+    "chart/charts/reef-1.0.0.tgz": "packed\n",
+}
+PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: pier}\nspec: {paused: false}\n"
+# What is in a folder that is built with a tool, which file of it changes, and the file that makes it a build.
+READ: dict[str, tuple[Files, str, str]] = {
+    **{f"helm-{path}": (CHART, path, "chart/Chart.yaml") for path in (
+        "chart/values.yaml", "chart/templates/_names.tpl", "chart/files/more.txt", "chart/charts/reef-1.0.0.tgz",
+    )},
+    "helm-in-a-chart": (CHART, "chart/charts/quay/values.yaml", "chart/charts/quay/Chart.yaml"),
+    **{f"kustomize-{field}": ({"apps/kustomization.yaml": text, f"apps/{name}": content}, f"apps/{name}",
+                              "apps/kustomization.yaml") for field, text, name, content in (
+        ("resources", "resources: [x.txt]\n", "x.txt", EVIL),
+        ("patches", "patches: [{path: p.yaml}]\n", "p.yaml", PATCH),
+        ("patchesStrategicMerge", "patchesStrategicMerge: [./p.yaml]\n", "p.yaml", PATCH),
+        ("replacements", "replacements: [{path: r/r}]\n", "r/r", "source: {}\n"),
+        ("openapi", "openapi: {path: o.json}\n", "o.json", "{}\n"),
+        ("files", "configMapGenerator: [{name: a, files: [key=sub/a.ini]}]\n", "sub/a.ini", "a\n"),
+        ("envs", "secretGenerator: [{name: a, envs: [a.env]}]\n", "a.env", "a=b\n"),
+        ("values", "helmCharts: [{name: a, valuesFile: v.yaml}]\n", "v.yaml", "role: view\n"),
+        ("more-values", "helmCharts: [{name: a, additionalValuesFiles: [v]}]\n", "v", "role: view\n"),
+        ("transformers", "transformers: [t]\n", "t", "kind: PatchTransformer\n"),
+        ("inline", "generators:\n- |-\n  kind: A\n  path: a/p.txt\n", "a/p.txt", "a\n"),
+        ("a-folder", "generators:\n- |-\n  kind: PolicyGenerator\n  path: a\n", "a/p.txt", "a\n"),
+    )},
+    "kustomize-a-plugin-in-a-file": (
+        {"a/kustomization.yaml": "transformers: [t]\n", "a/t": "kind: PatchTransformer\npath: p\n", "a/p": PATCH},
+        "a/p", "a/kustomization.yaml",
+    ),
+    **{f"jsonnet-{path}": ({"env/a.jsonnet": f'local x = {how} "{name}";\nx\n', path: "a\n"}, path, "env/a.jsonnet")
+       for how, name, path in (
+        ("importstr", "x.txt", "env/x.txt"), ("import", "../b.json", "b.json"), ("importbin", "c/d", "vendor/c/d"),
+        ("importstr", "e.txt", "lib/e.txt"),
+    )},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_what_a_build_reads_is_told(name: str, sides: Path) -> None:
+    """It comes, it changes, it goes: what is applied of the folder is another one, and no object in it is."""
+    files, path, lead = READ[name]
+    for side in ("old", "new"):
+        write(sides / side, files)
+    assert "built with" not in olmc("diff", "old", "new").stdout
+    assert "to build this with" not in olmc("diff", "old", "new").stdout
+    text = (sides / "new" / path).read_text(encoding="utf-8")
+    (sides / "new" / path).write_text(text + "more: 1\n", encoding="utf-8")
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 1
+    tool = {"c": "Helm", "e": "Jsonnet"}.get(lead[0], "Kustomize")
+    sentence = f"{path}; GitOps tools build this folder with {tool}, which olmc does not follow  [risk]"
+    assert f"File/{lead}: ~ another content of what this is built with: {sentence}" in done.stdout
+    (sides / "old" / path).unlink()
+    assert f"File/{lead}: + more to build this with: {sentence}" in olmc("diff", "old", "new").stdout
+    done = olmc("diff", "new", "old")
+    assert f"File/{lead}: - no longer there to build this with: {sentence}" in done.stdout
+    data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
+    assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+
+
+def test_a_build_that_is_new_is_one_line(sides: Path) -> None:
+    write(sides / "new", CHART)
+    (line,) = (line for line in olmc("diff", "old", "new").stdout.splitlines() if "Helm, which" in line)
+    assert line.startswith(
+        "  File/chart/Chart.yaml, chart/charts/quay/Chart.yaml: + new: GitOps tools build this folder"
+    )
+
+
+def test_many_files_of_a_build_are_one_line(sides: Path) -> None:
+    for side, text in (("old", "a"), ("new", "b")):
+        write(sides / side, {**CHART, **{f"chart/files/{number:02}": text for number in range(40)}})
+    (line,) = (line for line in olmc("diff", "old", "new").stdout.splitlines() if "built with" in line)
+    assert "chart/files/11 and 28 more; GitOps tools" in line
+
+
+def test_objects_that_a_kustomization_lists_are_compared_as_objects(sides: Path) -> None:
+    """They are compiled, and so is what a comment in them says: nothing."""
+    for side in ("old", "new"):
+        write(sides / side, {"apps/kustomization.yaml": "resources: [a.yaml]\n", "apps/a.yaml": EVIL})
+    write(sides / "new", {"apps/a.yaml": f"# Ours.\n{EVIL}"})
+    assert olmc("diff", "old", "new").exit_code == 0
+    write(sides / "new", {"apps/a.yaml": EVIL.replace("cluster-admin", "view")})
+    done = olmc("diff", "old", "new")
+    assert done.exit_code == 0 or "ClusterRoleBinding/evil" in done.stdout
+    assert "built with" not in done.stdout
+
+
+def test_a_kustomization_that_names_too_much_may_name_any_file(sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_files, "_MOST_PATHS", 5)
+    names = ", ".join(f"a{number}" for number in range(5))
+    for side in ("old", "new"):
+        write(sides / side, {"apps/kustomization.yaml": f"resources: [{names}, x.txt]\n", "apps/x.txt": "a"})
+    write(sides / "new", {"apps/x.txt": "b"})
+    assert "another content of what this is built with: apps/x.txt" in olmc("diff", "old", "new").stdout
 
 
 def test_the_mark_of_olmc_hides_no_kustomization_that_does_more(sides: Path) -> None:

@@ -157,6 +157,14 @@ def test_everything_has_a_name_to_be_read_out(browser: Page) -> None:
     assert [node for node in used if not node.get("name", {}).get("value")] == []
 
 
+def test_a_text_is_not_taken_for_the_name_of_a_cluster() -> None:
+    """Outcomes that differ in the names of their clusters alone are one; what stands for a name can't be written."""
+    result: dict[str, Any] = {"headline": "1 change", "gravity": "change", "text": "", "data": {"value": "of hull"}}
+    marked = [{**result, "data": {"value": f"of {mark}"}} for mark in ("{0}", "\0" + "0", "\\u00000")]
+    assert outcome_key(result, "hull") == outcome_key({**result, "data": {"value": "of kiel"}}, "kiel")
+    assert outcome_key(result, "hull") not in [outcome_key(other, "kiel") for other in marked]
+
+
 def part(command: str = "plan", **changed: Any) -> str:
     """The report of a part, with something else in its first outcome."""
     result: dict[str, Any] = {"headline": "1 breaking", "gravity": "breaking", "text": "it breaks", "data": {"a": 1}}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.load.config import lock_text, read_lock
-from olmc.load.vendored import catalog_image, content_digest, path_of
+from olmc.load.vendored import FileNameError, catalog_image, content_digest, path_of
 from olmc.model.diagnostics import Report
 from olmc.model.workspace import LockedImage
 
@@ -34,6 +34,14 @@ def test_the_digest_of_content_is_that_of_sha256sum(tmp_path: Path) -> None:
     told = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert content_digest((name, tmp_path / name) for name in files) == f"sha256:{told.stdout.split()[0]}"
     assert content_digest([]) == f"sha256:{hashlib.sha256().hexdigest()}"
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\\b", "a\x1bb", "a\x7fb", "a\x85b", "a\u2028b", "a\udcffb"])
+def test_a_name_that_could_stand_for_several_lines_has_no_digest(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("")
+    with pytest.raises(FileNameError, match="has a control character, a backslash, or is not UTF-8"):
+        content_digest([(name, path)])
 
 
 FILES = st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), st.binary(max_size=2), max_size=4)

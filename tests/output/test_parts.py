@@ -6,10 +6,12 @@ from io import BytesIO
 from itertools import chain
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.model.objects import Origin, Provenance, Rendered
+from olmc.output import directory
 from olmc.output.directory import files_of
 from olmc.output.held import held_parts, hold, roomy
 from olmc.output.text import FORMATS, as_json, as_names, as_yaml, whole_text
@@ -138,3 +140,16 @@ def test_a_fleet_is_held_once() -> None:
 
     for few, many in zip(held(100), held(200), strict=True):
         assert 0 < many - few < 100 * 1000
+
+
+def test_each_object_has_a_file_whatever_digests_have_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digests in names are short, so names can be chosen that have the same: none takes another one's file."""
+    monkeypatch.setattr(directory, "_digest", lambda _: "0" * 8)
+    objects = [
+        rendered({"apiVersion": f"{group}.example.com/v1", "kind": "Cup", "metadata": {"name": f"{'a' * 150}{name}"}})
+        for group in ("one", "two")
+        for name in ("a", "b", "c")
+    ]
+    files = files_of(objects)
+    assert len(files) == len(objects) + 1
+    assert max(map(len, files)) < 255

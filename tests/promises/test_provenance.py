@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from running import tree
@@ -18,6 +19,7 @@ from shown_pages import is_as_shown, shown
 from olmc.api import compile
 from olmc.attestation.statement import is_inside
 from olmc.cli.main import main
+from olmc.cli.stated import OF_PLACE, STATED, UNSTATED
 
 PAGE = "docs/provenance.md"
 STATEMENT = "rendered.intoto.jsonl"
@@ -117,25 +119,91 @@ def change_statement(act: Any, root: Path) -> None:
     (root / STATEMENT).write_text(json.dumps(value))
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["w", "--output-dir", "stolen"], ["w", "--provenance", "stolen"], ["w", "--check"], ["--help"], ["-"], ["/"],
-        ["w", "--from", "git:HEAD"], ["--", "--output-dir", "stolen"], ["nonsense", "--x"], ["w", "--output-dir"], [],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_a_statement_can_not_make_olmc_write(rendered: Path, arguments: list[str]) -> None:
+CALLS: list[tuple[list[str], dict[str, str]]] = [
+    *(
+        (arguments, {})
+        for arguments in (
+            ["w", "--output-dir", "stolen"], ["w", "--output-dir=stolen"], ["w", "--provenance", "stolen"],
+            ["w", "--provenance=w/operators.yaml"], ["w", "--check"], ["w", "--check", "--output-dir", "stolen"],
+            ["w", "--fail-on-change"], ["w", "--jobs", "64"], ["--help"], ["-h"], ["-"], ["./-"], ["/"], [".."],
+            ["w/operators.yaml"], ["w", "--from", "git:HEAD"], ["w", "--from=git:HEAD"], ["-vo", "json", "--nonsense"],
+            ["--", "--output-dir", "stolen"], ["w", "--"], ["nonsense", "--x"], ["w", "--output-dir"],
+            ["w", "--include"], ["w", "--apis-from", "/etc/passwd"], ["w", "--apis-from=../outside"], [""], ["\0"],
+            ["w", "--apis-from", "w"], ["loop"], ["out"], [],
+        )
+    ),
+    *(
+        (["w"], variables)
+        for variables in (
+            {"OLMC_RENDER_OUTPUT_DIR": "stolen"}, {"OLMC_RENDER_PROVENANCE": "stolen"}, {"OLMC_RENDER_CHECK": "1"},
+            {"OLMC_RENDER_FAIL_ON_CHANGE": "1"}, {"OLMC_RENDER_JOBS": "64"}, {"OLMC_RENDER_FROM": "git:HEAD"},
+            {"OLMC_RENDER_APIS_FROM": "/etc/passwd"}, {"OLMC_RENDER_NONSENSE": "1"}, {"PATH": "stolen"},
+            {"OLMC_LIMIT_FILES": "1"}, {"OLMC_VERIFY_ROOT": "/"}, {"OLMC_RENDER_HELP": "1"}, {"": "1"},
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+@pytest.mark.parametrize(("arguments", "variables"), CALLS, ids=str)
+def test_a_statement_can_not_make_olmc_write(
+    rendered: Path, arguments: list[str], variables: dict[str, str], is_folder: bool
+) -> None:
     """What a statement says is a stranger's: rendering again writes nothing but temporary files."""
-    parameters = {"arguments": arguments, "variables": {"OLMC_RENDER_OUTPUT_DIR": "stolen", "OLMC_RENDER_CHECK": "1"}}
+    (rendered / "loop").symlink_to("loop")
+    (rendered / "out").symlink_to(rendered.parent)
+    output = "rendered" if is_folder else "out.yaml"
+    if not is_folder:
+        (rendered / output).write_text(olmc("render w --for apply --keep-going --provenance out.yaml.s").stdout)
+        (rendered / "out.yaml.s").rename(rendered / STATEMENT)
+        assert olmc(f"verify {output} --provenance {STATEMENT} --recompile").exit_code == 0
+    parameters = {"arguments": arguments, "variables": variables}
     change_statement(
         lambda value: value["predicate"]["buildDefinition"].update(externalParameters=parameters), rendered
     )
-    before = tree(rendered)
-    done = olmc("verify rendered --recompile")
-    assert done.exit_code == 1
+    before, environment = tree(rendered), dict(os.environ)
+    done = olmc(f"verify {output} --provenance {STATEMENT} --recompile")
+    refused = (1, "it can't be rendered again: "), (3, "is no statement of olmc render"), (1, "not in the statement")
+    assert any(
+        done.exit_code == code and words in done.output for code, words in refused[: None if not arguments else 2]
+    )
     assert tree(rendered) == before
-    assert "OLMC_RENDER_CHECK" not in os.environ
+    assert dict(os.environ) == environment
+
+
+def test_it_is_known_of_each_option_whether_a_statement_may_say_it() -> None:
+    """What nobody has thought of is refused."""
+    command = main.get_command(click.Context(main), "render")
+    assert command is not None
+    names = {param.name for param in command.params if isinstance(param, click.Option)}
+    assert STATED.isdisjoint(OF_PLACE)
+    assert STATED.isdisjoint(UNSTATED)
+    assert {*STATED, *OF_PLACE, *UNSTATED} == {*names, "help"}
+
+
+def test_a_statement_has_nothing_read_outside_of_a_folder(rendered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever renders in another folder says which one may be read."""
+    (rendered / "elsewhere").mkdir()
+    monkeypatch.chdir(rendered / "elsewhere")
+    assert olmc("render ../w --output-dir r --provenance r.intoto.jsonl").exit_code in (0, 1)
+    done = olmc("verify r")
+    assert done.exit_code == 1
+    assert "../w/operators.yaml is not as stated: outside of the folder that may be read (--root)" in done.output
+    assert olmc("verify r --output-only").exit_code == 0
+    assert olmc("verify r --root .. --recompile").exit_code == 0
+
+
+def test_variables_that_say_nothing_about_the_output_are_in_no_statement(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("OLMC_RENDER_NONSENSE", "1")
+    monkeypatch.setenv("OLMC_RENDER_JOBS", "1")
+    monkeypatch.setenv("OLMC_RENDER_VERBOSE", "1")
+    Path("o").write_text(olmc("render w -vojson --jobs=1 --provenance s").stdout)
+    parameters = json.loads(Path("s").read_text())["predicate"]["buildDefinition"]["externalParameters"]
+    assert parameters == {"arguments": ["w", "-vojson"], "variables": {"OLMC_RENDER_VERBOSE": "1"}}
+    assert olmc("verify o --provenance s --recompile").exit_code == 0
 
 
 @pytest.mark.parametrize("text", ["", "[" * 100_000, "[]", '{"_type": "https://in-toto.io/Statement/v1"}', "\xff"])
@@ -170,6 +238,7 @@ def test_what_was_printed_has_a_statement_as_well(repository: Path, monkeypatch:
     ("command", "said"),
     [
         ("render w --output-dir r --provenance s --check", "goes without --check"),
+        ("render --provenance s -- w", "does not go with --;"),
         ("render w --provenance s --from v", "does not go with --from"),
         ("render w/operators.yaml --provenance s", "is none"),
         ("verify w --output-only --recompile", "needs the inputs"),

@@ -24,6 +24,15 @@ CHANGED = Rule(
     "What is in vendor/ stands for an image, digest by digest; an edit there would pass as the publisher's work. Git "
     "changes line ends on some machines, which vendor/.gitattributes prevents: commit it too.",
 )
+ODD_NAME = Rule(
+    "OLMC617",
+    Severity.ERROR,
+    "A name that vendored files don't have",
+    "{path} is not what was taken out of {image}: {cause}",
+    "Run `olmc vendor` to bring it again, and find out who has put a file with such a name there.",
+    "The digest in olmc.lock is made of lines, one for each file. With a line break in a name one file could stand for "
+    "two others, so no image with such names is vendored, and nothing is installed from a folder that has one.",
+)
 FALSE_CONTENT = Rule(
     "OLMC618",
     Severity.ERROR,

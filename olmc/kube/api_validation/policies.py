@@ -234,7 +234,8 @@ def _share_errors(budget: Struct, field: str) -> Iterator[FieldError]:
         return
     problems = percent_problems(value)
     yield from path.all_invalid(value, problems)
-    if not problems and int(value.removesuffix("%")) > 100:
+    digits = value.removesuffix("%").lstrip("0")
+    if not problems and (len(digits) > 3 or int(digits or "0") > 100):
         yield path.invalid(value, "must not be greater than 100%")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import shutil
 import time
@@ -212,6 +213,69 @@ def test_a_bundle_is_not_taken_for_a_part_of_a_catalog(file: str, packages: str,
     render = olmc("render", vendored, "--locked")
     assert render.exit_code == 0
     assert EVIL not in render.stdout
+
+
+GRANT = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ferry}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: ferry, namespace: harbour}]
+"""
+
+
+@pytest.fixture
+def with_grant(tmp_path: Path, host: str, ferry: Path) -> Path:
+    """A workspace with a vendored bundle that has two more files, which stand side by side in the list of its files."""
+    bundle = tmp_path / "ferry"
+    shutil.copytree(ferry, bundle)
+    (bundle / "manifests/r.txt").write_text("# Permissions are in r.yaml.\n")
+    (bundle / "manifests/r.yaml").write_text(GRANT)
+    root = replaced(tmp_path, host, "grant", bundle_image(bundle))
+    assert olmc("vendor", root).exit_code == 0
+    return root
+
+
+def test_a_file_does_not_stand_for_two(with_grant: Path) -> None:
+    """The attack: a name with a line break and a digest makes of one file the lines of the two that it replaces."""
+    manifests = with_grant / path_of(locked(with_grant)[FERRY]) / "manifests"
+    digest = hashlib.sha256((manifests / "r.yaml").read_bytes()).hexdigest()
+    odd = manifests.parent / f"manifests/r.txt\n{digest}  manifests"
+    odd.mkdir()
+    (manifests / "r.txt").rename(odd / "r.yaml")
+    (manifests / "r.yaml").unlink()
+    check = olmc("vendor", with_grant, "--check")
+    assert check.exit_code == 1
+    assert "are up to date" not in check.stderr
+    for words in (("render", with_grant), ("render", with_grant, "--locked"), ("check", with_grant)):
+        result = olmc(*words)
+        assert result.exit_code == 3
+        assert "has a control character, a backslash, or is not UTF-8 [OLMC617]" in result.stderr + result.stdout
+        assert "kind: ClusterRoleBinding" not in result.stdout
+    assert olmc("vendor", with_grant).exit_code == 0
+    assert "name: view" in olmc("render", with_grant, "--locked").stdout
+    assert set(proofs(with_grant).values()) == {Proof.PROVEN}
+
+
+@pytest.mark.parametrize("change", ["another", "missing", "more"])
+def test_what_is_installed_is_compared_file_by_file(change: str, with_grant: Path) -> None:
+    """Not only what the digest in olmc.lock was made of."""
+    image = locked(with_grant)[FERRY]
+    manifests = with_grant / path_of(image) / "manifests"
+    if change == "another":
+        (manifests / "r.yaml").write_text(GRANT.replace("view", "edit"))
+    elif change == "missing":
+        (manifests / "r.yaml").unlink()
+    else:
+        (manifests / "s.yaml").write_text(GRANT)
+    (result,) = prove(with_grant, [image])
+    assert result.proof is Proof.FALSE
+    problems = {
+        "another": "in its layers manifests/r.yaml is another file",
+        "missing": "its layers have also manifests/r.yaml",
+        "more": "its layers have no manifests/s.yaml",
+    }
+    assert result.problem == problems[change]
 
 
 def test_a_layer_of_another_bundle_proves_nothing(vendored: Path) -> None:
