@@ -28,10 +28,11 @@ from olmc.diff.extensions import (
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
-from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
+from olmc.diff.matching import Pair, folded_kind, matched_pairs, role_of_group
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, without_installing, without_moved
+from olmc.diff.noise import Makers, metadata_without_noise, without_noise
 from olmc.diff.operators import CSV, DiffOperator, kept_by_predecessors, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
 from olmc.diff.roles import with_new_names
@@ -132,7 +133,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
-    owners = _Owners(before, after, names, *crds, extensions(new.objects), moved.operators)
+    makers = Makers.of(kept_old, before), Makers.of(kept_new, after)
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -215,11 +217,11 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 
 class _Owners(NamedTuple):
-    """The operators of both sides, and what they run as; by ClusterExtension the CRDs that both sides have of it, and
-    the ClusterExtensions of the new side, and the operators that move to such."""
+    """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
+    of it, and the ClusterExtensions of the new side, and the operators that move to such."""
 
-    old: Mapping[NamespacedName, DiffOperator]
-    new: Mapping[NamespacedName, DiffOperator]
+    old: Makers
+    new: Makers
     accounts: Accounts
     old_crds: Mapping[str, frozenset[str]]
     new_crds: Mapping[str, frozenset[str]]
@@ -229,8 +231,8 @@ class _Owners(NamedTuple):
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
         if new is not None:
-            return owned_apis(new, self.new) | self.new_crds.get(owner_of(new), frozenset())
-        return owned_apis(old or {}, self.old) | self.old_crds.get(owner_of(old or {}), frozenset())
+            return owned_apis(new, self.new.operators) | self.new_crds.get(owner_of(new), frozenset())
+        return owned_apis(old or {}, self.old.operators) | self.old_crds.get(owner_of(old or {}), frozenset())
 
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:

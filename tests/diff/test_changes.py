@@ -26,6 +26,13 @@ def test_operators(case: dict[str, Any]) -> None:
     assert difference.folded == case.get("folded", difference.folded)
 
 
+@pytest.mark.parametrize("case", cases("noise"))
+def test_only_what_olm_makes_is_folded(case: dict[str, Any]) -> None:
+    difference = compared(case["old"], case["new"])
+    assert lines(difference) == case["changes"]
+    assert difference.folded == case.get("folded", {})
+
+
 @pytest.mark.parametrize("case", cases("rbac"))
 def test_permissions(case: dict[str, Any]) -> None:
     difference = compared(rbac(case["old"]), rbac(case["new"]))
