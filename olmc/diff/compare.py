@@ -13,7 +13,7 @@ from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffCha
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, path_text, same
-from olmc.diff.derived import is_certificate, without_derived
+from olmc.diff.derived import derived_rights, is_certificate, without_derived
 from olmc.diff.extensions import (
     DiffExtension,
     apis_by_owner,
@@ -118,8 +118,9 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
     ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
-    rights = permission_changes(access(ours, before), access(theirs, after), names)
-    reported, noise = without_derived(rights, (*kept_old, *kept_new))
+    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), names)
+    derived = derived_rights(kept_old, before, old.manifests, names), derived_rights(kept_new, after, new.manifests)
+    reported, noise = without_derived(rights, *derived)
     for change, is_needed in without_installing(reported, moved):
         if is_needed:
             noise[INSTALLER] += 1
@@ -133,7 +134,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
-    makers = Makers.of(kept_old, before), Makers.of(kept_new, after)
+    makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
     owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
@@ -234,6 +235,12 @@ class _Owners(NamedTuple):
             return owned_apis(new, self.new.operators) | self.new_crds.get(owner_of(new), frozenset())
         return owned_apis(old or {}, self.old.operators) | self.old_crds.get(owner_of(old or {}), frozenset())
 
+    def is_certificate(self, pair: Pair) -> bool:
+        """Whether an object of one side is a Secret that OLM makes there."""
+        if pair.new is not None:
+            return is_certificate(pair.new, self.new.operators, self.new.manifests)
+        return is_certificate(pair.old or {}, self.old.operators, self.old.manifests)
+
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     rank = _GROUPS.index(change.group)
@@ -302,7 +309,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     owned = owners.apis(pair.old, pair.new)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or owners.is_certificate(pair):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))

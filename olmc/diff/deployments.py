@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from olmc.diff.accounts import DEFAULT_ACCOUNT
 from olmc.diff.extensions import owner_of
 from olmc.diff.operators import DiffOperator
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, text
+from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, pod_of, text
 from olmc.olm.naming import CONDITION_NAME
 from olmc.olmv1.certificates import CERTIFICATE_VOLUMES, certificate_volume, secret_name
 
@@ -66,8 +67,7 @@ def deployment_writers(
         if owner_of(obj):
             writers[known] = DeploymentWriter(None, (secret_name(known.name),))
         elif (name, known.name) in strategies and name.namespace == known.namespace:
-            secrets = (f"{known.name}-service-cert", *_secrets_of_apis(owners[name], known.name))
-            writers[known] = DeploymentWriter(name.name, secrets)
+            writers[known] = DeploymentWriter(name.name, _secrets(owners[name], known.name))
     return writers
 
 
@@ -75,11 +75,24 @@ def _deployments(owner: DiffOperator) -> list[Mapping[str, Any]]:
     return mappings(mapping(mapping(owner.spec.get("install")).get("spec")).get("deployments"))
 
 
-def _secrets_of_apis(owner: DiffOperator, deployment: str) -> tuple[str, ...]:
-    """The Secrets of the API services that a Deployment serves, as OLM called them before 0.15 (R-CERT-2)."""
+def certificate_accounts(owners: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedName, str]:
+    """By Secret that OLM would write a certificate into the ServiceAccount of the Deployment that serves with it."""
+    return {
+        NamespacedName(owner.namespace, secret): text(pod_of(item).get("serviceAccountName")) or DEFAULT_ACCOUNT
+        for owner in owners.values() for item in _deployments(owner)
+        for secret in _secrets(owner, text(item.get("name")))
+    }  # fmt: skip
+
+
+def _secrets(owner: DiffOperator, deployment: str) -> tuple[str, ...]:
+    """The Secrets that a Deployment's certificates may be in; before 0.15 they were called like the API services that
+    it serves (R-CERT-2)."""
     described = mapping(owner.spec.get("apiservicedefinitions"))
-    return tuple(
-        f"{text(api.get('version'))}.{text(api.get('group'))}-cert"
-        for field in ("owned", "required") for api in mappings(described.get(field))
-        if text(api.get("deploymentName")) == deployment
+    return (
+        f"{deployment}-service-cert",
+        *(
+            f"{text(api.get('version'))}.{text(api.get('group'))}-cert"
+            for field in ("owned", "required") for api in mappings(described.get(field))
+            if text(api.get("deploymentName")) == deployment
+        ),
     )  # fmt: skip

@@ -8,7 +8,7 @@ consoles, olm.providedAPIs), and what other groups of changes say better.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from olmc.diff.change import WORKLOADS
@@ -71,15 +71,21 @@ _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "c
 
 
 class Makers(NamedTuple):
-    """Who makes the objects of a side: its operators, and who wrote which of its Deployments."""
+    """Who makes the objects of a side: its operators, who wrote which of its Deployments, and what nobody makes because
+    the workspace has it."""
 
     operators: Mapping[NamespacedName, DiffOperator]
     writers: Mapping[ObjectKey, DeploymentWriter]
+    manifests: Collection[ObjectKey] = ()
 
     @staticmethod
-    def of(objects: Iterable[KubernetesObject], operators: Mapping[NamespacedName, DiffOperator]) -> Makers:
+    def of(
+        objects: Iterable[KubernetesObject], operators: Mapping[NamespacedName, DiffOperator],
+        manifests: Collection[ObjectKey] = (),
+    ) -> Makers:  # fmt: skip
         """Those of a side with these objects and operators."""
-        return Makers(operators, deployment_writers(objects, operators))
+        made = (obj for obj in objects if object_key(obj) not in manifests)
+        return Makers(operators, deployment_writers(made, operators), manifests)
 
 
 def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
