@@ -25,10 +25,11 @@ from olmc.diff.extensions import (
     owner_of,
     spec_of_others,
 )
+from olmc.diff.folding import excluded_differences, folded_differences, is_object_set, objects_within, unfolded
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
-from olmc.diff.matching import Pair, folded_kind, matched_pairs, role_of_group
+from olmc.diff.matching import Pair, matched_pairs, role_of_group
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, without_installing, without_moved
@@ -68,7 +69,6 @@ from olmc.model.secrets import masked, may_hold_secrets
 
 _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
-_Folded = tuple[str, KubernetesObject]
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -105,7 +105,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         old, new = _without_secrets(old, new)
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
-    (kept_old, was_folded), (kept_new, now_folded) = _unfolded(old.objects), _unfolded(new.objects)
+    (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
     kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
     names = accounts(before, after)
     moved = moved_operators(before, after, old.objects, new.objects, new.installing)
@@ -128,7 +128,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             changes.append(change)
     changes += _format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise.update((*_folded_differences(was_folded, now_folded), *_excluded_differences(old, new)))
+    noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
     unchanged = new.shared
     changes = [change for change in changes if change.identity not in hidden]
     changes += unknown_changes(old, new)
@@ -248,19 +248,6 @@ def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
 
 
-def _unfolded(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], dict[ObjectKey, _Folded]]:
-    """The objects that are compared, and those that are folded with what kind of noise they are."""
-    kept: list[KubernetesObject] = []
-    folded: dict[ObjectKey, _Folded] = {}
-    for obj in objects:
-        noise = folded_kind(obj)
-        if noise:
-            folded[object_key(obj)] = noise, obj
-        else:
-            kept.append(obj)
-    return kept, folded
-
-
 def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
@@ -270,21 +257,6 @@ def _with_waiting(
     was, now = not_installed(before, old), not_installed(after, new)
     kept = kept_by_predecessors(before, after, old, new)
     return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
-
-
-def _folded_differences(old: Mapping[ObjectKey, _Folded], new: Mapping[ObjectKey, _Folded]) -> Iterator[str]:
-    """The kind of noise of every folded object that is not the same on both sides."""
-    nothing: _Folded = "", {}
-    for known in old.keys() | new.keys():
-        was, now = old.get(known, nothing), new.get(known, nothing)
-        if was[1] != now[1]:
-            yield was[0] or now[0]
-
-
-def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
-    """The kind of every object that is not compared, and that is not the same on both sides."""
-    before, after = ({object_key(obj): obj for obj in side.excluded} for side in (old, new))
-    return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
 def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
@@ -330,8 +302,17 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
         yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
+    if is_object_set(pair.new or {}):
+        within = [object_key(obj) for obj in objects_within(pair.new or {})]
+        yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
+        return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+
+
+def _is_weighty(known: ObjectKey) -> bool:
+    """Whether an object gives rights, runs something, or answers for what others do."""
+    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS | _POWERFUL
 
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:

@@ -71,7 +71,7 @@ def _definition(crd: KubernetesObject) -> _Definition:
         is_served, is_stored = bool(version.get("served")), bool(version.get("storage"))
         versions[name] = _Version(name, is_served, is_stored, schema, {**of_all, **other})
     conversion = mapping(spec.get("conversion"))
-    # v1beta1 kept what no schema names unless it was told otherwise, v1 drops it.
+    # v1beta1 keeps what no schema names by default, v1 drops it.
     unpruned = spec.get("preserveUnknownFields", text(crd.get("apiVersion")).endswith("/v1beta1"))
     return _Definition(
         text(spec.get("scope")) or "Namespaced", mapping(spec.get("names")), versions,

@@ -7,13 +7,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import partial
 from types import MappingProxyType
 
-from olmc.diff.operators import CSV, DiffOperator, is_copy
+from olmc.diff.operators import DiffOperator
 from olmc.diff.roles import only_roles, role_by_images, role_by_name
 from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, text
-from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import EXTENSIONS_V1
 
 _SUFFIX = regex(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
@@ -29,18 +27,6 @@ class Pair(NamedTuple):
     identity: ObjectKey
     old: KubernetesObject | None
     new: KubernetesObject | None
-
-
-def folded_kind(obj: KubernetesObject) -> str:
-    """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
-    kind = obj.get("kind")
-    if (obj.get("apiVersion"), kind) == (EXTENSIONS_V1, "ClusterObjectSet"):
-        return "ClusterObjectSet"
-    if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
-        return ""
-    if kind == CSV and is_copy(obj):
-        return "copied CSV"
-    return text(kind) if kind in ("InstallPlan", "Operator") else ""
 
 
 def matched_pairs(
