@@ -29,6 +29,7 @@ from olmc.diff.folding import excluded_differences, folded_differences, is_objec
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
+from olmc.diff.lifetimes import lifetime_changes
 from olmc.diff.matching import Pair, matched_pairs, role_of_group
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
@@ -317,6 +318,7 @@ def _is_weighty(known: ObjectKey) -> bool:
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
     known = pair.identity
+    yield from lifetime_changes(known, old, new, owners.old, owners.new)
     if _is_crd(known):
         of_crd = list(crd_changes(known, old, new))
         yield from (*of_crd, *checked_crd(pair, of_crd, owners.extensions))

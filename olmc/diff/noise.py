@@ -56,6 +56,7 @@ _PREFIXES = (
     "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
     "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-",
 )  # fmt: skip
+_SELECTED = frozenset(("Namespace", "Pod"))
 _PROVIDED = "olm.providedAPIs"
 _PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
 _RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
@@ -71,12 +72,13 @@ _EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "c
 
 
 class Makers(NamedTuple):
-    """Who makes the objects of a side: its operators, who wrote which of its Deployments, and what nobody makes because
-    the workspace has it."""
+    """Who makes the objects of a side: its operators, who wrote which of its Deployments, what nobody makes because the
+    workspace has it, and what there is."""
 
     operators: Mapping[NamespacedName, DiffOperator]
     writers: Mapping[ObjectKey, DeploymentWriter]
-    manifests: Collection[ObjectKey] = ()
+    manifests: Collection[ObjectKey]
+    objects: Collection[ObjectKey]
 
     @staticmethod
     def of(
@@ -84,15 +86,16 @@ class Makers(NamedTuple):
         manifests: Collection[ObjectKey] = (),
     ) -> Makers:  # fmt: skip
         """Those of a side with these objects and operators."""
-        made = (obj for obj in objects if object_key(obj) not in manifests)
-        return Makers(operators, deployment_writers(made, operators), manifests)
+        keyed = {object_key(obj): obj for obj in objects}
+        made = (obj for key, obj in keyed.items() if key not in manifests)
+        return Makers(operators, deployment_writers(made, operators), manifests, keyed.keys())
 
 
 def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
     """What of an object is worth comparing; the object is not changed. `makers` are those of its side."""
     metadata = metadata_of(obj)
     kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
-    kept["metadata"] = metadata_without_noise(metadata)
+    kept["metadata"] = metadata_without_noise(metadata, is_selected=obj.get("kind") in _SELECTED)
     if obj.get("kind") == CSV:
         kept["spec"] = _csv_spec(spec_of(obj), status_of(obj).get("phase") == "Succeeded")
     elif obj.get("kind") in WORKLOADS:
@@ -114,12 +117,14 @@ def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
     return kept
 
 
-def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the metadata of an object is worth comparing."""
+def metadata_without_noise(metadata: Mapping[str, Any], *, is_selected: bool = False) -> dict[str, Any]:
+    """What of the metadata of an object is worth comparing; `is_selected`: Services, NetworkPolicies and their like go
+    by its labels."""
+    labels = (frozenset[str](), ("olm.",)) if is_selected else (_LABELS, _PREFIXES)
     kept = {key: value for key, value in metadata.items() if key not in _METADATA}
-    for field, names in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
+    for field, names, prefixes in (("labels", *labels), ("annotations", _ANNOTATIONS, _PREFIXES)):
         if isinstance(kept.get(field), dict):
-            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(_PREFIXES)}
+            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(prefixes)}
             kept[field] = left or None
     return kept
 
@@ -155,7 +160,7 @@ def _workload_spec(
         for key, value in mapping(metadata.get("annotations")).items()
         if key not in _PROJECTED and (key not in projected or projected[key] != value)
     }
-    template["metadata"] = {**metadata_without_noise(metadata), "annotations": annotations or None}
+    template["metadata"] = {**metadata_without_noise(metadata, is_selected=True), "annotations": annotations or None}
     template["spec"] = _pod(spec_of(template), writer)
     kept["template"] = template
     return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
