@@ -37,6 +37,7 @@ from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, 
 from olmc.diff.noise import Makers, metadata_without_noise, without_noise
 from olmc.diff.operators import CSV, DiffOperator, kept_by_predecessors, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
+from olmc.diff.pods import with_template
 from olmc.diff.roles import with_new_names
 from olmc.diff.server_defaults import without_defaults
 from olmc.diff.settings import left_out_changes, setting_changes
@@ -294,8 +295,9 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield from subscription_changes(pair)
         return
     if known.kind in WORKLOADS:
-        yield workload_added(known, dangers_of(pair.new)) if pair.new is not None else workload_removed(known)
-        yield from image_changes(pair)
+        old, new = (with_template(obj) if obj is not None else None for obj in (pair.old, pair.new))
+        yield workload_added(known, dangers_of(new)) if new is not None else workload_removed(known)
+        yield from image_changes(Pair(known, old, new))
         return
     if known.kind in WEBHOOK_KINDS:
         yield from webhook_changes(known, pair.old, pair.new, owned)
@@ -332,7 +334,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     fixed = immutable_fields(old, new)
     yield from fixed.changes
     if known.kind in WORKLOADS:
-        yield from _workload(pair, old, new, owners, fixed.paths)
+        old, new = with_template(old), with_template(new)
+        yield from _workload(Pair(known, old, new), old, new, owners, fixed.paths)
         return
     before, after = (
         without_paths(without_noise(obj, of_side), fixed.paths)
