@@ -191,6 +191,7 @@ def planned_for(
 ) -> Plan:
     """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
     from olmc.diff.compare import compare, with_approval
+    from olmc.diff.sides import compiled_side
     from olmc.plan.applied import applied_changes
     from olmc.plan.outcomes import planned_installs
     from olmc.plan.plan import plan_of
@@ -202,10 +203,9 @@ def planned_for(
     if not options.approve and any(install.waits for install in planned_installs(begun.state, done.settled)):
         approving = path._replace(given=path.given | {"approve"})
         later, _ = compile_planned(approving, options._replace(approve=("all",)))
-        objects = tuple(rendered.object for rendered in later.objects)
-        difference = with_approval(
-            difference, compare(begun.side, after._replace(objects=objects, settled=later.settled))
-        )
+        approved = compiled_side(after.name, later)
+        approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
+        difference = with_approval(difference, compare(begun.side, approved))
     applied = applied_changes(begun.state, done.workspace.manifests, done.options)
     diagnostics = done.diagnostics
     if output == "text":
@@ -218,10 +218,10 @@ def planned_for(
 def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
     """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
     and with nothing else."""
-    from olmc.diff.sides import Side, workspace_side
+    from olmc.diff.sides import compiled_side, workspace_side
 
     if path.one.is_staged or begun.side.settings is None:
-        return Side(path.name, tuple(rendered.object for rendered in done.objects), done.settled)
+        return compiled_side(path.name, done)
 
     def compile_fresh() -> Compilation:
         return compile_planned(path, options._replace(state=None))[0]

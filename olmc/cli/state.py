@@ -71,7 +71,8 @@ def _as_begun(states: Sequence[NamedState], name: str) -> NamedState:
     objects = (manifest.object for manifest in found.state.objects.values())
     # What the workspace was compiled to is what the cluster holds, unless that is given by itself.
     settled = side.settled if len(states) == 1 else None
-    return found._replace(side=side._replace(name=name, objects=tuple(objects), settled=settled, is_held=True))
+    held = side._replace(name=name, objects=tuple(objects), settled=settled, is_held=True)
+    return found._replace(side=held._replace(manifests=frozenset(found.state.applied)))
 
 
 def _joined(states: Sequence[NamedState]) -> NamedState:

@@ -59,9 +59,9 @@ def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: C
 
 
 def _side(index: int, done: Compilation) -> Side:
-    from olmc.diff.sides import Side
+    from olmc.diff.sides import compiled_side
 
-    return Side(f"hop {index}", tuple(rendered.object for rendered in done.objects), done.settled)
+    return compiled_side(f"hop {index}", done)
 
 
 def _waiting(cluster: Cluster) -> str:

@@ -25,6 +25,9 @@ class Accounts(NamedTuple):
     before: Mapping[ObjectKey, tuple[ObjectKey, ...]]
 
 
+NO_ACCOUNTS = Accounts({}, {})
+
+
 def accounts(old: Mapping[NamespacedName, DiffOperator], new: Mapping[NamespacedName, DiffOperator]) -> Accounts:
     """The ServiceAccounts of the operators of both sides, by package."""
     olds, news = heads(old), heads(new)
@@ -55,6 +58,13 @@ def _of_operator(operator: DiffOperator) -> dict[str, frozenset[str]]:
         pod = spec_of(mapping(mapping(deployment.get("spec")).get("template")))
         rules.setdefault(text(pod.get("serviceAccountName")) or DEFAULT_ACCOUNT, set())
     return {name: frozenset(of_account) for name, of_account in rules.items()}
+
+
+def accounts_of(operator: DiffOperator) -> tuple[str, ...]:
+    """The ServiceAccounts that a CSV asks permissions for, `default` if it asks none (R-OC-1)."""
+    strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
+    named = (text(each.get("serviceAccountName")) for field in _PERMISSIONS for each in mappings(strategy.get(field)))
+    return tuple(filter(None, named)) or (DEFAULT_ACCOUNT,)
 
 
 def _renamed(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str]]:

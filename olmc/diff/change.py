@@ -22,7 +22,8 @@ from olmc.output.unicode import clean
 _WIDEST = 120
 _BEFORE = 15
 
-WORKLOADS = frozenset(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"))
+WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet ReplicationController StatefulSet".split())
+"""The kinds of objects that run containers."""
 
 NOTE, CHANGE, RISK, BREAKING = Severity.INFO, Severity.WARNING, Severity.FAILURE, Severity.ERROR
 """How much a change asks of its reader, on the scale of findings.

@@ -13,7 +13,7 @@ from olmc.diff.change import CHANGE, NOTE, RISK, WORKLOADS, ChangeGroup, DiffCha
 from olmc.diff.crd_kinds import crd_added, crd_field_changed, crd_removed
 from olmc.diff.crds import crd_changes
 from olmc.diff.deltas import deltas, path_text, same
-from olmc.diff.derived import is_certificate, without_derived
+from olmc.diff.derived import derived_rights, is_certificate, without_derived
 from olmc.diff.extensions import (
     DiffExtension,
     apis_by_owner,
@@ -25,15 +25,19 @@ from olmc.diff.extensions import (
     owner_of,
     spec_of_others,
 )
+from olmc.diff.folding import excluded_differences, folded_differences, is_object_set, objects_within, unfolded
 from olmc.diff.images import image_changes, without_repetitions
 from olmc.diff.immutable import immutable_fields, without_paths
 from olmc.diff.lasting_kinds import token_secret_added
-from olmc.diff.matching import Pair, folded_kind, matched_pairs, metadata_without_noise, role_of_group, without_noise
+from olmc.diff.lifetimes import lifetime_changes
+from olmc.diff.matching import Pair, matched_pairs, role_of_group
 from olmc.diff.metadata import bundle_changes
 from olmc.diff.missing_content import of_unknown, unknown_changes
 from olmc.diff.moved import INSTALLER, is_told, moved_operators, without_books, without_installing, without_moved
+from olmc.diff.noise import Makers, metadata_without_noise, without_noise
 from olmc.diff.operators import CSV, DiffOperator, kept_by_predecessors, not_installed, operators, owned_apis
 from olmc.diff.permissions import access, permission_changes, without_common
+from olmc.diff.pods import with_template
 from olmc.diff.roles import with_new_names
 from olmc.diff.server_defaults import without_defaults
 from olmc.diff.settings import left_out_changes, setting_changes
@@ -67,7 +71,6 @@ from olmc.model.secrets import masked, may_hold_secrets
 
 _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
-_Folded = tuple[str, KubernetesObject]
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
 
@@ -104,7 +107,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         old, new = _without_secrets(old, new)
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
-    (kept_old, was_folded), (kept_new, now_folded) = _unfolded(old.objects), _unfolded(new.objects)
+    (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
     kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
     names = accounts(before, after)
     moved = moved_operators(before, after, old.objects, new.objects, new.installing)
@@ -117,8 +120,9 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     hidden = of_unknown(old, new)
     # Whatever kinds are not compared, who may do what is.
     ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
-    rights = permission_changes(access(ours, before), access(theirs, after), names)
-    reported, noise = without_derived(rights, (*kept_old, *kept_new))
+    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), names)
+    derived = derived_rights(kept_old, before, old.manifests, names), derived_rights(kept_new, after, new.manifests)
+    reported, noise = without_derived(rights, *derived)
     for change, is_needed in without_installing(reported, moved):
         if is_needed:
             noise[INSTALLER] += 1
@@ -126,13 +130,14 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             changes.append(change)
     changes += _format_changes(pairs) if formats else ()
     differing: list[Pair] = []
-    noise.update((*_folded_differences(was_folded, now_folded), *_excluded_differences(old, new)))
+    noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
     unchanged = new.shared
     changes = [change for change in changes if change.identity not in hidden]
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
-    owners = _Owners(before, after, names, *crds, extensions(new.objects), moved.operators)
+    makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -215,11 +220,11 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 
 class _Owners(NamedTuple):
-    """The operators of both sides, and what they run as; by ClusterExtension the CRDs that both sides have of it, and
-    the ClusterExtensions of the new side, and the operators that move to such."""
+    """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
+    of it, and the ClusterExtensions of the new side, and the operators that move to such."""
 
-    old: Mapping[NamespacedName, DiffOperator]
-    new: Mapping[NamespacedName, DiffOperator]
+    old: Makers
+    new: Makers
     accounts: Accounts
     old_crds: Mapping[str, frozenset[str]]
     new_crds: Mapping[str, frozenset[str]]
@@ -229,27 +234,20 @@ class _Owners(NamedTuple):
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
         if new is not None:
-            return owned_apis(new, self.new) | self.new_crds.get(owner_of(new), frozenset())
-        return owned_apis(old or {}, self.old) | self.old_crds.get(owner_of(old or {}), frozenset())
+            return owned_apis(new, self.new.operators) | self.new_crds.get(owner_of(new), frozenset())
+        return owned_apis(old or {}, self.old.operators) | self.old_crds.get(owner_of(old or {}), frozenset())
+
+    def is_certificate(self, pair: Pair) -> bool:
+        """Whether an object of one side is a Secret that OLM makes there."""
+        if pair.new is not None:
+            return is_certificate(pair.new, self.new.operators, self.new.manifests)
+        return is_certificate(pair.old or {}, self.old.operators, self.old.manifests)
 
 
 def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
     rank = _GROUPS.index(change.group)
     # The message comes last, so that changes alike in all else have one order, whatever order they were found in.
     return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
-
-
-def _unfolded(objects: Iterable[KubernetesObject]) -> tuple[list[KubernetesObject], dict[ObjectKey, _Folded]]:
-    """The objects that are compared, and those that are folded with what kind of noise they are."""
-    kept: list[KubernetesObject] = []
-    folded: dict[ObjectKey, _Folded] = {}
-    for obj in objects:
-        noise = folded_kind(obj)
-        if noise:
-            folded[object_key(obj)] = noise, obj
-        else:
-            kept.append(obj)
-    return kept, folded
 
 
 def _with_waiting(
@@ -261,21 +259,6 @@ def _with_waiting(
     was, now = not_installed(before, old), not_installed(after, new)
     kept = kept_by_predecessors(before, after, old, new)
     return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
-
-
-def _folded_differences(old: Mapping[ObjectKey, _Folded], new: Mapping[ObjectKey, _Folded]) -> Iterator[str]:
-    """The kind of noise of every folded object that is not the same on both sides."""
-    nothing: _Folded = "", {}
-    for known in old.keys() | new.keys():
-        was, now = old.get(known, nothing), new.get(known, nothing)
-        if was[1] != now[1]:
-            yield was[0] or now[0]
-
-
-def _excluded_differences(old: Side, new: Side) -> Iterator[str]:
-    """The kind of every object that is not compared, and that is not the same on both sides."""
-    before, after = ({object_key(obj): obj for obj in side.excluded} for side in (old, new))
-    return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
 
 
 def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
@@ -300,7 +283,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     """An object that comes or goes; of operators and permissions other changes say it."""
     owned = owners.apis(pair.old, pair.new)
     known = pair.identity
-    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or is_certificate(pair.new or pair.old or {}):
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or owners.is_certificate(pair):
         return
     if _is_crd(known):
         yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))
@@ -312,8 +295,9 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield from subscription_changes(pair)
         return
     if known.kind in WORKLOADS:
-        yield workload_added(known, dangers_of(pair.new)) if pair.new is not None else workload_removed(known)
-        yield from image_changes(pair)
+        old, new = (with_template(obj) if obj is not None else None for obj in (pair.old, pair.new))
+        yield workload_added(known, dangers_of(new)) if new is not None else workload_removed(known)
+        yield from image_changes(Pair(known, old, new))
         return
     if known.kind in WEBHOOK_KINDS:
         yield from webhook_changes(known, pair.old, pair.new, owned)
@@ -321,12 +305,22 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
     if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
         yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
+    if is_object_set(pair.new or {}):
+        within = [object_key(obj) for obj in objects_within(pair.new or {})]
+        yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
+        return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
 
 
+def _is_weighty(known: ObjectKey) -> bool:
+    """Whether an object gives rights, runs something, or answers for what others do."""
+    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS | _POWERFUL
+
+
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
     known = pair.identity
+    yield from lifetime_changes(known, old, new, owners.old, owners.new)
     if _is_crd(known):
         of_crd = list(crd_changes(known, old, new))
         yield from (*of_crd, *checked_crd(pair, of_crd, owners.extensions))
@@ -340,7 +334,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     fixed = immutable_fields(old, new)
     yield from fixed.changes
     if known.kind in WORKLOADS:
-        yield from _workload(pair, old, new, owners, fixed.paths)
+        old, new = with_template(old), with_template(new)
+        yield from _workload(Pair(known, old, new), old, new, owners, fixed.paths)
         return
     before, after = (
         without_paths(without_noise(obj, of_side), fixed.paths)

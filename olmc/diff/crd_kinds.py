@@ -107,10 +107,26 @@ def conversion_changed(old: str, new: str, needed: bool) -> Judgement:
     return BREAKING if new != "Webhook" and needed else CHANGE, ("conversion: ", shown(old), " → ", shown(new))
 
 
+@change_kind("ConversionWebhookChanged", ChangeGroup.CRDS)
+def conversion_webhook_changed(path: str, old: Any, new: Any) -> Judgement:
+    """Where objects are sent that are asked for in another version: a URL, or a service of the cluster."""
+    # A service that comes with the strategy is how operators convert; one that was another before is no longer theirs.
+    severity = CHANGE if new is ABSENT or (old is ABSENT and "url" not in path) else RISK
+    return severity, (shown(path), *from_to(old, new), "; objects are sent there to be converted")
+
+
 @change_kind("CrdFieldChanged", ChangeGroup.CRDS)
 def crd_field_changed(path: str, old: Any, new: Any) -> Judgement:
-    """Any other field of a CRD: short names, categories, printer columns, subresources, labels."""
-    return RISK if new is ABSENT and "subresources" in path else NOTE, (shown(path), *from_to(old, new))
+    """Any other field of a CRD: short names, categories, printer columns, subresources, selectable fields, labels."""
+    is_used = any(field in path for field in ("subresources", "selectableFields"))
+    return RISK if new is ABSENT and is_used else NOTE, (shown(path), *from_to(old, new))
+
+
+@change_kind("PruningChanged", ChangeGroup.CRDS, CHANGED)
+def pruning_changed(kept: bool) -> Judgement:
+    """Whether fields that no schema names are kept, in all versions (spec.preserveUnknownFields)."""
+    effect = "kept" if kept else "dropped when an object is written"
+    return CHANGE if kept else RISK, (f"spec.preserveUnknownFields: fields that the schemas do not name are {effect}",)
 
 
 # The schema of a version.

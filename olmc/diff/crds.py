@@ -16,6 +16,12 @@ from olmc.diff.deltas import deltas, path_text, same
 from olmc.diff.schemas import lost_fields, schema_changes
 from olmc.lean import NamedTuple
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, spec_of, text
+from olmc.model.operators import DEFAULT_PORT
+
+_COMPARED = frozenset("group scope names versions version validation conversion preserveUnknownFields".split())
+# What v1beta1 may have once for all versions.
+_OF_VERSIONS = ("subresources", "additionalPrinterColumns")
+_CONVERSION = frozenset(("strategy", "webhook", "webhookClientConfig", "conversionReviewVersions"))
 
 
 class _Version(NamedTuple):
@@ -29,12 +35,16 @@ class _Version(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    """A CRD of v1 or v1beta1 in the shape of v1."""
+    """A CRD of v1 or v1beta1 in the shape of v1; `webhook` is what converts, without the certificates that others fill
+    in, `other` what its specification has besides."""
 
     scope: str
     names: Mapping[str, Any]
     versions: Mapping[str, _Version]
     conversion: str
+    webhook: Mapping[str, Any]
+    is_unpruned: bool
+    other: Mapping[str, Any]
 
     @property
     def stored(self) -> str:
@@ -49,6 +59,7 @@ def _definition(crd: KubernetesObject) -> _Definition:
     """The CRD as v1 has it; what is missing or of the wrong type is empty."""
     spec = spec_of(crd)
     common = mapping(mapping(spec.get("validation")).get("openAPIV3Schema"))
+    of_all = {key: spec[key] for key in _OF_VERSIONS if key in spec}
     written = mappings(spec.get("versions"))
     if not written and text(spec.get("version")):  # v1beta1 may have one version and no list of them
         written = [{"name": spec["version"], "served": True, "storage": True}]
@@ -57,9 +68,28 @@ def _definition(crd: KubernetesObject) -> _Definition:
         schema = mapping(mapping(version.get("schema")).get("openAPIV3Schema")) or common
         other = {key: value for key, value in version.items() if key not in ("name", "served", "storage", "schema")}
         name = text(version.get("name"))
-        versions[name] = _Version(name, bool(version.get("served")), bool(version.get("storage")), schema, other)
-    conversion = text(mapping(spec.get("conversion")).get("strategy")) or "None"
-    return _Definition(text(spec.get("scope")) or "Namespaced", mapping(spec.get("names")), versions, conversion)
+        is_served, is_stored = bool(version.get("served")), bool(version.get("storage"))
+        versions[name] = _Version(name, is_served, is_stored, schema, {**of_all, **other})
+    conversion = mapping(spec.get("conversion"))
+    # v1beta1 keeps what no schema names by default, v1 drops it.
+    unpruned = spec.get("preserveUnknownFields", text(crd.get("apiVersion")).endswith("/v1beta1"))
+    return _Definition(
+        text(spec.get("scope")) or "Namespaced", mapping(spec.get("names")), versions,
+        text(conversion.get("strategy")) or "None", _webhook(conversion), bool(unpruned),
+        {key: value for key, value in spec.items() if key not in (*_COMPARED, *_OF_VERSIONS)},
+    )  # fmt: skip
+
+
+def _webhook(conversion: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The webhook of a conversion as v1 has it, with the port that the API server fills in."""
+    webhook = mapping(conversion.get("webhook"))
+    client = {**mapping(conversion.get("webhookClientConfig")), **mapping(webhook.get("clientConfig"))}
+    client = {key: value for key, value in client.items() if key != "caBundle"}
+    if client.get("service"):
+        client["service"] = {"port": DEFAULT_PORT, **mapping(client["service"])}
+    reviewed = webhook.get("conversionReviewVersions", conversion.get("conversionReviewVersions"))
+    left = {key: value for key, value in conversion.items() if key not in _CONVERSION}
+    return {**left, **webhook, "clientConfig": client, "conversionReviewVersions": reviewed}
 
 
 def crd_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
@@ -75,6 +105,11 @@ def crd_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObjec
     if before.conversion != after.conversion:
         needed = any(not same(version.schema, after.served[0].schema) for version in after.served[1:])
         yield kinds.conversion_changed(identity, before.conversion, after.conversion, needed)
+    yield from _conversion_changes(identity, before, after)
+    if before.is_unpruned != after.is_unpruned:
+        yield kinds.pruning_changed(identity, after.is_unpruned)
+    for delta in deltas(dict(before.other), dict(after.other), ("spec",)):
+        yield kinds.crd_field_changed(identity, path_text(delta.path), delta.old, delta.new)
     for name, version in before.versions.items():
         if name in after.versions:
             yield from _other_changes(identity, version, after.versions[name])
@@ -89,6 +124,20 @@ def _name_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> It
     for field in ("shortNames", "categories"):
         for delta in deltas({field: old.names.get(field)}, {field: new.names.get(field)}):
             yield kinds.crd_field_changed(identity, path_text(("names", *delta.path)), delta.old, delta.new)
+
+
+def _conversion_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:
+    """Where objects are sent to be converted, as far as that is no matter of the strategy."""
+    if new.conversion != "Webhook":
+        return
+    before = old.webhook if old.conversion == "Webhook" else {}
+    for field in ("url", "service"):
+        clients = [mapping(webhook.get("clientConfig")).get(field) for webhook in (before, new.webhook)]
+        for delta in deltas(clients[0], clients[1], ("conversion", "webhook", "clientConfig", field)):
+            yield kinds.conversion_webhook_changed(identity, path_text(delta.path), delta.old, delta.new)
+    was, now = ({k: v for k, v in each.items() if k != "clientConfig"} for each in (before, new.webhook))
+    for delta in deltas(was, now, ("conversion", "webhook")) if before else ():
+        yield kinds.crd_field_changed(identity, path_text(delta.path), delta.old, delta.new)
 
 
 def _version_changes(identity: ObjectKey, old: _Definition, new: _Definition) -> Iterator[DiffChange]:

@@ -202,8 +202,8 @@ def channel_picture(subscription: Subscribed) -> str:
 
 
 def _matrices(difference: Difference) -> Iterator[Matrix]:
-    sides = (difference.old.objects, difference.new.objects)
-    old, new = (access(objects, operators(objects)) for objects in sides)
+    sides = (difference.old, difference.new)
+    old, new = (access(side.objects, operators(side.objects), side.manifests) for side in sides)
     return matrices(old, new, difference.in_group(ChangeGroup.PERMISSIONS))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import DiffChange
-from olmc.diff.matching import Pair, image_of
+from olmc.diff.matching import Pair
+from olmc.diff.noise import image_of
 from olmc.diff.operators import CSV
 from olmc.model.objects import KubernetesObject, mappings, pod_of, spec_of, text
 

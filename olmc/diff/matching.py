@@ -1,11 +1,4 @@
-"""Which object of one side is which of the other, and what of two objects is worth comparing.
-
-Objects are matched by identity, and where names are made of hashes by role. What an upgrade changes although nothing
-changes for anybody is left out: owner references and labels that name the CSV, digests, what the API server and OLM
-write into `status`, annotations that OLM projects from the CSV into every Deployment, what OLM derives from the CRDs
-that an operator owns (their list in the CSV with its descriptors for consoles, olm.providedAPIs), and what other groups
-of changes say better.
-"""
+"""Which object of one side is which of the other: by identity, and where names are made of hashes by role."""
 
 from __future__ import annotations
 
@@ -13,71 +6,12 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
-from olmc.diff.change import WORKLOADS
-from olmc.diff.operators import CSV, DiffOperator, is_copy
+from olmc.diff.operators import DiffOperator
 from olmc.diff.roles import only_roles, role_by_images, role_by_name
 from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
-from olmc.model.objects import (
-    RBAC,
-    KubernetesObject,
-    ObjectKey,
-    labels_of,
-    mapping,
-    mappings,
-    metadata_of,
-    object_key,
-    spec_of,
-    status_of,
-    text,
-)
-from olmc.model.operators import OLM_GROUP
-from olmc.model.workspace import EXTENSIONS_V1
-
-_IMAGE_VARIABLE = "RELATED_IMAGE_"
-_IMAGE = regex(r"[\w.-]+(?::[0-9]+)?(?:/[\w.-]+)+(?::[\w.-]+)?(?:@[a-z0-9]+:[0-9a-f]+)?")
-
-SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
-"""The fields of a Subscription that changes of versions are about."""
-
-_CONDITION_VARIABLE = "OPERATOR_CONDITION_NAME"
-
-_METADATA = frozenset(
-    """name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp managedFields
-    selfLink ownerReferences""".split()
-)
-_LABELS = frozenset(
-    """olm.owner olm.owner.kind olm.owner.namespace olm.deployment-spec-hash olm.permissions.hash
-    olm.webhook-description-hash olm.copiedFrom app.kubernetes.io/version helm.sh/chart""".split()
-)
-_ANNOTATIONS = frozenset(
-    """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
-    operators.operatorframework.io/builder operators.operatorframework.io/project_layout operatorframework.io/properties
-    olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange olm.properties containerImage
-    alm-examples description capabilities categories repository support certified olm.deprecationMessage
-    operators.operatorframework.io/internal-objects console.openshift.io/operator-monitoring-default""".split()
-)
-_PREFIXES = (
-    "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
-    "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
-    "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-",
-)  # fmt: skip
-_PROVIDED = "olm.providedAPIs"
-_PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
-_RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
-_CSV_REPORTED_ELSEWHERE = frozenset(
-    ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")
-)
-# What only people read, in a console.
-_CSV_TEXTS = frozenset(
-    "annotations description displayName icon keywords labels links maintainers maturity provider selector".split()
-)
-_OLM_VOLUMES = frozenset(("apiservice-cert", "webhook-cert"))
-"""The volumes by which OLM gives a Deployment its serving certificates."""
-# Go writes some of these structures even when they are empty (R-JSON-5), and then they say nothing.
-_EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
+from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, text
 
 _SUFFIX = regex(r"[-.](admin|edit|view)(?:-[0-9A-Za-z]+)?\Z")
 _WEBHOOK_NAME = "olm.webhook-description-generate-name"
@@ -93,18 +27,6 @@ class Pair(NamedTuple):
     identity: ObjectKey
     old: KubernetesObject | None
     new: KubernetesObject | None
-
-
-def folded_kind(obj: KubernetesObject) -> str:
-    """What kind of noise an object is, "" if it is none: these are derived from others, and change with them."""
-    kind = obj.get("kind")
-    if (obj.get("apiVersion"), kind) == (EXTENSIONS_V1, "ClusterObjectSet"):
-        return "ClusterObjectSet"
-    if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
-        return ""
-    if kind == CSV and is_copy(obj):
-        return "copied CSV"
-    return text(kind) if kind in ("InstallPlan", "Operator") else ""
 
 
 def matched_pairs(
@@ -251,115 +173,3 @@ def _subjects(known: ObjectKey, binding: KubernetesObject) -> frozenset[str]:
         f"{text(subject.get('kind'))} {text(subject.get('namespace')) or known.namespace} {text(subject.get('name'))}"
         for subject in mappings(binding.get("subjects"))
     )
-
-
-def without_noise(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> dict[str, Any]:
-    """What of an object is worth comparing; the object is not changed. `owners` are the operators of its side."""
-    metadata = metadata_of(obj)
-    kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
-    kept["metadata"] = metadata_without_noise(metadata)
-    if obj.get("kind") == CSV:
-        kept["spec"] = _csv_spec(spec_of(obj), status_of(obj).get("phase") == "Succeeded")
-    elif obj.get("kind") in WORKLOADS:
-        kept["spec"] = _deployment_spec(spec_of(obj), _owner(metadata, owners))
-    elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
-        kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
-    elif obj.get("kind") == "OperatorCondition":
-        kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
-    elif obj.get("kind") == "OperatorGroup" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
-        kept["spec"] = _spec_without(obj, ("targetNamespaces", "selector"))
-        # Unless the list is static OLM derives it from its members.
-        if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
-            annotations = kept["metadata"]["annotations"]
-            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
-    elif obj.get("kind") == "Subscription" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
-        kept["spec"] = _spec_without(obj, SUBSCRIBED)
-    return kept
-
-
-def metadata_without_noise(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the metadata of an object is worth comparing."""
-    kept = {key: value for key, value in metadata.items() if key not in _METADATA}
-    for field, names in (("labels", _LABELS), ("annotations", _ANNOTATIONS)):
-        if isinstance(kept.get(field), dict):
-            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(_PREFIXES)}
-            kept[field] = left or None
-    return kept
-
-
-def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
-    # Where a CSV is installed its webhooks are objects, and compared as such; elsewhere the CSV is all that there is.
-    ignored = {*_CSV_REPORTED_ELSEWHERE, *_CSV_TEXTS, *(("webhookdefinitions",) if is_installed else ())}
-    kept = {key: value for key, value in spec.items() if key not in ignored and not _is_nothing(key, value)}
-    crds = mapping(spec.get("customresourcedefinitions"))
-    kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
-    return kept
-
-
-def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in spec_of(obj).items() if key not in fields}
-
-
-def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
-    labels = mapping(metadata.get("labels"))
-    return owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
-
-
-def _deployment_spec(spec: Mapping[str, Any], owner: DiffOperator | None) -> dict[str, Any]:
-    kept = dict(spec)
-    template = dict(mapping(spec.get("template")))
-    metadata = dict(metadata_of(template))
-    # OLM copies the annotations of the CSV into every pod template; a change of them is reported with the CSV.
-    projected = owner.annotations if owner is not None else {}
-    annotations = {
-        key: value
-        for key, value in mapping(metadata.get("annotations")).items()
-        if key not in _PROJECTED and (key not in projected or projected[key] != value)
-    }
-    template["metadata"] = {**metadata_without_noise(metadata), "annotations": annotations or None}
-    template["spec"] = _pod(spec_of(template))
-    kept["template"] = template
-    return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
-
-
-def _pod(pod: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in pod.items() if not _is_nothing(key, value)}
-    for field in ("containers", "initContainers"):
-        if isinstance(pod.get(field), list):
-            kept[field] = [_container(container) for container in mappings(pod[field])]
-    if isinstance(pod.get("volumes"), list):
-        kept["volumes"] = [v for v in mappings(pod["volumes"]) if text(v.get("name")) not in _OLM_VOLUMES] or None
-    return kept
-
-
-def _container(container: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
-    if isinstance(container.get("volumeMounts"), list):
-        mounts = mappings(container["volumeMounts"])
-        kept["volumeMounts"] = [mount for mount in mounts if text(mount.get("name")) not in _OLM_VOLUMES] or None
-    if isinstance(container.get("env"), list):
-        kept["env"] = [
-            variable for variable in mappings(container["env"]) if not _is_reported_elsewhere(variable)
-        ] or None
-    return kept
-
-
-def _is_reported_elsewhere(variable: Mapping[str, Any]) -> bool:
-    """Whether a variable has the name of the CSV, or an image, which is a change of images."""
-    return text(variable.get("name")) == _CONDITION_VARIABLE or bool(image_of(variable))
-
-
-def image_of(variable: Mapping[str, Any]) -> str:
-    """The image that a variable of a container tells an operator to use, "" if it is about something else.
-
-    Those that begin with RELATED_IMAGE_ are, and others by their name if the value has a tag or a digest.
-    """
-    name, value = text(variable.get("name")), text(variable.get("value"))
-    if name.startswith(_IMAGE_VARIABLE):
-        return value
-    has_version = ":" in value.rpartition("/")[2]
-    return value if "image" in name.lower() and has_version and _IMAGE.fullmatch(value) else ""
-
-
-def _is_nothing(key: str, value: Any) -> bool:
-    return key in _EMPTY_MEANS_NOTHING and value in ({}, None)

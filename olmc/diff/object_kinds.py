@@ -16,15 +16,26 @@ from olmc.diff.change import (
     Message,
     change_kind,
     from_to,
+    listed,
     shown,
 )
 from olmc.model.diagnostics import Severity
+
+_MOST = 12
 
 
 @change_kind("ObjectAdded", None, ADDED)
 def object_added(severity: Severity) -> Judgement:
     """An object that only the new side has; a risk if it has a say in what others do."""
     return severity, ("new; it has a say in what is sent to the API server" if severity is RISK else "new",)
+
+
+@change_kind("ObjectSetAdded", None, ADDED)
+def object_set_added(objects: tuple[str, ...], weighty: bool) -> Judgement:
+    """A ClusterObjectSet that is not as a ClusterExtension of the side has it, with the objects that OLM makes for it;
+    `weighty`: roles, bindings, workloads or webhooks are among them."""
+    within: Message = ("; with it OLM makes ", *listed(objects, _MOST)) if objects else ()
+    return RISK if weighty else CHANGE, ("new, made by no ClusterExtension", *within)
 
 
 @change_kind("ObjectRemoved", None, REMOVED)

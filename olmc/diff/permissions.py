@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice, product
 from typing import Any, Literal
 
 from olmc.diff import permission_kinds as kinds
-from olmc.diff.accounts import DEFAULT_ACCOUNT, Accounts
+from olmc.diff.accounts import DEFAULT_ACCOUNT, NO_ACCOUNTS, Accounts
 from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
@@ -31,11 +31,10 @@ from olmc.model.objects import (
     object_key,
     texts,
 )
-from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, USER_ROLES, Permissions, namespace_of, permissions
+from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, Permissions, namespace_of, permissions
 from olmc.rbac_report.risks import Level, gravest_first, level_of, risks_of, verb_level
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
-NO_ACCOUNTS = Accounts({}, {})
 _NOWHERE = Provenance(None, "", "")
 _MOST_ROWS = 200
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
@@ -74,16 +73,20 @@ class SideAccess(NamedTuple):
         return self.rules.get(holder, ()) + of_role + self.everywhere(holder)
 
 
-def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator]) -> SideAccess:
+def access(
+    objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator],
+    manifests: Collection[ObjectKey] = (),
+) -> SideAccess:  # fmt: skip
     """The access that the RBAC objects among `objects` give.
 
     Roles that nothing here binds are holders themselves, and so are admin, edit and view with what is aggregated into
     them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
-    for the OperatorCondition of a CSV is that for the condition of its package.
+    for the OperatorCondition of a CSV is that for the condition of its package. `manifests` are the objects that its
+    workspace has written, and not OLM.
     """
     rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if object_key(obj).group == RBAC]
     granted = permissions(rendered)
-    of_groups = {role.identity for role in rendered if _is_of_a_group(role)}
+    of_groups = {role.identity for role in rendered if role.identity not in manifests and _is_of_a_group(role)}
     group_roles = {role.name for role in of_groups}
     rules: dict[ScopedSubject, dict[PolicyRule, None]] = {}
     for grant in (*granted.grants, *granted.gains):
@@ -212,7 +215,7 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
         if _holds(new, account) or _holds(old, predecessor):
             yield kinds.account_renamed(account, predecessor.name)
     moved_from = _predecessors(old, known)
-    old = _with_new_names(old, known.renamed)
+    old = with_new_names(old, known.renamed)
     for holder, rule in _gained(old, new):
         risks, level = _risks(holder, rule)
         moved = moved_from(holder, rule)
@@ -229,7 +232,7 @@ def _holds(side: SideAccess, subject: ObjectKey) -> bool:
     return any(holder.subject == subject for holder in (*side.rules, *side.roles))
 
 
-def _with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) -> SideAccess:
+def with_new_names(side: SideAccess, renamed: Mapping[ObjectKey, ObjectKey]) -> SideAccess:
     """The access of a side with the names that its ServiceAccounts have on the other one."""
     if not renamed:
         return side
@@ -298,8 +301,8 @@ def _risks(holder: ScopedSubject, rule: PolicyRule) -> tuple[tuple[str, ...], Le
     """The risks of a rule by name; that admins may do anything with an operator's objects is how OLM wants it."""
     namespace = None if holder.scope == WHERE_BOUND else holder.scope
     names = tuple(risk.name for risk in risks_of(rule, namespace))
-    is_user = holder.subject.kind == "ClusterRole" and holder.subject.name in USER_ROLES
-    return tuple(name for name in names if not (is_user and name == "every verb")), level_of(rule, namespace)
+    is_admin = (holder.subject.kind, holder.subject.name) == ("ClusterRole", "admin")
+    return tuple(name for name in names if not (is_admin and name == "every verb")), level_of(rule, namespace)
 
 
 class MatrixRow(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 from olmc.diff import workload_kinds as kinds
 from olmc.diff.change import WORKLOADS, DiffChange
 from olmc.diff.operators import DiffOperator
+from olmc.diff.pods import with_template
 from olmc.diff.workload_kinds import image_name
 from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
@@ -45,7 +46,7 @@ def role_by_images(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Name
     package = package_of(obj, owners)
     if known.kind not in WORKLOADS or not package:
         return None
-    images = frozenset(image_name(text(c.get("image"))) for c in mappings(pod_of(obj).get("containers")))
+    images = frozenset(image_name(text(c.get("image"))) for c in mappings(pod_of(with_template(obj)).get("containers")))
     return RoleKey(known.kind, known.namespace, package, images)
 
 

@@ -46,6 +46,7 @@ class Side(NamedTuple):
     the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
     `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is
     what the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
+    `manifests` are the objects that the workspace has written, and not OLM; of a rendering nobody knows which.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Side(NamedTuple):
     served: Mapping[str, Catalog] = MappingProxyType({})
     requested: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
     installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
+    manifests: frozenset[ObjectKey] = frozenset()
 
     @property
     def home(self) -> str:
@@ -104,6 +106,15 @@ class Sides(NamedTuple):
     kept_back: KeptBack | None = None
 
 
+def compiled_side(name: str, compilation: SettledCompilation) -> Side:
+    """What a workspace was compiled to as a side, without what it says about itself."""
+    objects = tuple(rendered.object for rendered in compilation.objects)
+    workspace, default = compilation.workspace, compilation.options.default_namespace
+    written = {object_key(m.object) for m in workspace.manifests} if workspace is not None else set()
+    placed = {key._replace(namespace=default or "") for key in written if not key.namespace}
+    return Side(name, objects, compilation.settled, manifests=frozenset(written | placed))
+
+
 def workspace_side(
     name: str, path: Path, compilation: SettledCompilation, narrowing: Narrowing,
     compile_fresh: Callable[[], SettledCompilation] | None = None,
@@ -124,8 +135,7 @@ def workspace_side(
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
     ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
         left = left_out_of(path, compile_fresh(), narrowing)
-    objects = tuple(rendered.object for rendered in compilation.objects)
-    side = Side(name, objects, compilation.settled, left_out=left, settings=settings)
+    side = compiled_side(name, compilation)._replace(left_out=left, settings=settings)
     workspace = compilation.workspace
     if workspace is None:
         return side

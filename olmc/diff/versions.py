@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diff import version_kinds as kinds
 from olmc.diff.change import CHANGE, NOTE, RISK, DiffChange
-from olmc.diff.matching import SUBSCRIBED, Pair
+from olmc.diff.matching import Pair
 from olmc.diff.metadata import is_downgrade, loses_channel, needed_changes
+from olmc.diff.noise import SUBSCRIBED
 from olmc.diff.operators import DiffOperator, heads, properties_of
 from olmc.diff.premises import is_reached
 from olmc.diff.sides import Side

@@ -15,6 +15,7 @@ from olmc.diff.change import ABSENT, NOTE, DiffChange
 from olmc.diff.deltas import Delta, ListItem, Path, path_text
 from olmc.diff.lasting_kinds import pods_gone
 from olmc.diff.object_kinds import field_changed
+from olmc.diff.pods import written_path
 from olmc.model.objects import KubernetesObject, ObjectKey, mapping, mappings, pod_of, text
 
 _POD = ("spec", "template", "spec")
@@ -134,7 +135,7 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
             yield from _security(identity, delta)
         case _:
-            yield field_changed(identity, _below_pod(path), delta.old, delta.new, NOTE)
+            yield field_changed(identity, _below_pod(identity, path), delta.old, delta.new, NOTE)
 
 
 def _container(identity: ObjectKey, name: str, init: bool, delta: Delta) -> DiffChange:
@@ -147,7 +148,7 @@ def _security(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
     for leaf in _leaves(delta):
         # Of a volume or a port that comes or goes only the part that is on the node concerns security.
         if not _hosts(delta) or {"hostPath", "hostPort"} & {step for step in leaf.path if isinstance(step, str)}:
-            yield kinds.security_changed(identity, _below_pod(leaf.path), leaf.old, leaf.new, _loosened(leaf))
+            yield kinds.security_changed(identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, _loosened(leaf))
 
 
 def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
@@ -213,6 +214,7 @@ def _loosened(delta: Delta) -> bool:
     return gained or any(field == name and delta.old is value for name, value in _TIGHT)
 
 
-def _below_pod(path: Path) -> str:
+def _below_pod(identity: ObjectKey, path: Path) -> str:
     """The path of a field, from the pod's spec on if it is in there."""
-    return path_text(path[len(_POD) :] if path[: len(_POD)] == _POD and len(path) > len(_POD) else path)
+    is_below = path[: len(_POD)] == _POD and len(path) > len(_POD)
+    return path_text(path[len(_POD) :] if is_below else written_path(identity.kind, path))

@@ -9,13 +9,13 @@ from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappin
 from olmc.model.options import Certificates
 from olmc.olm.naming import joined_name
 
-_VOLUMES = (
-    # the volume, where every container mounts it, what the certificate and its key are called there
+CERTIFICATE_VOLUMES = (
     ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"),
     ("apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"),
 )
-_NAMES = frozenset(name for name, *_ in _VOLUMES)
-_PATHS = frozenset(path for _, path, *_ in _VOLUMES)
+"""The volume, where every container mounts it, what the certificate and its key are called there: as in OLM v0."""
+_NAMES = frozenset(name for name, *_ in CERTIFICATE_VOLUMES)
+_PATHS = frozenset(path for _, path, *_ in CERTIFICATE_VOLUMES)
 
 
 def service_name(deployment: str) -> str:
@@ -40,21 +40,23 @@ def with_certificate_volumes(pod: Mapping[str, Any], deployment: str) -> dict[st
                 **container,
                 "volumeMounts": [
                     *(m for m in mappings(container.get("volumeMounts")) if text(m.get("name")) not in replaced),
-                    *({"name": name, "mountPath": path} for name, path, *_ in _VOLUMES),
+                    *({"name": name, "mountPath": path} for name, path, *_ in CERTIFICATE_VOLUMES),
                 ],
             }
             for container in containers
         ],
         "volumes": [
             *(volume for volume in mappings(pod.get("volumes")) if text(volume.get("name")) not in replaced),
-            *(_volume(name, deployment, certificate, key) for name, _, certificate, key in _VOLUMES),
+            *(certificate_volume(name, secret_name(deployment)) for name, *_ in CERTIFICATE_VOLUMES),
         ],
     }
 
 
-def _volume(name: str, deployment: str, certificate: str, key: str) -> dict[str, Any]:
+def certificate_volume(name: str, secret: str) -> dict[str, Any]:
+    """The volume of that name with the certificate that a Secret has (R-V1-CERT-1; in OLM v0 R-CERT-4)."""
+    certificate, key = next(files for known, _, *files in CERTIFICATE_VOLUMES if known == name)
     items = [{"key": "tls.crt", "path": certificate}, {"key": "tls.key", "path": key}]
-    return {"name": name, "secret": {"secretName": secret_name(deployment), "items": items}}
+    return {"name": name, "secret": {"secretName": secret, "items": items}}
 
 
 def with_injected_ca(

@@ -26,7 +26,8 @@ from olmc.model.operators import OLM_GROUP
 USER_ROLES = ("admin", "edit", "view")
 """The roles that users of a namespace are given, the widest first."""
 
-_AGGREGATE_TO = f"{RBAC}/aggregate-to-"
+AGGREGATE_TO = f"{RBAC}/aggregate-to-"
+"""What the labels begin with by which ClusterRoles become parts of these."""
 _CONSTRAINT_ROLE = "system:openshift:scc:"
 """What the ClusterRoles begin with by which OpenShift lets accounts use security context constraints."""
 _READ = "get list watch"
@@ -129,7 +130,7 @@ def builtin_roles() -> dict[ObjectKey, Rendered]:
 
 
 def _metadata(name: str, to: list[str]) -> dict[str, object]:
-    return {"name": name, "labels": {f"{_AGGREGATE_TO}{role}": "true" for role in to}}
+    return {"name": name, "labels": {f"{AGGREGATE_TO}{role}": "true" for role in to}}
 
 
 def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:
@@ -143,7 +144,7 @@ def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> 
 
 
 def _aggregated(name: str, to: list[str]) -> KubernetesObject:
-    selectors = [{"matchLabels": {f"{_AGGREGATE_TO}{name}": "true"}}]
+    selectors = [{"matchLabels": {f"{AGGREGATE_TO}{name}": "true"}}]
     return {
         "apiVersion": RBAC_V1,
         "kind": "ClusterRole",

@@ -20,7 +20,7 @@ from olmc.gojson.quantity import amount, quantity
 
 def sides() -> Iterator[tuple[list[Any], list[Any]]]:
     """The objects of all cases, and roles that grant something."""
-    for name in ("cases", "operators", "extensions"):
+    for name in ("cases", "operators", "extensions", "noise"):
         for case in yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8")):
             yield case["old"], case["new"]
     for case in yaml.safe_load((HERE / "rbac.yaml").read_text(encoding="utf-8")):

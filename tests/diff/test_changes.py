@@ -9,7 +9,9 @@ import yaml
 from kit import HERE, compared, lines
 
 from olmc.diff.change import plain
+from olmc.diff.compare import compare
 from olmc.diff.permission_kinds import joined_message, permission_gained
+from olmc.diff.sides import Side
 from olmc.model.objects import PolicyRule, object_key
 
 
@@ -28,6 +30,17 @@ def test_operators(case: dict[str, Any]) -> None:
     difference = compared(case["old"], case["new"])
     assert lines(difference) == case["changes"]
     assert difference.folded == case.get("folded", difference.folded)
+
+
+@pytest.mark.parametrize("case", cases("noise"))
+def test_only_what_olm_makes_is_folded(case: dict[str, Any]) -> None:
+    """`manifests` are those of the new side that the workspace has written, by kind and name."""
+    new = Side("new", tuple(case["new"]))
+    keys = {f"{key.kind}/{key.name}": key for key in map(object_key, new.objects)}
+    new = new._replace(manifests=frozenset(keys[name] for name in case.get("manifests", ())))
+    difference = compare(Side("old", tuple(case["old"])), new)
+    assert lines(difference) == case["changes"]
+    assert difference.folded == case.get("folded", {})
 
 
 @pytest.mark.parametrize("case", cases("rbac"))
