@@ -40,7 +40,7 @@ SECONDS = 60
 LIBRARY = "helm_python"
 """The package of the extra olmc[helm]."""
 
-_PLACED = regex(r"\(?([\w.-]+/[\w./ -]*?\w):(\d+)(?::(\d+))?\)?")
+_PLACED = regex(r"\(?([\w.-]+/[\w./ -]*?\w):(\d{1,9})(?::(\d{1,9}))?\)?")
 _SOURCE = regex(r"^# Source: (.+)$", re.MULTILINE)
 _DEBUG = regex(r"\s*Use --debug flag to render out invalid YAML\s*$")
 _NOTES = "NOTES.txt"

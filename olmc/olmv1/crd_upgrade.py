@@ -28,7 +28,7 @@ _NOT_COMPARED = frozenset({"properties", "items", "description"})
 _IN_ONE_OF = frozenset({"description", "title", "example", "externalDocs"})
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _MAPS = ("patternProperties", "definitions", "dependencies")
-_VERSION = regex(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_VERSION = regex(r"v([0-9]{1,18})(?:(alpha|beta)([0-9]{1,18}))?")
 _MATURITY = {"alpha": 0, "beta": 1, None: 2}
 
 

@@ -51,6 +51,55 @@ def with_cluster_permissions(path: Path, entries: Iterable[list[dict[str, Any]]]
     return path
 
 
+NINES = "9" * 5_000
+VALIDATION = {
+    "type": "ValidatingAdmissionWebhook", "generateName": "a.example.com", "deploymentName": "beacon-controller",
+    "containerPort": 443, "targetPort": NINES, "admissionReviewVersions": ["v1"], "sideEffects": "None",
+}  # fmt: skip
+EXTENSION = """\
+{apiVersion: olm.operatorframework.io/v1, kind: ClusterCatalog, metadata: {name: harbour},
+ spec: {source: {type: Image, image: {ref: "fbc:harbour"}}}}
+---
+{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: beacon}, spec: {namespace: harbour,
+ serviceAccount: {name: a}, source: {sourceType: Catalog, catalog: {packageName: beacon}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "changes", [{"minKubeVersion": f"{NINES}.0.0"}, {"webhookdefinitions": [VALIDATION]}], ids=["version", "port"]
+)
+def test_numbers_of_thousands_of_digits(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Python refuses to convert them; Go does as well, or takes them for names."""
+    file = next(workspace(tmp_path / "w").rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    csv["spec"] |= changes
+    file.write_text(json.dumps(csv))
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}}
+    (file.parent / "b.json").write_text(json.dumps({**budget, "spec": {"minAvailable": f"{NINES}%"}}))
+    (tmp_path / "w" / "extension.yaml").write_text(EXTENSION)
+    done = olmc("render", tmp_path / "w", "-o", "name")
+    assert done.returncode in (0, 1), done.stderr
+    assert ("CSV version parsing error" in done.stderr) is ("minKubeVersion" in changes)
+
+
+@pytest.mark.parametrize(("field", "shown"), [("hard", "1e1000000001"), ("limits", "100e999999999")])
+def test_amounts_with_billions_of_digits_are_compared(tmp_path: Path, field: str, shown: str) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "a", "namespace": "harbour"}}
+    for side, amount in (("old", "1e1000000000"), ("new", "1e1000000001")):
+        root = workspace(tmp_path / side)
+        if field == "hard":
+            (root / "q.json").write_text(json.dumps({**quota, "spec": {"hard": {"cpu": amount}}}))
+            continue
+        file = next(root.rglob("*.clusterserviceversion.yaml"))
+        csv = yaml.safe_load(file.read_text())
+        (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+        deployment["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": amount}}
+        file.write_text(json.dumps(csv))
+    done = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert done.returncode == 1, done.stderr
+    assert shown in done.stdout
+
+
 def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
     done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
     assert done.returncode == 1
