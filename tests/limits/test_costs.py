@@ -100,6 +100,38 @@ def test_amounts_with_billions_of_digits_are_compared(tmp_path: Path, field: str
     assert shown in done.stdout
 
 
+def with_config(path: Path, containers: int, variables: int, value: str) -> Path:
+    """The operator with so many containers, each of which gets so many variables."""
+    file = next(workspace(path).rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+    pod = deployment["spec"]["template"]["spec"]
+    pod["containers"] = [{"name": f"c{i}", "image": "a", "env": [{"name": "A"}]} for i in range(containers)]
+    file.write_text(json.dumps(csv))
+    group, subscription = yaml.safe_load_all((path / "operators.yaml").read_text())
+    subscription["spec"]["config"] = {"env": [{"name": f"V{i}", "value": value} for i in range(variables)]}
+    (path / "operators.yaml").write_text(yaml.safe_dump_all([group, subscription]))
+    return path
+
+
+@pytest.mark.parametrize("command", ["check", "render", "rbac", "status"])
+def test_thousands_of_variables_in_thousands_of_containers(tmp_path: Path, command: str) -> None:
+    done = olmc(command, with_config(tmp_path / "w", 1_000, 2_000, "a"))
+    assert done.returncode == 3, done.stderr
+    told = done.stdout + done.stderr
+    assert "2,000,000 entries of Subscriptions' configs in containers, more than the 300,000 that olmc reads" in told
+    assert "OLMC_LIMIT_CONFIG=NUMBER" in told
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [(200, True), (400, False)])
+def test_a_deployment_that_no_request_holds(tmp_path: Path, size: int, is_taken: bool) -> None:
+    """Each of 100 containers gets 100 variables: 2 MB of values are fine, and 4 MB too many for an API server."""
+    done = olmc("render", with_config(tmp_path / "w", 100, 100, "a" * size))
+    assert done.returncode == (0 if is_taken else 1), done.stderr
+    assert ("install strategy failed: Request entity too large: limit is 3145728" in done.stderr) is not is_taken
+    assert ("\nkind: Deployment\n" in done.stdout) is is_taken
+
+
 def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
     done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
     assert done.returncode == 1
