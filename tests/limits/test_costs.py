@@ -132,6 +132,42 @@ def test_a_deployment_that_no_request_holds(tmp_path: Path, size: int, is_taken:
     assert ("\nkind: Deployment\n" in done.stdout) is is_taken
 
 
+def test_thousands_of_containers_with_new_names_are_compared(tmp_path: Path) -> None:
+    for side in ("old", "new"):
+        file = next(workspace(tmp_path / side).rglob("*.clusterserviceversion.yaml"))
+        csv = yaml.safe_load(file.read_text())
+        (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+        pod = deployment["spec"]["template"]["spec"]
+        pod["containers"] = [{"name": f"{side}{i}", "image": f"example.com/{i}"} for i in range(2_000)]
+        file.write_text(json.dumps(csv))
+    done = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert done.returncode == 1, done.stderr
+    assert "~ container new1999 has a new name; it was old1999" in done.stdout
+
+
+def test_groups_that_select_all_namespaces_of_each_other(tmp_path: Path) -> None:
+    """A label for each of them in each namespace is what OLM writes."""
+    root, count = workspace(tmp_path / "w"), 300
+    names = range(count)
+    (root / "n.yaml").write_text(
+        "\n---\n".join(
+            json.dumps(obj)
+            for name in names
+            for obj in (
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n{name}", "labels": {"a": "b"}}},
+                {
+                    "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+                    "metadata": {"name": "g", "namespace": f"n{name}"},
+                    "spec": {"selector": {"matchLabels": {"a": "b"}}},
+                },
+            )
+        )
+    )  # fmt: skip
+    done = olmc("render", root, "--include", "Namespace")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("    olm.operatorgroup.uid/") == count * count + 1  # and one of the fixture
+
+
 def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
     done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
     assert done.returncode == 1
