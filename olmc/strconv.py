@@ -25,6 +25,21 @@ _ESCAPES = {
 }
 
 
+MAX_INT64 = 2**63 - 1
+
+
+def decimal(digits: str, most: int = MAX_INT64) -> int | None:
+    """The number that decimal digits spell, None for another text and for what is more than `most`.
+
+    They are counted first, since Python refuses to convert thousands of them.
+    """
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    significant = digits.lstrip("0")
+    number = int(significant or "0") if len(significant) <= len(str(most)) else most + 1
+    return number if number <= most else None
+
+
 def number_text(value: int | float) -> str:
     """A number as Go's encoding/json writes it: exponents only below 1e-6 and from 1e21, no `.0`.
 

@@ -14,7 +14,8 @@ from olmc.lean import NamedTuple, regex
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, pod_of, text
 
-_VERSION = regex(r"[-.]?v?[0-9]+([.-][0-9]+)+([-.+][0-9A-Za-z]+)*\Z|-v[0-9]+\Z")
+_SEPARATORS = regex("([-.+])")
+_DIGITS = "0123456789"
 
 
 class RoleKey(NamedTuple):
@@ -38,7 +39,29 @@ def role_by_name(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Namesp
     package = package_of(obj, owners)
     if known.kind not in WORKLOADS or not package:
         return None
-    return RoleKey(known.kind, known.namespace, package, _VERSION.sub("", known.name))
+    return RoleKey(known.kind, known.namespace, package, without_version(known.name))
+
+
+def without_version(name: str) -> str:
+    """A name without the version at its end: `beacon-v1.2.3-rc1`, `beacon1.2` and `beacon-v3` are all `beacon`."""
+    # By its parts, as a pattern for it would look for an end from each part over and over again.
+    parts = _SEPARATORS.split(name)
+    first = len(parts) - 1
+    while first and parts[first].isascii() and parts[first].isalnum():
+        first -= 2
+    # Behind the first two numbers anything may stand.
+    for place in range(first, len(parts) - 2, 2):
+        number, separator, following = parts[place : place + 3]
+        if separator != "+" and _is_number(number[-1:]) and _is_number(following):
+            start, before = number.rstrip(_DIGITS).removesuffix("v"), "".join(parts[:place])
+            return before + start if start or before[-1:] not in ("-", ".") else before[:-1]
+    if len(parts) > 1 and parts[-2] == "-" and parts[-1][:1] == "v" and _is_number(parts[-1][1:]):
+        return "".join(parts[:-2])
+    return name
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def role_by_images(known: ObjectKey, obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> Hashable:
@@ -86,12 +109,14 @@ def _successors(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any
     if len(gone) == len(come) == len(olds) == 1:
         yield gone[0], come[0]
         return
+    by_image: dict[str, list[str]] = {}
+    for name in come:
+        by_image.setdefault(image_name(text(news[name].get("image"))), []).append(name)
     for name in gone:
         image = image_name(text(olds[name].get("image")))
-        alike = [other for other in come if image_name(text(news[other].get("image"))) == image]
+        alike = by_image.get(image, [])
         if image and len(alike) == 1:
-            come.remove(alike[0])
-            yield name, alike[0]
+            yield name, alike.pop()
 
 
 def _renamed(workload: KubernetesObject, names: Mapping[str, str]) -> KubernetesObject:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from olmc.lean import regex
+from olmc.lean import NamedTuple, regex
 from olmc.strconv import number_text
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 _DIGITS = "0123456789"
 _IN_SUFFIX = "eEinumkKMGTP"
@@ -21,6 +17,8 @@ _EXPONENT = regex(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
 
 _MAX_INT64 = 2**63 - 1
 _FAR = 60
+_COMPLEMENT = str.maketrans(_DIGITS, _DIGITS[::-1])
+_END = "~"
 _MAX_DIGITS = 4000
 """Python refuses to turn longer texts into integers; no amount of anything needs them."""
 
@@ -37,31 +35,66 @@ def quantity(value: str | int | float) -> str:
     return _canonical(value if isinstance(value, str) else number_text(value))
 
 
-def amount(value: str | int | float) -> Fraction:
+class Amount(NamedTuple):
+    """The number that a quantity stands for, in the order of numbers: no power of ten is ever written out.
+
+    `order` is the place of the first digit, `digits` are all of them without zeros around; both are reversed where the
+    number is negative.
+    """
+
+    sign: int
+    order: int
+    digits: str
+
+
+def amount(value: str | int | float) -> Amount:
     """The number that a resource quantity stands for: 1Gi and 1073741824 are the same amount.
 
     Raises ValueError for what is no quantity.
     """
-    sign, digits, fraction, suffix = _parts(quantity(value))
-    from fractions import Fraction  # only differences do arithmetic, and imports take their time
+    return _amount(*_number(value))
 
-    number = Fraction(int((digits or "0") + fraction), 10 ** len(fraction))
-    # An exponent of two billions stands there in a moment, and takes the memory of a machine.
-    exponent = 0 if suffix in _BINARY else max(-_MAX_DIGITS, min(_MAX_DIGITS, _exponent(suffix)))
-    number *= 2 ** _BINARY[suffix] if suffix in _BINARY else Fraction(10) ** exponent
-    return -number if sign == "-" else number
+
+def stored_amount(value: str) -> Amount:
+    """A resource quantity as exactly as the API server stores it: in thousandths, rounded away from zero.
+
+    Raises ValueError for what is no quantity.
+    """
+    negative, digits, exponent = _number(value)
+    unscaled, scale = _at_least(-3, digits, exponent)
+    return _amount(negative, str(unscaled), scale)
 
 
 def thousandths(value: str) -> int:
     """A resource quantity in thousandths, rounded away from zero, which is how exactly the API server stores it.
 
-    Beyond any amount that there can be it is cut. Raises ValueError for what is no quantity.
+    Beyond any amount that there can be it is cut, so compare by `stored_amount`. Raises ValueError for what is no
+    quantity.
     """
+    negative, digits, exponent = _number(value)
+    unscaled, scale = _at_least(-3, digits, max(-_FAR, min(_FAR, exponent)))
+    number: int = unscaled * 10 ** (scale + 3)
+    return -number if negative else number
+
+
+def _number(value: str | int | float) -> tuple[bool, str, int]:
+    """Whether a quantity is negative, its digits, and the power of ten that they are multiplied by."""
     sign, digits, fraction, suffix = _parts(quantity(value))
-    exponent = 0 if suffix in _BINARY else max(-_FAR, min(_FAR, _exponent(suffix)))
-    whole = int((digits or "0") + fraction) * 1000 * (2 ** _BINARY[suffix] if suffix in _BINARY else 1)
-    number: int = -(-whole * 10 ** max(exponent, 0) // 10 ** (len(fraction) + max(-exponent, 0)))
-    return -number if sign == "-" else number
+    if suffix in _BINARY:
+        # What is canonical with such a suffix is a whole number of 64 bits.
+        return sign == "-", str(int(digits or "0") << _BINARY[suffix]), 0
+    return sign == "-", digits + fraction or "0", _exponent(suffix) - len(fraction)
+
+
+def _amount(negative: bool, digits: str, exponent: int) -> Amount:
+    significant = digits.lstrip("0")
+    if not significant:
+        return Amount(0, 0, "")
+    order, significant = exponent + len(significant), significant.rstrip("0")
+    if negative:
+        # Whatever follows the same digits makes a negative number less, so the end is more than any digit.
+        return Amount(-1, -order, significant.translate(_COMPLEMENT) + _END)
+    return Amount(1, order, significant)
 
 
 @lru_cache(maxsize=4096)
@@ -88,7 +121,7 @@ def _canonical(text: str) -> str:
     # `0.5` does not (R-JSON-9, point 3).
     if _decimal_is_canonical(digits + fraction, exponent - len(fraction)):
         return text
-    unscaled, scale = _at_least_nano(digits + fraction, exponent - len(fraction))
+    unscaled, scale = _at_least(-9, digits + fraction, exponent - len(fraction))
     return _decimal(negative, unscaled, scale, suffix not in _DECIMAL)
 
 
@@ -130,14 +163,14 @@ def _binary_is_canonical(digits: str, fraction: str, power: int) -> bool:
     return not fraction and digits_left >= 0 and int(digits) << power <= _MAX_INT64 and int(digits) % 8 != 0
 
 
-def _at_least_nano(digits: str, scale: int) -> tuple[int, int]:
-    """digits × 10^scale as an integer with a scale of at least -9, rounded away from zero."""
-    if scale >= -9:
+def _at_least(least: int, digits: str, scale: int) -> tuple[int, int]:
+    """digits × 10^scale as an integer with a scale of at least `least`, rounded away from zero."""
+    if scale >= least:
         return int(digits), scale
-    cut = -9 - scale
+    cut = least - scale
     if cut >= len(digits):
-        return (1, -9) if digits.strip("0") else (0, 0)
-    return int(digits[:-cut]) + (1 if digits[-cut:].strip("0") else 0), -9
+        return (1, least) if digits.strip("0") else (0, 0)
+    return int(digits[:-cut]) + (1 if digits[-cut:].strip("0") else 0), least
 
 
 def _decimal(negative: bool, unscaled: int, scale: int, as_exponent: bool) -> str:

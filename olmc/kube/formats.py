@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from olmc.lean import regex
-from olmc.strconv import quoted
+from olmc.strconv import decimal, quoted
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -230,10 +230,9 @@ def _ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_cidr(text: str) -> bool:
-    address, slash, length = text.partition("/")
+    address, _, length = text.partition("/")
     parsed = _ip(address)
-    is_number = length.isascii() and length.isdigit() and len(length) <= 3
-    return parsed is not None and bool(slash) and is_number and int(length) <= parsed.max_prefixlen
+    return parsed is not None and decimal(length, parsed.max_prefixlen) is not None
 
 
 def _is_mac(text: str) -> bool:

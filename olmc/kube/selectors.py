@@ -133,6 +133,39 @@ def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
+class LabelIndex:
+    """What has labels, to be asked which a selector selects, without a look at each for each of them."""
+
+    __slots__ = ("_by_key", "_labels", "_selected")
+
+    def __init__(self, labels: Mapping[str, Mapping[str, Any]]) -> None:
+        self._labels = labels
+        self._by_key: dict[str, dict[str, list[str]]] = {}
+        self._selected: dict[tuple[Requirement, ...], tuple[str, ...]] = {}
+
+    def select(self, selector: Any) -> tuple[str, ...]:
+        """The names, sorted by their bytes, of those whose labels satisfy every requirement, as `matches` has it."""
+        asked = tuple(requirements(selector))
+        if asked not in self._selected:
+            self._selected[asked] = tuple(sorted(self._satisfying(asked), key=str.encode))
+        return self._selected[asked]
+
+    def _satisfying(self, asked: tuple[Requirement, ...]) -> frozenset[str]:
+        names = frozenset(self._labels)
+        if any(map(_problem_of, asked)):
+            return frozenset()
+        if not self._by_key:
+            for name, labels in self._labels.items():
+                for key, value in labels.items():
+                    self._by_key.setdefault(key, {}).setdefault(text(value), []).append(name)
+        for requirement in asked:
+            by_value = self._by_key.get(requirement.key, {})
+            values = requirement.values if requirement.operator in _WITH_VALUES else by_value
+            having = {name for value in values for name in by_value.get(value, ())}
+            names = names & having if requirement.operator in ("In", "Exists") else names - having
+        return names
+
+
 # Selectors of queries, as in `kubectl get -l` and `--field-selector`.
 
 

@@ -51,8 +51,12 @@ CONFLICTS_PER_SECOND = 10_000
 CONFLICTS = Limit(
     "CONFLICTS", 30 * CONFLICTS_PER_SECOND, "conflicts of the solver", "one resolution, unless --resolve-timeout says"
 )
+CONFIG = Limit(
+    "CONFIG", 300_000, "entries of Subscriptions' configs in containers", "a workspace, of all its Deployments"
+)
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (
-    FILE_BYTES, FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, FINDINGS,
+    FILE_BYTES, FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, CONFIG,
+    FINDINGS,
 )  # fmt: skip
 """Those of what is compiled, in the order of the table."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +34,7 @@ from olmc.olmv1.certificates import (
 from olmc.olmv1.deployment_config import NO_CONFIG, DeploymentConfig, configured_deployment
 from olmc.olmv1.registry_bundle import BundleError, RegistryBundle
 from olmc.olmv1.validators import MUTATING, NAMESPACED_KINDS, VALIDATING
+from olmc.strconv import MAX_INT64, decimal
 
 _READ_NAMESPACES = {"verbs": ["get", "list", "watch"], "apiGroups": [""], "resources": ["namespaces"]}
 _ADMISSION_V1 = "admissionregistration.k8s.io/v1"
@@ -251,7 +251,10 @@ def _port_number(target: int | str) -> int:
     """A port as a number; one with a name counts as none, unless the name is a number."""
     if isinstance(target, int):
         return target
-    return int(target) if re.fullmatch("[0-9]{1,18}", target) else 0
+    if not (target.isascii() and target.isdigit()):
+        return 0
+    number = decimal(target)
+    return MAX_INT64 if number is None else number
 
 
 def _certificates(bundle: RegistryBundle, at: Installation) -> Iterator[KubernetesObject]:

@@ -3,6 +3,7 @@ and what the API server says to them (R-DEP-1 … R-DEP-8)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from olmc.model.objects import (
     mapping,
     mappings,
     metadata_of,
+    pod_of,
     spec_of,
     status_of,
 )
@@ -34,12 +36,14 @@ from olmc.olm.naming import (
     owner_labels,
 )
 from olmc.reconcile.requirements import predecessors
-from olmc.reconcile.serving import UNKNOWN_CA_HASH, put_by_name, serving_deployments, with_certificates
+from olmc.reconcile.serving import UNKNOWN_CA_HASH, serving_deployments, with_certificates
 
 SPEC_HASH = "olm.deployment-spec-hash"
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 # Behind a field of `deploy.config.applied`: from 0.15 to 0.17 a config without resources emptied those of the CSV.
 WIPING = "!"
+MAX_REQUEST = 3 * 1024 * 1024
+"""The most bytes of a request that the API server reads."""
 
 Config = Mapping[str, Any]
 Variables = Sequence[Mapping[str, Any]]
@@ -88,42 +92,40 @@ def injected_variables(config: Config, cluster: Cluster, options: Options) -> li
     return [*given, *({"name": name, "value": value} for name, value in named if value or empty_too)]
 
 
-def merged_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+def merged_env(have: Variables, new: Variables) -> list[Mapping[str, Any]]:
     """A container's environment with new entries: existing names take the new entry in place, others are appended.
 
     A name that the container lists twice leaves an entry without a name, as OLM does; a new name listed twice is
     appended twice, both with the last value.
     """
     latest = {item.get("name"): item for item in new}
-    merged: list[dict[str, Any]] = []
+    merged: list[Mapping[str, Any]] = []
     seen: set[Any] = set()
     for item in have:
         name = item.get("name")
-        if name in latest:
-            merged.append({"name": ""} if name in seen else dict(latest[name]))
-        else:
-            merged.append(dict(item))
+        merged.append(item if name not in latest else {"name": ""} if name in seen else latest[name])
         seen.add(name)
-    merged += [dict(latest[item.get("name")]) for item in new if item.get("name") not in seen]
+    merged += [latest[item.get("name")] for item in new if item.get("name") not in seen]
     return merged
 
 
-def _overwrite_env(have: Variables, new: Variables) -> list[dict[str, Any]]:
+def _overwrite_env(have: Variables, new: Variables) -> list[Mapping[str, Any]]:
     """As `merged_env` was at first, which knew of values only.
 
     The first entry of the name takes the new value beside whatever else it has; an entry that is appended has its name
     and its value, and a name listed twice is appended twice.
     """
-    merged = [dict(item) for item in have]
-    known = {item.get("name"): item for item in reversed(merged)}
+    merged = [*have]
+    places = {item.get("name"): place for place, item in reversed([*enumerate(have)])}
     for item in new:
-        name, value = item.get("name"), item.get("value")
-        if name not in known:
-            merged.append({"name": name, **({"value": value} if value else {})})
+        name = item.get("name")
+        value = {"value": item["value"]} if item.get("value") else {}
+        if name not in places:
+            merged.append({"name": name, **value})
         elif value:
-            known[name]["value"] = value
+            merged[places[name]] = {**merged[places[name]], **value}
         else:
-            known[name].pop("value", None)
+            merged[places[name]] = {key: old for key, old in merged[places[name]].items() if key != "value"}
     return merged
 
 
@@ -162,10 +164,11 @@ def with_config(
     env = injected_variables(config, cluster, options)
     if env:
         merge = merged_env if cluster.profile.deploy_env_merge == "entry" else _overwrite_env
-        spec = _each_container(spec, lambda c: {**c, "env": merge(mappings(c.get("env")), env)})
+        spec = _with_env(spec, env, merge)
     sources = mappings(config.get("envFrom"))
     if sources:
-        spec = _each_container(spec, lambda c: {**c, "envFrom": _unite(mappings(c.get("envFrom")), sources)})
+        unite = _uniting(sources)
+        spec = _each_container(spec, lambda c: {**c, "envFrom": unite(mappings(c.get("envFrom")))})
     volumes = mappings(config.get("volumes"))
     if volumes:
         spec["volumes"] = _put_all(mappings(spec.get("volumes")), volumes)
@@ -174,7 +177,7 @@ def with_config(
         spec = _each_container(spec, lambda c: {**c, "volumeMounts": _put_all(mappings(c.get("volumeMounts")), mounts)})
     tolerations = mappings(config.get("tolerations"))
     if tolerations:
-        spec["tolerations"] = _unite(mappings(spec.get("tolerations")), tolerations)
+        spec["tolerations"] = _uniting(tolerations)(mappings(spec.get("tolerations")))
     if config.get("resources") is not None:
         spec = _each_container(spec, lambda c: {**c, "resources": config["resources"]})
     elif f"resources{WIPING}" in cluster.profile.deploy_config_applied:
@@ -193,18 +196,44 @@ def _put_all(have: list[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) ->
 
     OLM looks for names in the list as it was: of new entries of one name all are appended (R-DEP-6).
     """
-    names = {entry.get("name") for entry in have}
+    places = {entry.get("name"): place for place, entry in reversed([*enumerate(have)])}
+    merged = [*have]
     for entry in new:
-        have = put_by_name(have, entry) if entry.get("name") in names else have
-    return [*have, *(entry for entry in new if entry.get("name") not in names)]
+        if entry.get("name") in places:
+            merged[places[entry.get("name")]] = entry
+    return [*merged, *(entry for entry in new if entry.get("name") not in places)]
 
 
 def _each_container(pod: Pod, change: Callable[[Mapping[str, Any]], Pod]) -> Pod:
     return {**pod, "containers": [change(container) for container in mappings(pod.get("containers"))]}
 
 
-def _unite(have: list[Any], new: Sequence[Any]) -> list[Any]:
-    return have + [item for item in new if item not in have]
+def _with_env(pod: Pod, new: Variables, merge: Callable[[Variables, Variables], Variables]) -> Pod:
+    """A pod whose containers get variables; those that have the same ones before share what they have then."""
+    merged: dict[int, Variables] = {}
+
+    def variables(have: Any) -> Variables:
+        if id(have) not in merged:
+            merged[id(have)] = merge(mappings(have), new)
+        return merged[id(have)]
+
+    return _each_container(pod, lambda container: {**container, "env": variables(container.get("env"))})
+
+
+def _uniting(new: Sequence[Any]) -> Callable[[list[Any]], list[Any]]:
+    """What appends those of the new entries to a list that it does not have."""
+    # Texts are compared, as each entry with each other one would take too long.
+    named = [(_canonical(item), item) for item in new]
+
+    def unite(have: list[Any]) -> list[Any]:
+        known = set(map(_canonical, have))
+        return have + [item for text, item in named if text not in known]
+
+    return unite
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 _AFFINITY_LISTS = frozenset(f"{name}DuringSchedulingIgnoredDuringExecution" for name in ("required", "preferred"))
@@ -232,12 +261,12 @@ def _with_affinity(pod: Pod, override: Mapping[str, Any]) -> Pod:
 
 
 def written_deployment(
-    cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, *, replaced: bool = False
+    cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, config: Config
 ) -> KubernetesObject:
     """The Deployment that OLM writes for an entry of a CSV's install strategy, put together in OLM's order.
 
     Missing are only the label with the hash of its specification, which is taken of what the order leaves, and what
-    the API server fills in. `replaced`: the CSV is being replaced.
+    the API server fills in. `config` is what `subscription_config` gives for the CSV.
     """
     name, namespace, profile = item.name, csv.namespace, cluster.profile
     serving = name in serving_deployments(csv)
@@ -257,7 +286,6 @@ def written_deployment(
         **owner_labels(profile, csv.name, namespace),
     }
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
-    config = subscription_config(cluster, csv, replaced=replaced)
     pod, extra = with_config(spec_of(template), config, cluster, options)
     if extra:
         metadata["annotations"] = dict(sorted(extra.items()))
@@ -298,7 +326,7 @@ def _with_condition_name(pod: Mapping[str, Any], csv: str, profile: Profile) -> 
     if not profile.deploy_env_operator_condition_name:
         return dict(pod)
     new = [{"name": CONDITION_NAME, "value": csv}]
-    changed = _each_container(dict(pod), lambda c: {**c, "env": merged_env(mappings(c.get("env")), new)})
+    changed = _with_env(dict(pod), new, merged_env)
     return changed if changed["containers"] else dict(pod)
 
 
@@ -316,6 +344,8 @@ def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> 
     OLM puts the whole object in the place of the other (R-DEP-1), so that its selector counts.
     """
     metadata = deployment["metadata"]
+    if _is_too_large(deployment):
+        return DeploymentRefusal(f"Request entity too large: limit is {MAX_REQUEST}", ())
     # OLM fills in the uid of the owner when it writes; there is none yet that validation could look at (U-1).
     sent = {**deployment, "metadata": {key: value for key, value in metadata.items() if key != "ownerReferences"}}
     errors = creation_errors(sent) if existing is None else update_errors(sent, existing)
@@ -327,6 +357,20 @@ def refusal(deployment: KubernetesObject, existing: KubernetesObject | None) -> 
         {"name": ("name",), "labels": ("label", *keys[2:])}.get(str(keys[1]), ()) if keys[0] == "metadata" else keys
     )
     return DeploymentRefusal(invalid_text("Deployment", "apps", metadata["name"], errors), entry_keys)
+
+
+def _is_too_large(deployment: KubernetesObject) -> bool:
+    """Whether the API server reads no request with this Deployment, of which each container has a whole config.
+
+    Looking ends where it is too large, since a small workspace can ask for gigabytes.
+    """
+    pod = pod_of(deployment)
+    size = 0
+    for part in ({**pod, "containers": []}, *mappings(pod.get("containers"))):
+        size += len(json.dumps(part, separators=(",", ":"), ensure_ascii=False).encode(errors="replace"))
+        if size > MAX_REQUEST:
+            return True
+    return False
 
 
 def is_written(csv: Csv, cluster: Cluster, options: Options) -> bool:
@@ -349,7 +393,7 @@ def _hash_beside(
     cluster: Cluster, options: Options, csv: Csv, item: StrategyDeployment, stored: KubernetesObject
 ) -> str:
     """The hash of what OLM would write for an entry, with the CA that the Deployment has."""
-    spec = written_deployment(cluster, options, csv, item)["spec"]
+    spec = written_deployment(cluster, options, csv, item, subscription_config(cluster, csv))["spec"]
     known = annotations_of(mapping(spec_of(stored).get("template"))).get(CA_HASH)
     template = spec["template"]
     annotations = annotations_of(template)

@@ -32,6 +32,7 @@ from olmc.reconcile.deployments import (
     existing_deployment,
     is_written,
     refusal,
+    subscription_config,
     template_annotations,
     written_deployment,
 )
@@ -185,8 +186,9 @@ def install(
         known = _NO_RETRY in cluster.profile.csv_reasons
         return InstallOutcome((_NO_RETRY if known else "InstallComponentFailed", text), StrategyProgress(0, 0))
     written: dict[str, KubernetesObject] = {}
+    config = subscription_config(cluster, csv)
     for index, item in enumerate(csv.deployments):
-        deployment, name = written_deployment(cluster, options, csv, item), item.name
+        deployment, name = written_deployment(cluster, options, csv, item, config), item.name
         existing = written.get(name) or existing_deployment(name, csv, cluster, members.values())
         written[name] = deployment
         invalid = refusal(deployment, existing)

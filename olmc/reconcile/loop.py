@@ -8,16 +8,19 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from olmc.diagnostics.rules import reconcile as rules
+from olmc.diagnostics.rules.workspace import too_large
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step
 from olmc.model.diagnostics import Location, Report
 from olmc.model.indexed import by_kind
+from olmc.model.limits import CONFIG
 from olmc.model.objects import CatalogKey, ObjectKey, crd_key, namespace_of
 from olmc.model.operators import Csv
 from olmc.model.options import Options, Profile
 from olmc.model.workspace import Workspace
 from olmc.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
+from olmc.reconcile.config_size import ConfigSizeError, check_config_size
 from olmc.reconcile.crds import StepError
 from olmc.reconcile.garbage_collection import without_replaced
 from olmc.reconcile.initial_state import initial_state
@@ -99,9 +102,27 @@ def reconcile(
     """The state that OLM comes to rest in on a workspace.
 
     `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
-    or of an Install, each where its object says; `installed` are CSVs that Installs brought.
+    or of an Install, each where its object says; `installed` are CSVs that Installs brought. Where the configs of the
+    Subscriptions add more than olmc takes on, that is reported.
     """
     cluster = initial_state(workspace, options, report)
+    try:
+        return _reconciled(workspace, cluster, options, report, direct, home, installed)
+    except ConfigSizeError as error:
+        place = locate(error.source, ("spec", "config")) if error.source is not None else None
+        report.add(too_large("the workspace", CONFIG, error.size, place=place))
+        return SettledCluster(cluster, cluster)
+
+
+def _reconciled(
+    workspace: Workspace,
+    cluster: Cluster,
+    options: Options,
+    report: Report,
+    direct: Sequence[Step],
+    home: str,
+    installed: frozenset[NamespacedName],
+) -> SettledCluster:
     if not workspace.is_live:
         cluster = _with_installed(workspace, cluster, options)
     cluster = cluster._replace(installed=installed)
@@ -118,12 +139,15 @@ def reconcile(
             finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error, hint=hint)
             report.add(finding.caused_by(error.cause))
             stopped[step.resolving] = StoppedInstallation(str(error), place, hint)
+    check_config_size(cluster)
     cluster = settled_state(cluster, options)
     beginning = cluster
     # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
     # and OLM resolves no namespace in which all are (R-CAT-506).
     cluster, plans = resume_plans(cluster, options)
-    cluster = settled_state(cluster, options) if plans else cluster
+    if plans:
+        check_config_size(cluster)
+        cluster = settled_state(cluster, options)
     if not cluster.subscriptions:
         return SettledCluster(cluster, beginning, stopped=stopped)
     from olmc.resolver.rounds import ResolutionRound  # the resolver takes long to import, and bundles don't need it
@@ -158,8 +182,11 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
                 history.append(round_)
                 cluster = with_plan(cluster, round_.plan, options)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
-        cluster = settled_state(cluster, options) if planned else _with_history(cluster, options)
-        if not planned:
+        if planned:
+            check_config_size(cluster)
+            cluster = settled_state(cluster, options)
+        else:
+            cluster = _with_history(cluster, options)
             return SettledCluster(cluster, beginning, first, rounds, tuple(history))
     report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
     return SettledCluster(cluster, beginning, first, rounds, tuple(history))

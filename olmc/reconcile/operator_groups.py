@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.diagnostics.rules import workspace as rules
-from olmc.kube.selectors import SELECTOR_FIELDS, is_empty, matches, problem
+from olmc.kube.selectors import SELECTOR_FIELDS, LabelIndex, is_empty, problem
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.diagnostics import Report, Source
@@ -139,10 +139,8 @@ def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, "matchLabels": labels} if labels else known
 
 
-def with_targets(
-    group: OperatorGroup, namespaces: Mapping[str, Mapping[str, str]], objects: Mapping[ObjectKey, Rendered]
-) -> OperatorGroup:
-    """The group with its targets in the present state of the cluster (R-OG-1, R-OG-8)."""
+def with_targets(group: OperatorGroup, namespaces: LabelIndex, objects: Mapping[ObjectKey, Rendered]) -> OperatorGroup:
+    """The group with its targets among the namespaces of the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
     account = group.account
     # The order is that of OLM's sync, whose first error ends it: no targets, and CSVs without a status (R-OG-5,
@@ -165,8 +163,7 @@ def with_targets(
         return group._replace(targets=tuple(sorted(listed, key=_bytes)))
     if is_empty(selector):
         return group._replace(targets=("",))
-    selected = [name for name, labels in namespaces.items() if matches(selector, labels)]
-    return group._replace(targets=tuple(sorted(selected, key=_bytes)))
+    return group._replace(targets=namespaces.select(selector))
 
 
 def gets_roles(group: OperatorGroup) -> bool:
@@ -207,28 +204,35 @@ def intersects(group: OperatorGroup, other: OperatorGroup) -> bool:
 
 
 class GroupsByTarget(NamedTuple):
-    """All groups; of those that do not target all namespaces, the names by the namespaces that count (R-CSV-10)."""
+    """All groups; of those that do not target all namespaces, which they are by the namespaces that count (R-CSV-10).
 
-    groups: Mapping[NamespacedName, OperatorGroup]
-    for_all: frozenset[NamespacedName]
-    by_target: Mapping[str, frozenset[NamespacedName]]
+    Sets of them are integers in which a bit stands for the place of a group: hundreds of groups may each have hundreds
+    of targets.
+    """
+
+    groups: Sequence[tuple[NamespacedName, OperatorGroup]]
+    for_all: int
+    by_target: Mapping[str, int]
 
     def intersecting(self, group: OperatorGroup) -> Iterator[tuple[NamespacedName, OperatorGroup]]:
         """The groups that share a namespace with one of them, that one as well (R-CSV-11)."""
         own = target_set(group)
         targets = self.by_target if own is None else own
-        names = self.for_all.union(*(self.by_target[target] for target in targets)) if own != frozenset() else ()
-        return ((name, self.groups[name]) for name in names)
+        places = self.for_all if own != frozenset() else 0
+        for target in targets:
+            places |= self.by_target[target]
+        return (pair for place, pair in enumerate(self.groups) if places >> place & 1)
 
 
 def groups_by_target(groups: Mapping[NamespacedName, OperatorGroup]) -> GroupsByTarget:
     """Groups, to be asked which of them intersect."""
-    for_all = frozenset(name for name, group in groups.items() if group.is_global)
-    by_target: dict[str, set[NamespacedName]] = {}
-    for name, group in groups.items():
+    for_all = 0
+    by_target: dict[str, int] = {}
+    for place, group in enumerate(groups.values()):
+        for_all |= group.is_global << place
         for target in target_set(group) or ():
-            by_target.setdefault(target, set()).add(name)
-    return GroupsByTarget(groups, for_all, {target: frozenset(names) for target, names in by_target.items()})
+            by_target[target] = by_target.get(target, 0) | 1 << place
+    return GroupsByTarget(tuple(groups.items()), for_all, by_target)
 
 
 def format_apis(apis: Iterable[GVK]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from olmc.kube.rbac_access import Access, access
+from olmc.kube.selectors import LabelIndex
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.indexed import ByNamespace, by_namespace
@@ -46,7 +47,8 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     # A group is synced again when namespaces or accounts come; in a settled cluster it has seen all of them (D1).
-    groups = {n: with_targets(group, cluster.namespaces, cluster.objects) for n, group in cluster.groups.items()}
+    namespaces = LabelIndex(cluster.namespaces)
+    groups = {n: with_targets(group, namespaces, cluster.objects) for n, group in cluster.groups.items()}
     cluster = cluster._replace(groups=by_namespace(groups))
     permissions = access(cluster.objects)
     # Which API services exist depends on how far the CSVs get, and how far they get on which API services exist: start

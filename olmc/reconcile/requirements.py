@@ -36,6 +36,7 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP, APIServiceDescription, Csv
 from olmc.model.options import APIResource, Profile
 from olmc.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.reconcile.operator_groups import account_exists
+from olmc.strconv import decimal
 
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 
@@ -170,16 +171,23 @@ def kube_version_problem(required: str, server: str) -> str:
     (R-REQ-2)."""
     # What follows the numbers does not count on the side of the server: v1.30.2-gke.1 is 1.30.2 (R-REQ-2).
     plain = server.removeprefix("v").partition("-")[0].partition("+")[0]
-    have, need = _MIN_KUBE_VERSION.match(plain), _MIN_KUBE_VERSION.match(required)
+    have, need = _numbers(plain), _numbers(required)
     if not required:
         return ""
-    if have is None:
+    if not have:
         return "Server version parsing error"
-    if need is None:
+    if not need:
         return "CSV version parsing error"
-    if [int(part) for part in need.groups()] > [int(part) for part in have.groups()]:
+    if need > have:
         return f"CSV version requirement not met: minKubeVersion ({required}) > server version ({plain})"
     return ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The three numbers of a version, () where there are not three of at most 64 bits."""
+    match = _MIN_KUBE_VERSION.match(version)
+    numbers = tuple(map(decimal, match.groups())) if match is not None else (None,)
+    return tuple(number for number in numbers if number is not None) if None not in numbers else ()
 
 
 def _crds(csv: Csv, context: RequirementContext) -> Iterator[tuple[bool, Status]]:

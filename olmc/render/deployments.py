@@ -31,7 +31,7 @@ from olmc.olm.naming import (
     owner_reference,
     with_labels,
 )
-from olmc.reconcile.deployments import SPEC_HASH, written_deployment
+from olmc.reconcile.deployments import SPEC_HASH, Config, subscription_config, written_deployment
 from olmc.reconcile.garbage_collection import deleted_deployments
 from olmc.reconcile.serving import UNKNOWN_CA_HASH, Serving, serving_deployments, servings
 from olmc.render.context import RenderContext, rendered
@@ -53,17 +53,17 @@ def deployments(context: RenderContext) -> Iterator[Rendered]:
         # Of two with one name the second overwrites the first.
         written = member.csv.deployments[: member.progress.deployments]
         latest = {item.name: index for index, item in enumerate(written)}
+        config = subscription_config(context.cluster, member.csv, replaced=member.phase == "Replacing")
         for index in latest.values():
             keys = ("spec", "install", "spec", "deployments", index)
-            deployment = _deployment(context, member, member.csv.deployments[index])
+            deployment = _deployment(context, member, member.csv.deployments[index], config)
             if object_key(deployment) not in deleted:
                 yield rendered(deployment, STAGE, "R-DEP-1", member.csv.source, *keys)
 
 
-def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployment) -> KubernetesObject:
+def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployment, config: Config) -> KubernetesObject:
     """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
-    replaced = member.phase == "Replacing"
-    deployment = written_deployment(context.cluster, context.options, member.csv, item, replaced=replaced)
+    deployment = written_deployment(context.cluster, context.options, member.csv, item, config)
     metadata, spec = deployment["metadata"], deployment["spec"]
     # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
     # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).

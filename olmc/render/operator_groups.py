@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.model.cluster import namespaced_name
@@ -149,10 +149,9 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
     Namespace/docks
       labels: {kubernetes.io/metadata.name: docks, olm.operatorgroup.uid/fe49c35c-4ce1-5fe6-8b1e-c7d0d104cb15: ''}
     """
-    cluster, are_labelled = context.cluster, context.options.purpose == "review"
+    cluster, added_to = context.cluster, _added_labels(context) if context.options.purpose == "review" else {}
     for name in cluster.namespaces:
-        groups = [group for group in cluster.groups.values() if are_labelled and name in group.targets]
-        added = {key: "" for group in groups for key in group_uid_label(context.profile, group)}
+        added = added_to.get(name, {})
         manifest = cluster.objects.get(ObjectKey("", "Namespace", "", name))
         if manifest is None and not added:
             continue
@@ -163,10 +162,22 @@ def namespaces(context: RenderContext) -> Iterator[Rendered]:
         # OLM takes away every label with this prefix that no group of the cluster asks for, whoever put it there
         # (R-OG-19).
         labels = {key: value for key, value in old.items() if not key.startswith("olm.operatorgroup.uid/")}
-        labels = {**labels, NAME_LABEL: name, **added}
-        metadata = {**obj["metadata"], "name": name, "labels": dict(sorted(labels.items()))}
+        # The many that groups add are in order, which sorting finds out at once.
+        labels = dict(sorted({**labels, NAME_LABEL: name, **added}.items()))
+        metadata = {**obj["metadata"], "name": name, "labels": labels}
         final = {**obj, "metadata": metadata}
         if manifest:
             yield Rendered(final, manifest.provenance)
         else:
             yield rendered(final, STAGE, "R-OG-19", None)
+
+
+def _added_labels(context: RenderContext) -> dict[str, Mapping[str, str]]:
+    """The labels that groups add to their target namespaces, in order; namespaces of the same groups share them."""
+    by_target: dict[str, list[str]] = {}
+    for group in context.cluster.groups.values():
+        labels = group_uid_label(context.profile, group)
+        for target in dict.fromkeys(group.targets):
+            by_target.setdefault(target, []).extend(labels)
+    shared = {keys: dict.fromkeys(sorted(keys), "") for keys in set(map(tuple, by_target.values()))}
+    return {target: shared[tuple(keys)] for target, keys in by_target.items()}

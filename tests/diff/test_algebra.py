@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from test_changes import rbac
 
 from olmc.diff.change import ChangeType
 from olmc.diff.deltas import deltas, same
+from olmc.diff.roles import without_version
 from olmc.gojson.quantity import amount, quantity
 
 
@@ -134,6 +136,22 @@ def test_quantities_are_amounts(number: int, suffix: str) -> None:
     assert amount(text) == amount(quantity(text))
     assert amount("1Gi") == amount("1024Mi") == amount(2**30)
     assert amount("1500m") == amount("1.5")
+
+
+VERSION = re.compile(r"[-.]?v?[0-9]+([.-][0-9]+)+([-.+][0-9A-Za-z]+)*\Z|-v[0-9]+\Z")
+
+
+versioned = st.from_regex(r"[a-z]{0,3}[-.]?v?[0-9]\.[0-9]([-.+v]?[0-9a]){0,4}", fullmatch=True)
+
+
+@given(st.text("a1v-.+ é٣", max_size=14) | versioned)
+def test_versions_at_the_end_of_names(name: str) -> None:
+    assert without_version(name) == VERSION.sub("", name)
+
+
+def test_long_names_are_no_long_search() -> None:
+    assert without_version("1-" * 100_000 + "_") == "1-" * 100_000 + "_"
+    assert without_version("a-" + "1." * 100_000 + "0") == "a"
 
 
 @given(st.data())

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from olmc.gojson.quantity import quantity, thousandths
+from olmc.gojson.quantity import Amount, quantity, stored_amount, thousandths
+from olmc.gojson.quantity import amount as amount_of
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -68,6 +70,54 @@ def test_thousandths(text: str) -> None:
 def test_thousandths_of_what_nothing_has(text: str) -> None:
     """They are cut, and take no time."""
     assert abs(thousandths(text)) <= 10**64
+
+
+@settings(max_examples=400)
+@given(texts, texts)
+@example("1Gi", "1073741824")
+@example("1.5", "1500m")
+@example("-1", "-1.1")
+@example("-2", "-1.1")
+@example("10", "9")
+@example("0", "-0")
+@example("0e20", "0Ki")
+def test_amounts_are_in_the_order_of_numbers(left: str, right: str) -> None:
+    numbers = amount(quantity(left)), amount(quantity(right))
+    amounts = amount_of(left), amount_of(right)
+    assert (amounts[0] == amounts[1]) == (numbers[0] == numbers[1])
+    assert (amounts[0] < amounts[1]) == (numbers[0] < numbers[1])
+
+
+@settings(max_examples=400)
+@given(texts, texts)
+@example("1u", "1m")
+@example("-1u", "-1m")
+@example("1001u", "2m")
+def test_stored_amounts_are_in_the_order_of_thousandths(left: str, right: str) -> None:
+    numbers = thousandths(left), thousandths(right)
+    amounts = stored_amount(left), stored_amount(right)
+    assert (amounts[0] == amounts[1]) == (numbers[0] == numbers[1])
+    assert (amounts[0] < amounts[1]) == (numbers[0] < numbers[1])
+
+
+@pytest.mark.parametrize("order", [amount_of, stored_amount], ids=["exact", "stored"])
+def test_amounts_that_nothing_has_are_told_apart_at_once(order: Callable[[str], Amount]) -> None:
+    """Written out they would have billions of digits."""
+    rising = ["-1e1000000001", "-1e1000000000", "-1", "0e2147483647", "1", "1e61", "1e62", "9" * 3_999 + "E"]
+    rising += ["1e1000000000", "1.1e1000000000", "1e1000000001", "1e2147483647"]
+    amounts = [order(text) for text in rising]
+    assert amounts == sorted(set(amounts))
+    assert order("10e1000000000") == order("1e1000000001")
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 250_000, "0." + "0" * 250_000 + "1", "1e" + "9" * 250_000, "1" * 250_000 + "Ki"]
+)
+def test_texts_of_any_length_take_no_time(text: str) -> None:
+    for function in (quantity, amount_of, stored_amount, thousandths):
+        with pytest.raises(ValueError, match=r"^unable to parse"):
+            function(text)
+    assert amount_of("0" * 250_000 + "1" + "Ki") == amount_of("1024")
 
 
 @settings(max_examples=200)

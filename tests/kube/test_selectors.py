@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from olmc.kube.api_validation.field import Path, Struct
 from olmc.kube.api_validation.metadata import selector_errors
 from olmc.kube.selectors import (
+    LabelIndex,
     SelectorError,
     is_empty,
     is_selector,
@@ -147,3 +148,12 @@ def test_a_label_without_a_value_is_empty() -> None:
     """As Go reads null."""
     assert matches({"matchLabels": {"env": ""}}, {"env": None})
     assert not matches({"matchLabels": {"env": ""}}, {})
+
+
+@given(st.lists(labels, max_size=6), st.lists(selectors, max_size=3))
+def test_an_index_selects_what_matches(given_labels: list[dict[str, str]], asked: list[dict[str, Any]]) -> None:
+    objects = {f"n{number}": own for number, own in enumerate(given_labels)}
+    index = LabelIndex(objects)
+    for selector in [*asked, *asked, {"matchExpressions": [{"key": "env", "operator": "Near"}]}]:
+        selected = tuple(sorted(name for name, own in objects.items() if matches(selector, own)))
+        assert index.select(selector) == selected

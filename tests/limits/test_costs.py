@@ -51,6 +51,123 @@ def with_cluster_permissions(path: Path, entries: Iterable[list[dict[str, Any]]]
     return path
 
 
+NINES = "9" * 5_000
+VALIDATION = {
+    "type": "ValidatingAdmissionWebhook", "generateName": "a.example.com", "deploymentName": "beacon-controller",
+    "containerPort": 443, "targetPort": NINES, "admissionReviewVersions": ["v1"], "sideEffects": "None",
+}  # fmt: skip
+EXTENSION = """\
+{apiVersion: olm.operatorframework.io/v1, kind: ClusterCatalog, metadata: {name: harbour},
+ spec: {source: {type: Image, image: {ref: "fbc:harbour"}}}}
+---
+{apiVersion: olm.operatorframework.io/v1, kind: ClusterExtension, metadata: {name: beacon}, spec: {namespace: harbour,
+ serviceAccount: {name: a}, source: {sourceType: Catalog, catalog: {packageName: beacon}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "changes", [{"minKubeVersion": f"{NINES}.0.0"}, {"webhookdefinitions": [VALIDATION]}], ids=["version", "port"]
+)
+def test_numbers_of_thousands_of_digits(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """Python refuses to convert them; Go does as well, or takes them for names."""
+    file = next(workspace(tmp_path / "w").rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    csv["spec"] |= changes
+    file.write_text(json.dumps(csv))
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}}
+    (file.parent / "b.json").write_text(json.dumps({**budget, "spec": {"minAvailable": f"{NINES}%"}}))
+    (tmp_path / "w" / "extension.yaml").write_text(EXTENSION)
+    done = olmc("render", tmp_path / "w", "-o", "name")
+    assert done.returncode in (0, 1), done.stderr
+    assert ("CSV version parsing error" in done.stderr) is ("minKubeVersion" in changes)
+
+
+@pytest.mark.parametrize(("field", "shown"), [("hard", "1e1000000001"), ("limits", "100e999999999")])
+def test_amounts_with_billions_of_digits_are_compared(tmp_path: Path, field: str, shown: str) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "a", "namespace": "harbour"}}
+    for side, amount in (("old", "1e1000000000"), ("new", "1e1000000001")):
+        root = workspace(tmp_path / side)
+        if field == "hard":
+            (root / "q.json").write_text(json.dumps({**quota, "spec": {"hard": {"cpu": amount}}}))
+            continue
+        file = next(root.rglob("*.clusterserviceversion.yaml"))
+        csv = yaml.safe_load(file.read_text())
+        (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+        deployment["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": amount}}
+        file.write_text(json.dumps(csv))
+    done = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert done.returncode == 1, done.stderr
+    assert shown in done.stdout
+
+
+def with_config(path: Path, containers: int, variables: int, value: str) -> Path:
+    """The operator with so many containers, each of which gets so many variables."""
+    file = next(workspace(path).rglob("*.clusterserviceversion.yaml"))
+    csv = yaml.safe_load(file.read_text())
+    (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+    pod = deployment["spec"]["template"]["spec"]
+    pod["containers"] = [{"name": f"c{i}", "image": "a", "env": [{"name": "A"}]} for i in range(containers)]
+    file.write_text(json.dumps(csv))
+    group, subscription = yaml.safe_load_all((path / "operators.yaml").read_text())
+    subscription["spec"]["config"] = {"env": [{"name": f"V{i}", "value": value} for i in range(variables)]}
+    (path / "operators.yaml").write_text(yaml.safe_dump_all([group, subscription]))
+    return path
+
+
+@pytest.mark.parametrize("command", ["check", "render", "rbac", "status"])
+def test_thousands_of_variables_in_thousands_of_containers(tmp_path: Path, command: str) -> None:
+    done = olmc(command, with_config(tmp_path / "w", 1_000, 2_000, "a"))
+    assert done.returncode == 3, done.stderr
+    told = done.stdout + done.stderr
+    assert "2,000,000 entries of Subscriptions' configs in containers, more than the 300,000 that olmc reads" in told
+    assert "OLMC_LIMIT_CONFIG=NUMBER" in told
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [(200, True), (400, False)])
+def test_a_deployment_that_no_request_holds(tmp_path: Path, size: int, is_taken: bool) -> None:
+    """Each of 100 containers gets 100 variables: 2 MB of values are fine, and 4 MB too many for an API server."""
+    done = olmc("render", with_config(tmp_path / "w", 100, 100, "a" * size))
+    assert done.returncode == (0 if is_taken else 1), done.stderr
+    assert ("install strategy failed: Request entity too large: limit is 3145728" in done.stderr) is not is_taken
+    assert ("\nkind: Deployment\n" in done.stdout) is is_taken
+
+
+def test_thousands_of_containers_with_new_names_are_compared(tmp_path: Path) -> None:
+    for side in ("old", "new"):
+        file = next(workspace(tmp_path / side).rglob("*.clusterserviceversion.yaml"))
+        csv = yaml.safe_load(file.read_text())
+        (deployment,) = csv["spec"]["install"]["spec"]["deployments"]
+        pod = deployment["spec"]["template"]["spec"]
+        pod["containers"] = [{"name": f"{side}{i}", "image": f"example.com/{i}"} for i in range(2_000)]
+        file.write_text(json.dumps(csv))
+    done = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert done.returncode == 1, done.stderr
+    assert "~ container new1999 has a new name; it was old1999" in done.stdout
+
+
+def test_groups_that_select_all_namespaces_of_each_other(tmp_path: Path) -> None:
+    """A label for each of them in each namespace is what OLM writes."""
+    root, count = workspace(tmp_path / "w"), 300
+    names = range(count)
+    (root / "n.yaml").write_text(
+        "\n---\n".join(
+            json.dumps(obj)
+            for name in names
+            for obj in (
+                {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n{name}", "labels": {"a": "b"}}},
+                {
+                    "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+                    "metadata": {"name": "g", "namespace": f"n{name}"},
+                    "spec": {"selector": {"matchLabels": {"a": "b"}}},
+                },
+            )
+        )
+    )  # fmt: skip
+    done = olmc("render", root, "--include", "Namespace")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("    olm.operatorgroup.uid/") == count * count + 1  # and one of the fixture
+
+
 def test_hundreds_of_groups_in_each_others_way(tmp_path: Path) -> None:
     done = olmc("render", with_rivals(tmp_path / "w", 200), "-o", "name")
     assert done.returncode == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.check.lints.olm_objects import PROVIDED_APIS
 from olmc.diagnostics.rules import lints as rules
-from olmc.kube.selectors import is_empty, matches, problem
+from olmc.kube.selectors import LabelIndex, is_empty, problem
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import annotations_of, mapping, object_key, spec_of, status_of
@@ -18,21 +18,19 @@ from olmc.yaml import at
 
 def selectors(subject: LintSubject) -> Iterator[Diagnostic]:
     """Selectors of groups that count for nothing beside a list, or that no namespace has the labels for (R-OG-1)."""
-    namespaces = subject.settled.cluster.namespaces if subject.settled else {}
+    namespaces = LabelIndex(subject.settled.cluster.namespaces if subject.settled else {})
     for manifest in of_kind(subject, "OperatorGroup"):
         spec = spec_of(manifest.object)
         selector = mapping(spec.get("selector"))
         if is_empty(selector):
             continue
-        place, name = at(manifest.source, "spec", "selector"), full_name(manifest.object)
         if spec.get("targetNamespaces"):
-            yield rules.IDLE_SELECTOR.finding(place, name=name)
-        elif (
-            subject.settled
-            and not problem(selector)
-            and not any(matches(selector, labels) for labels in namespaces.values())
-        ):
-            yield rules.SELECTS_NOTHING.finding(place, name=name)
+            rule = rules.IDLE_SELECTOR
+        elif subject.settled and not problem(selector) and not namespaces.select(selector):
+            rule = rules.SELECTS_NOTHING
+        else:
+            continue
+        yield rule.finding(at(manifest.source, "spec", "selector"), name=full_name(manifest.object))
 
 
 def static_groups(subject: LintSubject) -> Iterator[Diagnostic]:

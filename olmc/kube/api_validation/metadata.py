@@ -129,7 +129,7 @@ def port_errors(port: object, path: Path) -> list[FieldError]:
 
 def env_name_problems(name: str) -> list[str]:
     """The name of an environment variable: Kubernetes takes nearly any since 1.34."""
-    return [] if all(" " <= char <= "~" and char != "=" for char in name) else [_ENV_RULE]
+    return [] if name.isascii() and name.isprintable() and "=" not in name else [_ENV_RULE]
 
 
 def config_key_problems(key: str) -> list[str]:

@@ -20,6 +20,7 @@ from olmc.kube.api_validation.metadata import (
 )
 from olmc.kube.names import is_dns1123_subdomain
 from olmc.model.objects import RBAC, text
+from olmc.strconv import decimal
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
@@ -234,8 +235,8 @@ def _share_errors(budget: Struct, field: str) -> Iterator[FieldError]:
         return
     problems = percent_problems(value)
     yield from path.all_invalid(value, problems)
-    digits = value.removesuffix("%").lstrip("0")
-    if not problems and (len(digits) > 3 or int(digits or "0") > 100):
+    # Go reads no number of more than 64 bits, so what is more is none that is too much.
+    if not problems and (decimal(value.removesuffix("%")) or 0) > 100:
         yield path.invalid(value, "must not be greater than 100%")
 
 

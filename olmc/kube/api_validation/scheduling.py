@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from olmc.gojson.quantity import thousandths
+from olmc.gojson.quantity import stored_amount, thousandths
 from olmc.kube.api_validation.field import NOT_NEGATIVE, FieldError, Path, Struct, typed
 from olmc.kube.api_validation.metadata import expression_errors, selector_errors
 from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
@@ -88,9 +88,9 @@ def _limit_errors(name: str, request: str, limit: str | None, resources: Struct)
         if not _is_shared(name):
             yield resources.at("limits").required("Limit must be set for non overcommitable resources")
         return
-    wanted, most = _amount(request), _amount(limit)
+    wanted, most = stored_amount(request), stored_amount(limit)
     path = resources.at("requests").keyed(name)
-    if wanted is None or most is None or wanted == most:
+    if wanted == most:
         return
     if not _is_shared(name):
         yield path.invalid(request, f"must be equal to {name} limit of {limit}")
