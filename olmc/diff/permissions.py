@@ -349,7 +349,7 @@ def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
 def _places(rule: PolicyRule) -> Iterator[Request]:
     """What a rule is about, each a request without a verb."""
     yield from (Request("", url=url) for url in rule.urls)
-    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS + 1):
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or (None,)), _MOST_ROWS + 1):
         yield Request("", group, resource, name)
 
 
@@ -357,7 +357,7 @@ def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, 
     cells: list[Cell] = []
     levels: list[str] = []
     namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
-    asked = PolicyRule(verbs, (place.group,), (place.resource,), (place.name,) if place.name else ())
+    asked = PolicyRule(verbs, (place.group,), (place.resource,), () if place.name is None else (place.name,))
     asked = PolicyRule(verbs, urls=(place.url,)) if place.url else asked
     candidates = before.candidates(asked), after.candidates(asked)
     for verb in verbs:
@@ -366,7 +366,8 @@ def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, 
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
         level = level_of(asked._replace(verbs=(verb,)), namespace) if now and not was else Level.NONE
         levels.append(str(level) if level >= Level.MEDIUM else "")
-    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
+    name = "" if place.name is None else place.name or '""'
+    return MatrixRow(place.url or qualified(place.resource, place.group), name, tuple(cells), tuple(levels))
 
 
 def _is_unchanged(row: MatrixRow) -> bool:

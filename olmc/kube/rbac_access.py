@@ -286,7 +286,7 @@ def _about(rule: PolicyRule, request: Request) -> PolicyRule:
     but each verb on a URL by itself."""
     if request.url:
         return PolicyRule((request.verb,), urls=(request.url,))
-    return PolicyRule((), (request.group,), (request.resource,), (request.name,) if rule.names else ())
+    return PolicyRule((), (request.group,), (request.resource,), rule.names and (request.name or "",))
 
 
 def _shown(rule: PolicyRule) -> str:

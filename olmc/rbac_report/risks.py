@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from olmc.kube.rbac import resource_matches, value_matches
+from olmc.kube.rbac import NAMELESS_VERBS, resource_matches, value_matches
 from olmc.lean import NamedTuple
 from olmc.model.objects import ANY, RBAC, PolicyRule
 from olmc.model.operators import OLM_GROUP
@@ -198,11 +198,28 @@ def level_of(rule: PolicyRule, namespace: str | None) -> Level:
 
 
 def _has(rule: PolicyRule, risk: Risk) -> bool:
+    if _counts_by_name(rule, risk):
+        return _allows_any(rule, risk)
+    if "" not in rule.names or risk.only:
+        return False
+    # Whoever lists objects, or creates one, does so under the name "", whatever they are called; a request for a
+    # subresource has the name of the object that it is of.
+    verbs = tuple(verb for verb in NAMELESS_VERBS if value_matches(rule.verbs, verb))
+    wanted = tuple(verb for verb in risk.verbs if verb in NAMELESS_VERBS)
+    whole = tuple(resource for resource in risk.resources if "/" not in resource)
+    return bool(verbs) and _allows_any(rule._replace(verbs=verbs), risk._replace(verbs=wanted, resources=whole))
+
+
+def _counts_by_name(rule: PolicyRule, risk: Risk) -> bool:
     # A rule for one Secret is rarely a way to all; for `escalate` the name of the role hardly matters.
     if rule.names and not risk.named:
         return False
-    if risk.only.isdisjoint(rule.names) if risk.only else rule.names and risk.harmless.issuperset(rule.names):
-        return False
+    if risk.only:
+        return not risk.only.isdisjoint(rule.names)
+    return not (rule.names and risk.harmless.issuperset(rule.names))
+
+
+def _allows_any(rule: PolicyRule, risk: Risk) -> bool:
     if risk.wildcard:
         return ANY in getattr(rule, risk.wildcard)
     return (

@@ -34,7 +34,12 @@ def in_words(rule: PolicyRule) -> str:
         return f"{verbs} {join_limited(rule.urls, _MOST)}"
     shown = [_full(resource, rule.groups) for resource in rule.resources[:_MOST]]
     things = join_limited([*shown, *rule.resources[_MOST:]], _MOST)
-    return f"{verbs} {things}" + (f" named {join_limited(rule.names, _MOST)}" if rule.names else "")
+    return f"{verbs} {things}" + (f" named {in_quotes(rule.names)}" if rule.names else "")
+
+
+def in_quotes(names: Sequence[str]) -> str:
+    """Names as people read them, of many how they begin; the one that nobody sees is `""`."""
+    return join_limited([name or '""' for name in names], _MOST)
 
 
 def _full(resource: str, groups: Sequence[str]) -> str:

@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.kube.rbac import rule_allows
+from olmc.kube.rbac import NAMELESS_VERBS, rule_allows
 from olmc.kube.restmapper import RestMapping, find_kinds, known_kinds
 from olmc.lean import NamedTuple, regex
-from olmc.model.objects import ANY, Rendered, Request, Subject
+from olmc.model.objects import ANY, PolicyRule, Rendered, Request, Subject
 from olmc.output.messages import not_found
 from olmc.output.text import aligned
 from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions
 from olmc.rbac_report.risks import RISKS
-from olmc.rbac_report.text import FORMAT_VERSION, Finder, grant_data, where
+from olmc.rbac_report.text import FORMAT_VERSION, Finder, grant_data, in_quotes, where
 
 _VERBS = "create delete deletecollection get list patch update watch".split()
-_NAMELESS = ("create", "deletecollection")
+_ALWAYS_NAMELESS = ("create", "deletecollection")
 _WITH_VERSION = regex(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)")
 
 
@@ -64,7 +64,7 @@ def parse_question(
         plurals = {kind.plural for kind in kinds} | {base for base, _, _ in _in_rules(permissions)}
         raise not_found(f"There is no resource {wanted}", wanted, sorted(plurals))
     # The API server does not know the name of what is about to be created, and never sees one of what goes by a list.
-    name = "" if verb in _NAMELESS and not subresource else name
+    name = "" if verb in _ALWAYS_NAMELESS and not subresource else name
     requests = [Request(verb, group, f"{plural}{slash}{subresource}", name) for plural, group, _ in meant]
     return AccessQuestion(words, tuple(requests), any(namespaced for _, _, namespaced in meant), namespace)
 
@@ -110,7 +110,7 @@ def find_able(question: AccessQuestion, permissions: Permissions) -> tuple[Able,
     able: dict[tuple[Subject, str | None, tuple[str, ...]], list[Grant]] = defaultdict(list)
     for grant in (*permissions.grants, *(gain for gain in permissions.gains if gain.subject.name in USER_ROLES)):
         if _holds(grant, question) and any(_allows(grant, request) for request in question.requests):
-            able[grant.subject, grant.namespace, grant.rule.names].append(grant)
+            able[grant.subject, grant.namespace, _names(grant.rule, question.requests[0])].append(grant)
     entries = (Able(*key, tuple(grants)) for key, grants in able.items())
     return tuple(sorted(entries, key=lambda entry: (entry.subject, entry.namespace or "", entry.names)))
 
@@ -127,11 +127,22 @@ def _holds(grant: Grant, question: AccessQuestion) -> bool:
     return question.namespaced and question.namespace in (None, grant.namespace)
 
 
+def _names(rule: PolicyRule, request: Request) -> tuple[str, ...]:
+    """The names of the objects that a rule is about if such a request is made, () for all."""
+    if "/" in request.resource or "" not in rule.names:
+        return rule.names
+    # Whoever lists objects, or creates one, does so under the name "", whatever the objects are called.
+    return () if request.verb in NAMELESS_VERBS else rule.names
+
+
 def _allows(grant: Grant, request: Request) -> bool:
     """Whether a grant allows a request; if that has no name, a grant for some objects is an answer as well."""
-    nameless = request.verb in _NAMELESS and "/" not in request.resource
-    rule = grant.rule if request.name or nameless else grant.rule._replace(names=())
-    return rule_allows(rule, request)
+    rule = grant.rule._replace(names=_names(grant.rule, request))
+    # No object is called "", so nobody can get it.
+    if rule.names and not any(rule.names) and request.verb != ANY:
+        return False
+    nameless = request.verb in _ALWAYS_NAMELESS and "/" not in request.resource
+    return rule_allows(rule if request.name or nameless else rule._replace(names=()), request)
 
 
 def as_table(able: Sequence[Able], find: Finder) -> str:
@@ -146,7 +157,7 @@ def as_table(able: Sequence[Able], find: Finder) -> str:
             (
                 str(entry.subject),
                 where((entry.namespace,)).removeprefix("in "),
-                ", ".join(entry.names) or "any",
+                in_quotes(entry.names) or "any",
                 str(place) if place is not None else str(grant.source),
             )
         )

@@ -38,6 +38,14 @@ def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
         (rule("get", "", "secrets"), "", Level.HIGH, ["secrets"]),
         (rule("get", "", "secrets"), "harbour", Level.MEDIUM, ["secrets"]),
         (rule("get", "", "secrets", "one"), "", Level.NONE, []),
+        (rule("list watch", "", "secrets", ""), "", Level.HIGH, ["secrets"]),
+        (rule("get", "", "secrets", "", "one"), "", Level.NONE, []),
+        (rule("create", "", "pods", ""), "", Level.HIGH, ["workloads"]),
+        (rule("create", "", "pods/exec", ""), "", Level.NONE, []),
+        (rule("deletecollection", "", "namespaces", "one", ""), "", Level.HIGH, ["deleting namespaces"]),
+        (rule("*", "", "pods", ""), "", Level.HIGH, ["workloads", "every verb"]),
+        (rule("list", "*", "kettles", ""), "", Level.MEDIUM, ["every API group"]),
+        (rule("get", "", "pods", ""), "", Level.NONE, []),
         (rule("delete", "", "secrets"), "", Level.NONE, []),
         (rule("update", "", "secrets"), "", Level.HIGH, ["writing secrets"]),
         (rule("update", "", "secrets"), "harbour", Level.LOW, ["writing secrets"]),
@@ -124,6 +132,7 @@ def test_every_risk_says_why_and_is_documented(project: Path) -> None:
     [
         (rule("get list", "", "pods pods/log"), "get, list pods, pods/log"),
         (rule("get", "apps", "deployments/scale", "a", "b"), "get deployments.apps/scale named a, b"),
+        (rule("list", "", "secrets", "", "a"), 'list secrets named "", a'),
         (PolicyRule(("get",), ("", "apps"), ("things",)), "get things.{core,apps}"),
         (rule("*", "*", "*"), "* *.*"),
         (PolicyRule(("get",), urls=("/a", "/b/*")), "get /a, /b/*"),
@@ -186,6 +195,22 @@ def test_names_do_not_limit_what_is_created() -> None:
     assert find_able(parse_question("create", "pods", "a", "ns", found, made), found) == ()
     (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found)
     assert able.names == ("a",)
+
+
+def test_the_empty_name_is_that_of_requests_without_one() -> None:
+    """So it gives all of them, and no object by its name."""
+    ada = [{"kind": "User", "name": "ada"}]
+    verbs = ["create", "deletecollection", "list", "watch", "get", "patch"]
+    made = binding(
+        ada, [{"verbs": verbs, "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": [""]}]
+    )
+    found = permissions(made)
+
+    def able(verb: str, resource: str = "pods", name: str = "") -> list[tuple[str, ...]]:
+        return [one.names for one in find_able(parse_question(verb, resource, name, "ns", found, made), found)]
+
+    assert [able(verb) for verb in verbs] == [[()], [()], [()], [()], [], []]
+    assert [able("list", name="a"), able("get", name="a"), able("create", "pods/exec")] == [[()], [], []]
 
 
 @pytest.mark.parametrize(
