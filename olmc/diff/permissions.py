@@ -13,7 +13,8 @@ from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
-from olmc.kube.rbac_access import RoleBinding, decode_binding, decode_role
+from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.roles import decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (

@@ -97,6 +97,47 @@ def matches(selector: Any, labels: Mapping[str, Any]) -> bool:
     return all(not _problem_of(requirement) and requirement.holds(labels) for requirement in requirements(selector))
 
 
+class LabelIndex(NamedTuple):
+    """The labels of many objects, by key and by value: which of the objects have them, as the bits of a number.
+
+    `everything` has the bits of all of them.
+    """
+
+    everything: int
+    by_key: Mapping[str, int]
+    by_value: Mapping[tuple[str, str], int]
+
+    @staticmethod
+    def of(labels: Sequence[Mapping[str, str]]) -> LabelIndex:
+        """The index of objects in their order, the first one with the lowest bit."""
+        by_key: dict[str, int] = {}
+        by_value: dict[tuple[str, str], int] = {}
+        for position, own in enumerate(labels):
+            for key, value in own.items():
+                by_key[key] = by_key.get(key, 0) | 1 << position
+                by_value[key, value] = by_value.get((key, value), 0) | 1 << position
+        return LabelIndex((1 << len(labels)) - 1, by_key, by_value)
+
+    def selected(self, selector: Any) -> int:
+        """The objects that a selector matches, as `matches` has it."""
+        selected = self.everything
+        for requirement in requirements(selector):
+            if not selected or _problem_of(requirement):
+                return 0
+            selected &= self._holding(requirement)
+        return selected
+
+    def _holding(self, requirement: Requirement) -> int:
+        key, operator, values = requirement
+        if operator in _WITHOUT_VALUES:
+            having = self.by_key.get(key, 0)
+            return having if operator == "Exists" else self.everything ^ having
+        having = 0
+        for value in values:
+            having |= self.by_value.get((key, value), 0)
+        return having if operator == "In" else self.everything ^ having
+
+
 @lru_cache
 def _problem_of(requirement: Requirement) -> str:
     # The same few selectors are held against the labels of many objects.

@@ -247,8 +247,8 @@ class PolicyRule(NamedTuple):
 class Request(NamedTuple):
     """What somebody wants to do: `resource` as `pods/log`, or `url` for what is no resource.
 
-    `name` is "" where the request has none, as one to list or to create has, and None for whatever the name may be: so a
-    rule without names is asked for.
+    `name` is "" where the request has none, as one to list or to create has, and None for any, which a rule without
+    names stands for.
     """
 
     verb: str

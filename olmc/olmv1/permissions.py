@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.kube.rbac import decode_rules, merge, requests_of, rules_allow
-from olmc.kube.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
+from olmc.kube.rbac_access import Access, decode_binding, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.kube.roles import Roles, collect_roles
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 from olmc.kube.rbac import normalize
-from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
+from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.roles import Roles, collect_roles
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     RBAC,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from olmc.kube.api_validation.field import Path, Struct
 from olmc.kube.api_validation.metadata import selector_errors
 from olmc.kube.selectors import (
+    LabelIndex,
     SelectorError,
     is_empty,
     is_selector,
@@ -147,3 +148,9 @@ def test_a_label_without_a_value_is_empty() -> None:
     """As Go reads null."""
     assert matches({"matchLabels": {"env": ""}}, {"env": None})
     assert not matches({"matchLabels": {"env": ""}}, {})
+
+
+@given(selectors, st.lists(labels, max_size=5))
+def test_an_index_selects_what_matches(selector: Mapping[str, Any], several: list[dict[str, str]]) -> None:
+    selected = LabelIndex.of(several).selected(selector)
+    assert [bool(selected >> place & 1) for place in range(len(several))] == [matches(selector, one) for one in several]

@@ -197,6 +197,15 @@ def test_names_do_not_limit_what_is_created() -> None:
     assert able.names == ("a",)
 
 
+def test_a_role_of_a_namespace_is_not_aggregated() -> None:
+    """It has no such field, so the API server drops it, and the rules count."""
+    ada = [{"kind": "User", "name": "ada"}]
+    role, bound = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}])
+    selecting = {**role.object, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}
+    found = permissions([role._replace(object=selecting), bound])
+    assert [grant.rule for grant in found.grants] == [rule("get", "", "secrets")]
+
+
 def test_the_empty_name_is_that_of_requests_without_one() -> None:
     """So it gives all of them, and no object by its name."""
     ada = [{"kind": "User", "name": "ada"}]

@@ -101,8 +101,8 @@ def _merged(pairs: Iterable[tuple[K, Any]]) -> dict[K, tuple[Any, ...]]:
 
 
 def _entry(
-    group: str, resources: tuple[str, ...], urls: tuple[str, ...], verbs: tuple[str, ...], names: tuple[str | None, ...],
-    namespaces: tuple[str | None, ...],
+    group: str, resources: tuple[str, ...], urls: tuple[str, ...], verbs: tuple[str, ...],
+    names: tuple[str | None, ...], namespaces: tuple[str | None, ...],
 ) -> Entry:  # fmt: skip
     if any(urls):
         return {"nonResourceURLs": list(urls), "verbs": list(verbs)}
