@@ -9,7 +9,7 @@ from olmc.diff import permission_kinds as kinds
 from olmc.diff.change import DiffChange
 from olmc.model.objects import APIEXTENSIONS, CRD_KIND, KubernetesObject, PolicyRule, object_key, owner_references
 from olmc.model.operators import OLM_GROUP
-from olmc.rbac_report.permissions import USER_ROLES
+from olmc.rbac_report.builtin_roles import USER_ROLES
 
 _OF_USERS = "right of admin, edit and view"
 _OF_OLM = "right to its own OperatorCondition"

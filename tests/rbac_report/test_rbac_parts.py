@@ -207,8 +207,8 @@ def test_a_role_gives_nothing_of_what_has_no_namespace() -> None:
     ada = [{"kind": "User", "name": "ada"}]
     made = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["nodes", "namespaces"]}])
     found = permissions(made)
-    assert find_able(parse_question("get", "nodes", "", None, found, made), found) == ()
-    assert len(find_able(parse_question("get", "namespaces", "", "ns", found, made), found)) == 1
+    assert find_able(parse_question("get", "nodes", "", None, found, made), found).able == ()
+    assert len(find_able(parse_question("get", "namespaces", "", "ns", found, made), found).able) == 1
 
 
 def test_names_do_not_limit_what_is_created() -> None:
@@ -217,8 +217,8 @@ def test_names_do_not_limit_what_is_created() -> None:
     wanted = {"verbs": ["create"], "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": ["a"]}
     made = binding(ada, [wanted])
     found = permissions(made)
-    assert find_able(parse_question("create", "pods", "a", "ns", found, made), found) == ()
-    (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found)
+    assert find_able(parse_question("create", "pods", "a", "ns", found, made), found).able == ()
+    (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found).able
     assert able.names == ("a",)
 
 
@@ -241,7 +241,7 @@ def test_the_empty_name_is_that_of_requests_without_one() -> None:
     found = permissions(made)
 
     def able(verb: str, resource: str = "pods", name: str = "") -> list[tuple[str, ...]]:
-        return [one.names for one in find_able(parse_question(verb, resource, name, "ns", found, made), found)]
+        return [one.names for one in find_able(parse_question(verb, resource, name, "ns", found, made), found).able]
 
     assert [able(verb) for verb in verbs] == [[()], [()], [()], [()], [], []]
     assert [able("list", name="a"), able("get", name="a"), able("create", "pods/exec")] == [[()], [], []]
