@@ -14,6 +14,7 @@ from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
 from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.rbac_forms import rbac_forms
 from olmc.kube.roles import decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
@@ -90,7 +91,7 @@ def access(objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, 
     them: whoever has them elsewhere gains and loses with them. `owners` are the operators of the side: the permission
     for the OperatorCondition of a CSV is that for the condition of its package.
     """
-    rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if object_key(obj).group == RBAC]
+    rendered = [Rendered(_unnamed(form, owners), _NOWHERE) for obj in objects for form in rbac_forms(obj)]
     granted = permissions(rendered)
     of_groups = {role.identity for role in rendered if _is_of_a_group(role)}
     group_roles = {role.name for role in of_groups}
@@ -169,7 +170,7 @@ def without_common(
     These are the same on both sides, and for subjects that have nothing else in that namespace which differs: so
     `permission_changes` of what is left are those of all. Copies for hundreds of namespaces need not be taken apart.
     """
-    olds, news = ([(key, obj) for obj in side if (key := object_key(obj)).group == RBAC] for side in (old, new))
+    olds, news = ([(object_key(form), form) for obj in side for form in rbac_forms(obj)] for side in (old, new))
     decode = rules_decoder()
     was, now = _rights(olds, before, decode), _rights(news, after, decode)
     if any(len(dict(side)) < len(side) for side in (olds, news)):  # of two objects that are one, which one counts?

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from olmc.kube.rbac_forms import CONSTRAINT_ROLE
 from olmc.model.objects import RBAC, RBAC_V1, KubernetesObject, ObjectKey, Origin, Provenance, Rendered, object_key
 from olmc.model.operators import OLM_GROUP
 
@@ -11,8 +12,6 @@ USER_ROLES = ("admin", "edit", "view")
 """The roles that users of a namespace are given, the widest first."""
 
 _AGGREGATE_TO = f"{RBAC}/aggregate-to-"
-CONSTRAINT_ROLE = "system:openshift:scc:"
-"""What the ClusterRoles begin with by which OpenShift lets accounts use security context constraints."""
 _READ = "get list watch"
 _WRITE = "create delete deletecollection patch update"
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from olmc.kube.rbac import normalize
 from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
 from olmc.kube.roles import Roles, collect_roles
 from olmc.lean import NamedTuple
 from olmc.model.objects import RBAC, ObjectKey, Origin, PolicyRule, Provenance, Rendered, Subject
-from olmc.rbac_report.builtin_roles import CONSTRAINT_ROLE, builtin_roles, role_of_constraint
+from olmc.rbac_report.builtin_roles import builtin_roles, role_of_constraint
 
 DEFAULT_NAMESPACE = "default"
 """Where kubectl puts what names no namespace."""
@@ -99,14 +100,16 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     Rules are taken as the API server applies them: URLs only from ClusterRoleBindings, aggregated roles with the rules
     of all roles that their selectors match (what they have themselves is overwritten). Roles that every cluster has
     (`cluster-admin`, `admin` …) count unless the objects have their own, and so does that of OpenShift for the use of
-    each of its constraints.
+    each of its constraints. Own ones in place of those that Kubernetes binds to somebody are bound.
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
-    for obj in objects:
+    for obj in (form for written in objects for form in rendered_forms(written)):
         key = obj.identity
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
             rendered[key] = obj
+            if key.kind == "ClusterRole" and (subjects := bound_by_default(key.name)):
+                bindings.append(RoleBinding(key._replace(kind="ClusterRoleBinding"), key, subjects))
         elif key.group == RBAC and key.kind in ("RoleBinding", "ClusterRoleBinding"):
             bindings.append(decode_binding(key, obj.object, namespace_of(key)))
     for binding in bindings:

@@ -9,6 +9,7 @@ from functools import cache
 from olmc.explain.provenance import is_owned, place_finder
 from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import decode_binding, with_groups
+from olmc.kube.rbac_forms import rendered_forms
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
@@ -25,7 +26,7 @@ _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRA
 
 def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
-    by_identity = {rendered.identity: rendered for rendered in objects}
+    by_identity = {form.identity: form for rendered in objects for form in (rendered, *rendered_forms(rendered))}
     place_of = place_finder(cluster)
 
     # A role may have thousands of rules, so it is looked at once, and each place once.
@@ -199,7 +200,7 @@ def of_unknown_roles(
     may do by them, only the cluster knows."""
     accounts = {holder.subject for holder in everybody if holder.operators}
     named = dict(permissions.dangling)
-    for rendered in objects if named else ():
+    for rendered in (form for each in objects if named for form in rendered_forms(each)):
         role = named.get(rendered.identity)
         if role is not None:
             binding = decode_binding(rendered.identity, rendered.object, namespace_of(rendered.identity))

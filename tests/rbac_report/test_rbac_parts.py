@@ -19,6 +19,7 @@ from olmc.rbac_report.who_can import find_able, parse_question
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())
+EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 
 
 def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
@@ -229,6 +230,39 @@ def test_a_role_of_a_namespace_is_not_aggregated() -> None:
     selecting = {**role.object, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}
     found = permissions([role._replace(object=selecting), bound])
     assert [grant.rule for grant in found.grants] == [rule("get", "", "secrets")]
+
+
+OPENSHIFT = "authorization.openshift.io/v1"
+BEACON = "system:serviceaccount:harbour:beacon"
+
+
+def other(api: str, kind: str, name: str, **body: Any) -> Rendered:
+    made = {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **body}
+    return Rendered(made, Provenance(None, "manifests", "input", Origin.MANIFEST))
+
+
+@pytest.mark.parametrize(
+    ("made", "who", "level"),
+    [
+        ([rendered("ClusterRole", "system:basic-user", rules=[EVERYTHING])], "Group/system:authenticated", "critical"),
+        ([rendered("ClusterRole", "system:controller:job-controller", rules=[EVERYTHING])],
+         "ServiceAccount/kube-system/job-controller", "critical"),
+        ([other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "cluster-admin"}, userNames=[BEACON])],
+         "ServiceAccount/harbour/beacon", "critical"),
+        ([other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "cluster-admin"},
+                subjects=[{"kind": "SystemGroup", "name": "crew"}, {"kind": 7}])], "Group/crew", "critical"),
+        ([other(OPENSHIFT, "ClusterRole", "r", rules=[{"verbs": ["get"], "apiGroups": None, "resources": ["secrets"]}]),
+          other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "r"}, groupNames=["crew"])],
+         "Group/crew", "high"),
+        ([other("security.openshift.io/v1", "SecurityContextConstraints", "scc", users=[BEACON], groups=None)],
+         "ServiceAccount/harbour/beacon", "high"),
+    ],
+    ids=["basic-user", "controller", "userNames", "subjects", "role", "constraint"],
+)  # fmt: skip
+def test_rights_that_are_given_otherwise(made: list[Rendered], who: str, level: str) -> None:
+    """By an API of OpenShift's own, by a constraint, or by the name of a role that every cluster binds."""
+    (holder,) = holders(permissions(made), made)
+    assert (str(holder.subject), str(holder.level)) == (who, level)
 
 
 def test_the_empty_name_is_that_of_requests_without_one() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from olmc.check.lints import LintSubject, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.kube.rbac import decode_rules, normalize
+from olmc.kube.rbac_forms import rbac_forms
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import (
-    RBAC,
     KubernetesObject,
     ObjectKey,
     Origin,
@@ -92,8 +92,7 @@ def _bundled_dangers(bundle: Bundle) -> Iterator[_Danger]:
     """The dangers of what the bindings among a bundle's manifests give, each at its rule or else at the binding."""
     placed: dict[ObjectKey, tuple[KubernetesObject, Source]] = {}
     for file in bundle.files:
-        obj = file.manifest.object
-        if object_key(obj).group == RBAC:
+        for obj in rbac_forms(file.manifest.object):
             # OLM puts what has a namespace into that of the operator, whatever the file says (R-CAT-717).
             metadata = {key: value for key, value in metadata_of(obj).items() if key != "namespace"}
             placed[object_key({**obj, "metadata": metadata})] = {**obj, "metadata": metadata}, file.manifest.source
@@ -123,5 +122,6 @@ def _place(
     """Where a bundle grants something: the rule of its own role, or the binding to one that is elsewhere."""
     if grant.source in placed and grant.rule in index_of(grant.source):
         return placed[grant.source][1], ("rules", index_of(grant.source)[grant.rule])
-    # Every grant of permissions() but those of roles for users has a binding.
-    return placed[grant.binding or grant.role][1], ("roleRef",)
+    # Kubernetes itself binds some roles.
+    known = grant.binding if grant.binding in placed else grant.role
+    return placed[known or grant.role][1], ("roleRef",)
