@@ -191,8 +191,10 @@ def who_can(
         say(json_text(as_data(question, answer, find)), out=True)
     else:
         say_table(as_table(answer, find), wide=output == "wide")
-        if not answer:
+        if not answer.able:
             say(clean(f"olmc: nobody can {question.in_words}"))
+    if answer.more:
+        say(f"olmc: and {answer.more} more that are not listed; ask about one with --name or -n")
     tell_review(read)
     tell_left_out(path, read.compilation)
     raise SystemExit(DONE)

@@ -36,7 +36,7 @@ from olmc.model.objects import (
     texts,
 )
 from olmc.model.operators import OLM_GROUP
-from olmc.rbac_report.permissions import AGGREGATE_TO, USER_ROLES
+from olmc.rbac_report.builtin_roles import AGGREGATE_TO, USER_ROLES
 
 _OF_USERS = "right of admin, edit and view"
 _OF_OLM = "right to its own OperatorCondition"

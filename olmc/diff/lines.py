@@ -183,7 +183,7 @@ def _line(alike: Sequence[DiffChange], most: int | None) -> ChangeLine:
 
 
 def _level(change: DiffChange) -> Level:
-    if change.kind is not permission_kinds.permission_gained:
+    if change.kind not in (permission_kinds.permission_gained, permission_kinds.permissions_gained):
         return Level.NONE
     return next(level for level in Level if str(level) == change.values["level"])
 

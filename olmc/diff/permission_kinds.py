@@ -62,6 +62,23 @@ def permission_lost(scope: str, rule: PolicyRule) -> Judgement:
     return CHANGE, ("may no longer ", *_allowed(rule), *_where(scope))
 
 
+@change_kind("PermissionsGained", ChangeGroup.PERMISSIONS, ADDED)
+def permissions_gained(scope: str, count: int, level: str) -> Judgement:
+    """What somebody may do on the new side only, where a comparison has so many permissions that they are counted.
+
+    `count` is how many resources and URLs they are about, `level` that of the gravest one.
+    """
+    severity = CHANGE if level in (str(Level.NONE), str(Level.LOW)) else RISK
+    warning = f" (the gravest: {level})" if level != str(Level.NONE) else ""
+    return severity, (f"may do more with {count} resources, which are not listed here,", *_where(scope), warning)
+
+
+@change_kind("PermissionsLost", ChangeGroup.PERMISSIONS, REMOVED)
+def permissions_lost(scope: str, count: int) -> Judgement:
+    """What somebody may do on the old side only, where a comparison has so many permissions that they are counted."""
+    return CHANGE, (f"may do less with {count} resources, which are not listed here,", *_where(scope))
+
+
 @change_kind("RoleGained", ChangeGroup.PERMISSIONS, ADDED)
 def role_gained(scope: str, role: str) -> Judgement:
     """A role of the cluster that somebody has on the new side only; what is in it, neither side says."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any, Literal
 
 from olmc.diff import permission_kinds as kinds
@@ -13,7 +13,9 @@ from olmc.diff.change import DiffChange
 from olmc.diff.operators import DiffOperator
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs_in_order
 from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
-from olmc.kube.rbac_access import RoleBinding, decode_binding, decode_role
+from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.rbac_forms import rbac_forms
+from olmc.kube.roles import decode_role
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -31,14 +33,16 @@ from olmc.model.objects import (
     object_key,
     texts,
 )
-from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, Permissions, namespace_of, permissions
+from olmc.rbac_report.permissions import DEFAULT_NAMESPACE, Permissions, SourceRule, namespace_of, permissions
 from olmc.rbac_report.risks import Level, gravest_first, level_of, risks_of, verb_level
 
 _AGGREGATES = "olm.opgroup.permissions/aggregate-to-"
 _NOWHERE = Provenance(None, "", "")
-_MOST_ROWS = 200
+_MOST_ROWS, _MOST_ROWS_OF_ALL = 200, 4_000
 """A rule stands for each of its resources in each of its groups; one of untrusted input may stand for billions."""
 _MOST_VERBS = 40
+_MOST_VALUES = 100_000
+"""Who gains what is a product as well: beyond so many values in all rules, holders have one change that counts them."""
 
 Cell = Literal["kept", "gained", "lost", ""]
 
@@ -63,14 +67,18 @@ class SideAccess(NamedTuple):
         is_namespace = holder.scope not in (EVERYWHERE, WHERE_BOUND)
         return self.rules.get(ScopedSubject(holder.subject, EVERYWHERE), ()) if is_namespace else ()
 
-    def granted(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
-        """The rules that count for a holder in its scope."""
+    def parts(self, holder: ScopedSubject) -> tuple[tuple[PolicyRule, ...], ...]:
+        """The rules that count for a holder in its scope, as the tuples that it shares with others."""
         of_role: tuple[PolicyRule, ...] = ()
         if holder.scope == WHERE_BOUND and holder.subject in self.used:
             # Where nobody has it on the other side, what is in it is what matters.
             rules = decode_rules(self.used[holder.subject].get("rules"))
             of_role = tuple(part for rule in rules for part in normalize(rule))
-        return self.rules.get(holder, ()) + of_role + self.everywhere(holder)
+        return tuple(part for part in (self.rules.get(holder, ()), of_role, self.everywhere(holder)) if part)
+
+    def granted(self, holder: ScopedSubject) -> tuple[PolicyRule, ...]:
+        """The rules that count for a holder in its scope."""
+        return tuple(chain.from_iterable(self.parts(holder)))
 
 
 def access(
@@ -84,23 +92,42 @@ def access(
     for the OperatorCondition of a CSV is that for the condition of its package. `manifests` are the objects that its
     workspace has written, and not OLM.
     """
-    rendered = [Rendered(_unnamed(obj, owners), _NOWHERE) for obj in objects if object_key(obj).group == RBAC]
+    rendered = [Rendered(_unnamed(form, owners), _NOWHERE) for obj in objects for form in rbac_forms(obj)]
     granted = permissions(rendered)
     of_groups = {role.identity for role in rendered if role.identity not in manifests and _is_of_a_group(role)}
     group_roles = {role.name for role in of_groups}
-    rules: dict[ScopedSubject, dict[PolicyRule, None]] = {}
-    for grant in (*granted.grants, *granted.gains):
+    joined = _joiner()
+    parts: dict[ScopedSubject, list[tuple[SourceRule, ...]]] = {}
+    for role in (*granted.bound, *granted.gained):
         # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
-        if grant.subject.kind != "ClusterRole" or grant.subject.name not in group_roles:
-            scope = WHERE_BOUND if grant.namespace is None else grant.namespace
-            rules.setdefault(ScopedSubject(_known(grant.subject), scope), {})[grant.rule] = None
-    used = {grant.role for grant in granted.grants} | {grant.source for grant in (*granted.grants, *granted.gains)}
+        if role.subject.kind != "ClusterRole" or role.subject.name not in group_roles:
+            scope = WHERE_BOUND if role.namespace is None else role.namespace
+            parts.setdefault(ScopedSubject(_known(role.subject), scope), []).append(role.rules)
+    rules = {holder: joined(of_holder) for holder, of_holder in parts.items()}
+    distinct = {id(role.rules): role.rules for role in (*granted.bound, *granted.gained)}
+    used = {role.role for role in granted.bound} | {each.source for rules in distinct.values() for each in rules}
+    unbound: dict[ScopedSubject, dict[PolicyRule, None]] = {}
     for holder, rule in _of_unbound(rendered, used | of_groups):
-        rules.setdefault(holder, {})[rule] = None
+        unbound.setdefault(holder, dict.fromkeys(rules.get(holder, ())))[rule] = None
     return SideAccess(
-        {holder: tuple(of_holder) for holder, of_holder in rules.items()}, _unknown_roles(rendered, granted),
+        {**rules, **{holder: tuple(of_holder) for holder, of_holder in unbound.items()}},
+        _unknown_roles(rendered, granted),
         {role.identity: role.object for role in rendered if role.identity in used},
-    )  # fmt: skip
+    )
+
+
+def _joiner() -> Callable[[Sequence[tuple[SourceRule, ...]]], tuple[PolicyRule, ...]]:
+    """A function that gives the rules of several roles, sorted: for the very same roles the very same tuple."""
+    known: dict[tuple[int, ...], tuple[PolicyRule, ...]] = {}
+
+    def joined(parts: Sequence[tuple[SourceRule, ...]]) -> tuple[PolicyRule, ...]:
+        distinct = {id(part): part for part in parts}
+        of = tuple(distinct)
+        if of not in known:
+            known[of] = tuple(sorted({each.rule for part in distinct.values() for each in part}))
+        return known[of]
+
+    return joined
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -144,7 +171,7 @@ def without_common(
     These are the same on both sides, and for subjects that have nothing else in that namespace which differs: so
     `permission_changes` of what is left are those of all. Copies for hundreds of namespaces need not be taken apart.
     """
-    olds, news = ([(key, obj) for obj in side if (key := object_key(obj)).group == RBAC] for side in (old, new))
+    olds, news = ([(object_key(form), form) for obj in side for form in rbac_forms(obj)] for side in (old, new))
     decode = rules_decoder()
     was, now = _rights(olds, before, decode), _rights(news, after, decode)
     if any(len(dict(side)) < len(side) for side in (olds, news)):  # of two objects that are one, which one counts?
@@ -216,12 +243,19 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
             yield kinds.account_renamed(account, predecessor.name)
     moved_from = _predecessors(old, known)
     old = with_new_names(old, known.renamed)
-    for holder, rule in _gained(old, new):
-        risks, level = _risks(holder, rule)
-        moved = moved_from(holder, rule)
-        yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(level), moved)
-    for holder, rule in _gained(new, old):
-        yield kinds.permission_lost(holder.subject, holder.scope, rule)
+    for holder, rules, level in _within_limit(_gained(old, new)):
+        if level is not None:
+            yield kinds.permissions_gained(holder.subject, holder.scope, _things(rules), str(level))
+            continue
+        for rule in rules:
+            risks, of_rule = _risks(holder, rule)
+            moved = moved_from(holder, rule)
+            yield kinds.permission_gained(holder.subject, holder.scope, rule, risks, str(of_rule), moved)
+    for holder, rules, level in _within_limit(_gained(new, old)):
+        if level is not None:
+            yield kinds.permissions_lost(holder.subject, holder.scope, _things(rules))
+            continue
+        yield from (kinds.permission_lost(holder.subject, holder.scope, rule) for rule in rules)
     for holder in sorted(old.roles.keys() | new.roles.keys()):
         was, now = set(old.roles.get(holder, ())), set(new.roles.get(holder, ()))
         yield from (kinds.role_gained(holder.subject, holder.scope, role) for role in sorted(now - was))
@@ -267,18 +301,58 @@ def _predecessors(old: SideAccess, known: Accounts) -> Callable[[ScopedSubject, 
     return moved_from
 
 
-def _gained(old: SideAccess, new: SideAccess) -> Iterator[tuple[ScopedSubject, PolicyRule]]:
-    """What holders may do in `new` and not in `old`, in as few rules as it takes.
+_Gain = tuple[ScopedSubject, tuple[PolicyRule, ...]]
+
+
+def _gained(old: SideAccess, new: SideAccess) -> Iterator[_Gain]:
+    """What holders may do in `new` and not in `old`, in as few rules as it takes; those who gain the same of the same
+    roles have the very same tuple.
 
     What is gained in the whole cluster is not gained once more for a namespace.
     """
-    # Whoever has the copies of one Role in many namespaces gains the same in each.
+    # Whoever has the copies of one Role in many namespaces gains the same in each. The parts are kept with what comes
+    # of them: once one were gone, another might have its id.
+    known: dict[tuple[int, ...], tuple[Any, tuple[PolicyRule, ...]]] = {}
     of_rules: dict[tuple[tuple[PolicyRule, ...], ...], tuple[PolicyRule, ...]] = {}
     for holder in sorted(new.rules):
-        rules = new.rules[holder], (*old.granted(holder), *new.everywhere(holder))
-        if rules not in of_rules:
-            of_rules[rules] = _rest(*rules)
-        yield from ((holder, rule) for rule in of_rules[rules])
+        parts = new.rules[holder], *old.parts(holder), new.everywhere(holder)
+        key = tuple(map(id, parts))
+        if key not in known:
+            rules = parts[0], tuple(chain.from_iterable(parts[1:]))
+            if rules not in of_rules:
+                of_rules[rules] = _rest(*rules)
+            known[key] = parts, of_rules[rules]
+        if known[key][1]:
+            yield holder, known[key][1]
+
+
+def _things(rules: Iterable[PolicyRule]) -> int:
+    """How many resources, each in each group, and URLs rules are about."""
+    return sum(len(rule.groups) * len(rule.resources) + len(rule.urls) for rule in rules)
+
+
+def _within_limit(gains: Iterable[_Gain]) -> Iterator[tuple[ScopedSubject, tuple[PolicyRule, ...], Level | None]]:
+    """Who gains or loses which rules; of so many that nobody reads each, the gravest ones are looked at one by one, and
+    of the others there is the level of the gravest rule instead."""
+    several = tuple(gains)
+    size_of = cache(lambda rules: sum(len(values) for rule in distinct[rules] for values in rule))
+    distinct = {id(rules): rules for _, rules in several}
+    if sum(size_of(id(rules)) for _, rules in several) <= _MOST_VALUES:
+        yield from ((holder, rules, None) for holder, rules in several)
+        return
+    known: dict[tuple[int, bool], Level] = {}
+    for holder, rules in several:
+        key = id(rules), holder.scope == EVERYWHERE
+        known.setdefault(key, max(_risks(holder, rule)[1] for rule in rules) if key not in known else Level.NONE)
+    levels = [known[id(rules), holder.scope == EVERYWHERE] for holder, rules in several]
+    left, whole = _MOST_VALUES, set()
+    for number in sorted(range(len(several)), key=lambda number: -levels[number]):
+        size = size_of(id(several[number][1]))
+        if size <= left:
+            left -= size
+            whole.add(number)
+    for number, (holder, rules) in enumerate(several):
+        yield holder, rules, None if number in whole else levels[number]
 
 
 def _rest(rules: tuple[PolicyRule, ...], known: tuple[PolicyRule, ...]) -> tuple[PolicyRule, ...]:
@@ -330,10 +404,17 @@ class Matrix(NamedTuple):
 
 
 def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Iterator[Matrix]:
-    """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first."""
+    """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first.
+
+    After so many rows as nobody reads there are no more: the changes stand above them.
+    """
     moved = (change for change in changes if change.kind in (kinds.permission_gained, kinds.permission_lost))
+    rows = 0
     for holder in dict.fromkeys(ScopedSubject(change.identity, change.values["scope"]) for change in moved):
-        yield _matrix(holder, old, new)
+        if rows < _MOST_ROWS_OF_ALL:
+            matrix = _matrix(holder, old, new)
+            rows += len(matrix.rows)
+            yield matrix
 
 
 def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
@@ -350,7 +431,7 @@ def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:
 def _places(rule: PolicyRule) -> Iterator[Request]:
     """What a rule is about, each a request without a verb."""
     yield from (Request("", url=url) for url in rule.urls)
-    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or ("",)), _MOST_ROWS + 1):
+    for group, resource, name in islice(product(rule.groups, rule.resources, rule.names or (None,)), _MOST_ROWS + 1):
         yield Request("", group, resource, name)
 
 
@@ -358,7 +439,7 @@ def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, 
     cells: list[Cell] = []
     levels: list[str] = []
     namespace = {EVERYWHERE: "", WHERE_BOUND: None}.get(scope, scope)
-    asked = PolicyRule(verbs, (place.group,), (place.resource,), (place.name,) if place.name else ())
+    asked = PolicyRule(verbs, (place.group,), (place.resource,), () if place.name is None else (place.name,))
     asked = PolicyRule(verbs, urls=(place.url,)) if place.url else asked
     candidates = before.candidates(asked), after.candidates(asked)
     for verb in verbs:
@@ -367,7 +448,8 @@ def _row(place: Request, verbs: tuple[str, ...], scope: str, before: RuleIndex, 
         cells.append("kept" if was and now else "gained" if now else "lost" if was else "")
         level = level_of(asked._replace(verbs=(verb,)), namespace) if now and not was else Level.NONE
         levels.append(str(level) if level >= Level.MEDIUM else "")
-    return MatrixRow(place.url or qualified(place.resource, place.group), place.name, tuple(cells), tuple(levels))
+    name = "" if place.name is None else place.name or '""'
+    return MatrixRow(place.url or qualified(place.resource, place.group), name, tuple(cells), tuple(levels))
 
 
 def _is_unchanged(row: MatrixRow) -> bool:

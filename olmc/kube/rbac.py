@@ -59,10 +59,15 @@ def resource_matches(resources: Collection[str], wanted: str) -> bool:
     return value_matches(resources, wanted) or (bool(subresource) and f"{ANY}/{subresource}" in resources)
 
 
-def name_matches(names: Collection[str], wanted: str) -> bool:
-    """Whether a list of resourceNames includes a name, "" for a request without one; no list includes every name."""
-    # What is listed, or about to be created, has no name yet, so a list of names never includes it.
-    return not names or (bool(wanted) and wanted in names)
+NAMELESS_VERBS = ("create", "deletecollection", "list", "watch")
+"""The verbs of requests without a name, unless they are about a subresource: `create` of `pods/exec` has one."""
+
+
+def name_matches(names: Collection[str], wanted: str | None) -> bool:
+    """Whether a list of resourceNames includes a name, "" for a request without one, None for any; no list includes
+    every name."""
+    # What is listed, or about to be created, has the name "" for Kubernetes, so a list with "" does include it.
+    return not names or wanted in names
 
 
 def url_matches(urls: Collection[str], wanted: str) -> bool:
@@ -74,8 +79,8 @@ def url_matches(urls: Collection[str], wanted: str) -> bool:
 def rule_allows(rule: PolicyRule, request: Request) -> bool:
     """Whether the API server grants a request because of a rule.
 
-    A request without a name is granted by rules without names only; `*` as a verb, group or resource is a request for
-    all of them.
+    A request without a name is granted by rules without names, or with "" among them; `*` as a verb, group or resource
+    is a request for all of them.
     """
     if not value_matches(rule.verbs, request.verb):
         return False
@@ -94,14 +99,14 @@ def rules_allow(rules: Iterable[PolicyRule], request: Request) -> bool:
 
 
 def requests_of(rule: PolicyRule) -> Iterator[Request]:
-    """A rule taken apart: one verb on one resource, of one name or of any, or on one URL, at a time."""
-    for group, resource, verb, name in product(rule.groups, rule.resources, rule.verbs, rule.names or ("",)):
+    """A rule taken apart: one verb on one resource, of one name or (None) of any, or on one URL, at a time."""
+    for group, resource, verb, name in product(rule.groups, rule.resources, rule.verbs, rule.names or (None,)):
         yield Request(verb, group, resource, name)
     for url, verb in product(rule.urls, rule.verbs):
         yield Request(verb, url=url)
 
 
-_Matcher = Callable[[Collection[str], str], bool]
+_Matcher = Callable[[Collection[str], Any], bool]
 _RESOURCE_MATCHERS: tuple[tuple[str, _Matcher], ...] = (
     ("verbs", value_matches),
     ("groups", value_matches),
@@ -121,12 +126,12 @@ def rule_satisfied(granted: Sequence[PolicyRule], wanted: PolicyRule) -> bool:
     matters which rules match a value; so the product is taken of those sets, each once.
     """
     # What is granted word for word needs no product. Where something is empty there is nothing that could be matched.
-    is_whole = wanted.verbs and wanted.groups and wanted.resources and all(wanted.names) and not wanted.urls
+    is_whole = wanted.verbs and wanted.groups and wanted.resources and not wanted.urls
     if is_whole and wanted in granted:
         return True
     sets = {frozenset(range(len(granted)))}
     for field, matches in _URL_MATCHERS if wanted.urls else _OLM_RESOURCE_MATCHERS:
-        # An empty list counts as one empty text (R-PERM-2).
+        # An empty list counts as one empty text (R-PERM-2), the name of a request without one.
         values = dict.fromkeys(getattr(wanted, field) or ("",))
         matching = {
             frozenset(i for i, rule in enumerate(granted) if matches(getattr(rule, field), value)) for value in values
@@ -173,7 +178,8 @@ def _without(rule: PolicyRule, other: PolicyRule) -> tuple[PolicyRule, ...]:
         return (rule,)
     parts, rest = [], rule
     for field, matches in _URL_MATCHERS if rule.urls else _RESOURCE_MATCHERS:
-        values: tuple[str, ...] = getattr(rest, field) or ("",)
+        # Without names it is about all of them, which no list has.
+        values: tuple[Any, ...] = getattr(rest, field) or ((None,) if field == "names" else ("",))
         # Sets, as a list of untrusted input may have thousands of values.
         granted = frozenset(getattr(other, field))
         shared = dict.fromkeys(value for value in values if matches(granted, value))

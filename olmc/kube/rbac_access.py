@@ -1,14 +1,13 @@
-"""Who may do what by the RBAC of a cluster: roles, aggregated ones too, bindings, and what nobody may give away."""
+"""Who may do what by the RBAC of a cluster: subjects, bindings, and what nobody may give away."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
-from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow, rules_decoder
-from olmc.kube.selectors import is_selector, matches
+from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
+from olmc.kube.roles import collect_roles
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
@@ -19,13 +18,11 @@ from olmc.model.objects import (
     Rendered,
     Request,
     Subject,
-    labels_of,
     mapping,
     mappings,
 )
 from olmc.strconv import quoted
 
-_CLUSTER_ADMIN = ObjectKey(RBAC, "ClusterRole", "", "cluster-admin")
 _AUTHENTICATED = Subject("Group", "", "system:authenticated")
 _MASTERS = Subject("Group", "", "system:masters")
 
@@ -52,29 +49,6 @@ def _implicit_groups(subject: Subject) -> tuple[Subject, ...]:
     if subject == Subject("User", "", "system:anonymous"):
         return (Subject("Group", "", "system:unauthenticated"),)
     return (_AUTHENTICATED,) if subject.kind == "User" else ()
-
-
-class Role(NamedTuple):
-    """A Role or ClusterRole: its own rules, its labels, and the selectors of what it aggregates.
-
-    Selectors that the API server would refuse are left out: as long as Kubernetes can't read them, it does not fill in
-    any rules, and those that are there stay.
-    """
-
-    rules: tuple[PolicyRule, ...]
-    labels: Mapping[str, str]
-    selectors: tuple[Mapping[str, Any], ...]
-
-
-def decode_role(obj: KubernetesObject, decode: Callable[[Any], tuple[PolicyRule, ...]] = decode_rules) -> Role:
-    """A Role or ClusterRole, decoded whatever is written there, its rules by `decode`."""
-    labels = labels_of(obj)
-    listed = mapping(obj.get("aggregationRule")).get("clusterRoleSelectors")
-    return Role(
-        decode(obj.get("rules")),
-        {key: value for key, value in labels.items() if isinstance(value, str)},
-        tuple(selector for selector in listed if is_selector(selector)) if isinstance(listed, list) else (),
-    )
 
 
 class RoleBinding(NamedTuple):
@@ -104,52 +78,6 @@ def _subjects(obj: KubernetesObject, namespace: str) -> Iterator[Subject]:
             yield subject_of(name)
         elif kind == "Group":
             yield Subject(kind, "", name)
-
-
-class Roles(NamedTuple):
-    """The roles of a cluster, and which ClusterRoles have a label with its value."""
-
-    by_identity: Mapping[ObjectKey, Role]
-    by_label: Mapping[tuple[str, str], list[ObjectKey]]
-
-    def sources(self, role: ObjectKey) -> tuple[ObjectKey, ...]:
-        """The roles whose rules a role has: itself, or all that it aggregates, over any number of steps; sorted.
-
-        Kubernetes overwrites the own rules of an aggregated role, so they never count.
-        """
-        sources: list[ObjectKey] = []
-        seen, left = {role}, [role]
-        while left:
-            key = left.pop()
-            selectors = self.by_identity[key].selectors
-            if not selectors:
-                sources.append(key)
-            for selector in selectors:
-                new = [selected for selected in self._selected(selector) if selected not in seen]
-                seen.update(new)
-                left.extend(new)
-        return tuple(sorted(sources))
-
-    def _selected(self, selector: Mapping[str, Any]) -> Iterator[ObjectKey]:
-        first = next(iter((selector.get("matchLabels") or {}).items()), None)
-        for key in self.by_identity if first is None else self.by_label.get(first, ()):
-            if key.kind == "ClusterRole" and matches(selector, self.by_identity[key].labels):
-                yield key
-
-
-def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Roles:
-    """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
-    # The API server puts it there whenever it starts, so hardly any workspace has it.
-    by_identity = {_CLUSTER_ADMIN: Role(EVERYTHING, {}, ())}
-    by_label: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
-    decode = rules_decoder()
-    for key, obj in objects:
-        if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
-            by_identity[key] = decode_role(obj, decode)
-    for key, role in by_identity.items():
-        for label in role.labels.items() if key.kind == "ClusterRole" else ():
-            by_label[label].append(key)
-    return Roles(by_identity, by_label)
 
 
 class Access(NamedTuple):
@@ -187,14 +115,29 @@ def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -
         # A binding to a role that is not there grants nothing (R-PERM-2).
         if role not in known.by_identity:
             continue
-        sources = known.sources(role) if aggregated else (role,)
-        rules = _joined([known.by_identity[source].rules for source in sources])
+        rules = known.rules(role) if aggregated else known.by_identity[role].rules
         for subject in subjects:
             (cluster[subject] if key.kind == "ClusterRoleBinding" else local[subject, key.namespace]).append(rules)
+    joined = _joiner()
     return Access(
-        {subject: _joined(parts) for subject, parts in cluster.items()},
-        {where: _joined(parts) for where, parts in local.items()},
+        {subject: joined(parts) for subject, parts in cluster.items()},
+        {where: joined(parts) for where, parts in local.items()},
     )
+
+
+def _joiner() -> Callable[[Sequence[tuple[PolicyRule, ...]]], tuple[PolicyRule, ...]]:
+    """`_joined` for many subjects: those with the rules of the very same roles have them as one tuple, and a role that
+    somebody is bound to twice counts once. What is joined has to be kept by the caller."""
+    known: dict[tuple[int, ...], tuple[PolicyRule, ...]] = {}
+
+    def joined(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
+        distinct = {id(part): part for part in parts}
+        of = tuple(distinct)
+        if of not in known:
+            known[of] = _joined(tuple(distinct.values()))
+        return known[of]
+
+    return joined
 
 
 def _joined(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
@@ -286,7 +229,7 @@ def _about(rule: PolicyRule, request: Request) -> PolicyRule:
     but each verb on a URL by itself."""
     if request.url:
         return PolicyRule((request.verb,), urls=(request.url,))
-    return PolicyRule((), (request.group,), (request.resource,), (request.name,) if rule.names else ())
+    return PolicyRule((), (request.group,), (request.resource,), rule.names and (request.name or "",))
 
 
 def _shown(rule: PolicyRule) -> str:

@@ -99,6 +99,51 @@ def matches(selector: Any, labels: Mapping[str, Any]) -> bool:
     return all(not _problem_of(requirement) and requirement.holds(labels) for requirement in requirements(selector))
 
 
+class LabelIndex(NamedTuple):
+    """The labels of many objects, by key and by value: which of the objects have them, as the bits of a number.
+
+    `everything` has the bits of all of them.
+    """
+
+    everything: int
+    by_key: Mapping[str, int]
+    by_value: Mapping[tuple[str, str], int]
+
+    @staticmethod
+    def of(labels: Sequence[Mapping[str, Any]]) -> LabelIndex:
+        """The index of objects in their order, the first one with the lowest bit."""
+        by_key: dict[str, int] = {}
+        by_value: dict[tuple[str, str], int] = {}
+        for position, own in enumerate(labels):
+            for key, value in own.items():
+                by_key[key] = by_key.get(key, 0) | 1 << position
+                by_value[key, text(value)] = by_value.get((key, text(value)), 0) | 1 << position
+        return LabelIndex((1 << len(labels)) - 1, by_key, by_value)
+
+    def selected(self, selector: Any) -> int:
+        """The objects that a selector matches, as `matches` has it."""
+        return self.satisfying(requirements(selector))
+
+    def satisfying(self, asked: Iterable[Requirement]) -> int:
+        """The objects whose labels satisfy all of the requirements; none where one of them can't be used."""
+        selected = self.everything
+        for requirement in asked:
+            if not selected or _problem_of(requirement):
+                return 0
+            selected &= self._holding(requirement)
+        return selected
+
+    def _holding(self, requirement: Requirement) -> int:
+        key, operator, values = requirement
+        if operator in _WITHOUT_VALUES:
+            having = self.by_key.get(key, 0)
+            return having if operator == "Exists" else self.everything ^ having
+        having = 0
+        for value in values:
+            having |= self.by_value.get((key, value), 0)
+        return having if operator == "In" else self.everything ^ having
+
+
 @lru_cache
 def _problem_of(requirement: Requirement) -> str:
     # The same few selectors are held against the labels of many objects.
@@ -133,37 +178,27 @@ def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-class LabelIndex:
-    """What has labels, to be asked which a selector selects, without a look at each for each of them."""
+class NamedLabelIndex:
+    """What has labels and names, to be asked which a selector selects, without a look at each for each of them."""
 
-    __slots__ = ("_by_key", "_labels", "_selected")
+    __slots__ = ("_index", "_labels", "_names", "_selected")
 
     def __init__(self, labels: Mapping[str, Mapping[str, Any]]) -> None:
         self._labels = labels
-        self._by_key: dict[str, dict[str, list[str]]] = {}
+        self._names: list[str] = []
+        self._index: LabelIndex | None = None
         self._selected: dict[tuple[Requirement, ...], tuple[str, ...]] = {}
 
     def select(self, selector: Any) -> tuple[str, ...]:
         """The names, sorted by their bytes, of those whose labels satisfy every requirement, as `matches` has it."""
         asked = tuple(requirements(selector))
         if asked not in self._selected:
-            self._selected[asked] = tuple(sorted(self._satisfying(asked), key=str.encode))
+            if self._index is None:
+                self._names = sorted(self._labels, key=str.encode)
+                self._index = LabelIndex.of([self._labels[name] for name in self._names])
+            bits = f"{self._index.satisfying(asked):b}"[::-1]
+            self._selected[asked] = tuple(name for name, bit in zip(self._names, bits, strict=False) if bit == "1")
         return self._selected[asked]
-
-    def _satisfying(self, asked: tuple[Requirement, ...]) -> frozenset[str]:
-        names = frozenset(self._labels)
-        if any(map(_problem_of, asked)):
-            return frozenset()
-        if not self._by_key:
-            for name, labels in self._labels.items():
-                for key, value in labels.items():
-                    self._by_key.setdefault(key, {}).setdefault(text(value), []).append(name)
-        for requirement in asked:
-            by_value = self._by_key.get(requirement.key, {})
-            values = requirement.values if requirement.operator in _WITH_VALUES else by_value
-            having = {name for value in values for name in by_value.get(value, ())}
-            names = names & having if requirement.operator in ("In", "Exists") else names - having
-        return names
 
 
 # Selectors of queries, as in `kubectl get -l` and `--field-selector`.

@@ -245,12 +245,16 @@ class PolicyRule(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What somebody wants to do: `resource` as `pods/log`, `name` "" for none, or `url` for what is no resource."""
+    """What somebody wants to do: `resource` as `pods/log`, or `url` for what is no resource.
+
+    `name` is "" where the request has none, as one to list or to create has, and None for any, which a rule without
+    names stands for.
+    """
 
     verb: str
     group: str = ""
     resource: str = ""
-    name: str = ""
+    name: str | None = ""
     url: str = ""
 
 

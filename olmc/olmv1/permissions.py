@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from olmc.kube.rbac import decode_rules, merge, requests_of, rules_allow
-from olmc.kube.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
+from olmc.kube.rbac_access import Access, decode_binding, with_groups
 from olmc.kube.restmapper import RestMapper
+from olmc.kube.roles import Roles, collect_roles
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
@@ -94,7 +95,7 @@ def missing_rules(
     for need in _needs(extension, objects, mapper, roles, revision):
         granted = access.rules(need.namespace or None, *subjects)
         if not rules_allow(granted, need.request) and not (need.excuse and rules_allow(granted, need.excuse)):
-            missing[need.namespace, _target(need.request)].add(need.request.verb)
+            missing[need.namespace, _target(need)].add(need.request.verb)
     rules = (ScopedRule(where, rule._replace(verbs=tuple(sorted(verbs)))) for (where, rule), verbs in missing.items())
     return tuple(sorted(rules))
 
@@ -131,11 +132,14 @@ def preflight_error(missing: Iterable[ScopedRule]) -> str:
     return "\n  ".join((_HEAD, *lines)) if lines else ""
 
 
-def _target(request: Request) -> PolicyRule:
+def _target(need: _Need) -> PolicyRule:
     """What a request is about, as a rule without verbs."""
+    request = need.request
     if request.url:
         return PolicyRule((), urls=(request.url,))
-    return PolicyRule((), (request.group,), (request.resource,), (request.name,) if request.name else ())
+    # What is given away may be limited to the name "", which is not the same as any.
+    names = () if request.name is None or not (request.name or need.excuse) else (request.name,)
+    return PolicyRule((), (request.group,), (request.resource,), names)
 
 
 def _needs(

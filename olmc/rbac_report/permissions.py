@@ -2,180 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from olmc.kube.rbac import normalize
-from olmc.kube.rbac_access import RoleBinding, Roles, collect_roles, decode_binding
+from olmc.kube.rbac_access import RoleBinding, decode_binding
+from olmc.kube.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
+from olmc.kube.roles import Roles, collect_roles
 from olmc.lean import NamedTuple
-from olmc.model.objects import (
-    RBAC,
-    RBAC_V1,
-    KubernetesObject,
-    ObjectKey,
-    Origin,
-    PolicyRule,
-    Provenance,
-    Rendered,
-    Subject,
-    object_key,
-)
-from olmc.model.operators import OLM_GROUP
-
-USER_ROLES = ("admin", "edit", "view")
-"""The roles that users of a namespace are given, the widest first."""
-
-AGGREGATE_TO = f"{RBAC}/aggregate-to-"
-"""What the labels begin with by which ClusterRoles become parts of these."""
-_CONSTRAINT_ROLE = "system:openshift:scc:"
-"""What the ClusterRoles begin with by which OpenShift lets accounts use security context constraints."""
-_READ = "get list watch"
-_WRITE = "create delete deletecollection patch update"
-
-# name: to which roles it is aggregated, then its rules as verbs, API group ("core" for the first one), resources.
-_ROLES: dict[str, tuple[str, tuple[tuple[str, str, str], ...]]] = {
-    "cluster-admin": ("", (("*", "*", "*"),)),
-    "system:auth-delegator": (
-        "",
-        (
-            ("create", "authentication.k8s.io", "tokenreviews"),
-            ("create", "authorization.k8s.io", "subjectaccessreviews"),
-        ),
-    ),
-    "system:aggregate-to-admin": (
-        "admin",
-        (
-            ("create", "authorization.k8s.io", "localsubjectaccessreviews"),
-            (f"{_READ} {_WRITE}", RBAC, "rolebindings roles"),
-        ),
-    ),
-    "system:aggregate-to-edit": (
-        "edit",
-        (
-            (_READ, "core", "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy"),
-            ("impersonate", "core", "serviceaccounts"),
-            (_WRITE, "core", "pods pods/attach pods/exec pods/portforward pods/proxy"),
-            ("create", "core", "pods/eviction serviceaccounts/token"),
-            (
-                _WRITE,
-                "core",
-                "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
-                "serviceaccounts services services/proxy",
-            ),
-            (
-                _WRITE,
-                "apps",
-                "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
-                "statefulsets statefulsets/scale",
-            ),
-            (_WRITE, "autoscaling", "horizontalpodautoscalers"),
-            (_WRITE, "batch", "cronjobs jobs"),
-            (_WRITE, "policy", "poddisruptionbudgets"),
-            (_WRITE, "networking.k8s.io", "ingresses networkpolicies"),
-            (f"{_READ} {_WRITE}", "coordination.k8s.io", "leases"),
-        ),
-    ),
-    "system:aggregate-to-view": (
-        "view",
-        (
-            (
-                _READ,
-                "core",
-                "bindings configmaps endpoints events limitranges namespaces namespaces/status persistentvolumeclaims "
-                "persistentvolumeclaims/status pods pods/log pods/status replicationcontrollers "
-                "replicationcontrollers/scale replicationcontrollers/status resourcequotas resourcequotas/status "
-                "serviceaccounts services services/status",
-            ),
-            (_READ, "discovery.k8s.io", "endpointslices"),
-            (
-                _READ,
-                "apps",
-                "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status "
-                "replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status",
-            ),
-            (_READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
-            (_READ, "batch", "cronjobs cronjobs/status jobs jobs/status"),
-            (_READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
-            (_READ, "networking.k8s.io", "ingresses ingresses/status networkpolicies"),
-        ),
-    ),
-    "aggregate-olm-edit": (
-        "admin edit",
-        (
-            ("create delete patch update", OLM_GROUP, "subscriptions"),
-            ("delete", OLM_GROUP, "catalogsources clusterserviceversions installplans"),
-        ),
-    ),
-    "aggregate-olm-view": (
-        "admin edit view",
-        (
-            (_READ, OLM_GROUP, "catalogsources clusterserviceversions installplans operatorgroups subscriptions"),
-            (_READ, f"packages.{OLM_GROUP}", "packagemanifests packagemanifests/icon"),
-        ),
-    ),
-}
-
-# Each of them has what the next one has.
-_AGGREGATED = {"admin": "", "edit": "admin", "view": "edit"}
-
-
-@cache
-def builtin_roles() -> dict[ObjectKey, Rendered]:
-    """The roles by identity: complete objects, aggregated ones with their aggregationRule in place of rules."""
-    roles = [_role(name, to.split(), rules) for name, (to, rules) in _ROLES.items()]
-    roles += [_aggregated(name, to.split()) for name, to in _AGGREGATED.items()]
-    roles.append(_READER)
-    return {object_key(role): Rendered(role, Provenance(None, "kubernetes", "", Origin.KUBERNETES)) for role in roles}
-
-
-def _metadata(name: str, to: list[str]) -> dict[str, object]:
-    return {"name": name, "labels": {f"{AGGREGATE_TO}{role}": "true" for role in to}}
-
-
-def _role(name: str, to: list[str], rules: tuple[tuple[str, str, str], ...]) -> KubernetesObject:
-    listed: list[dict[str, list[str]]] = [
-        {"verbs": verbs.split(), "apiGroups": ["" if group == "core" else group], "resources": resources.split()}
-        for verbs, group, resources in rules
-    ]
-    if name == "cluster-admin":
-        listed.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
-    return {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": _metadata(name, to), "rules": listed}
-
-
-def _aggregated(name: str, to: list[str]) -> KubernetesObject:
-    selectors = [{"matchLabels": {f"{AGGREGATE_TO}{name}": "true"}}]
-    return {
-        "apiVersion": RBAC_V1,
-        "kind": "ClusterRole",
-        "metadata": _metadata(name, to),
-        "aggregationRule": {"clusterRoleSelectors": selectors},
-    }
-
-
-# The Role that lets API services know whom the API server has authenticated.
-_READER: KubernetesObject = {
-    "apiVersion": RBAC_V1,
-    "kind": "Role",
-    "metadata": {"name": "extension-apiserver-authentication-reader", "namespace": "kube-system"},
-    "rules": [
-        {
-            "verbs": _READ.split(),
-            "apiGroups": [""],
-            "resources": ["configmaps"],
-            "resourceNames": ["extension-apiserver-authentication"],
-        }
-    ],
-}
-
-
-def _of_constraint(role: ObjectKey) -> Rendered:
-    name = role.name.removeprefix(_CONSTRAINT_ROLE)
-    resource = {"apiGroups": ["security.openshift.io"], "resources": ["securitycontextconstraints"]}
-    rules = [{"verbs": ["use"], **resource, "resourceNames": [name]}]
-    obj = {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": {"name": role.name}, "rules": rules}
-    return Rendered(obj, Provenance(None, "kubernetes", "", Origin.KUBERNETES))
-
+from olmc.model.objects import RBAC, ObjectKey, Origin, PolicyRule, Provenance, Rendered, Subject
+from olmc.rbac_report.builtin_roles import builtin_roles, role_of_constraint
 
 DEFAULT_NAMESPACE = "default"
 """Where kubectl puts what names no namespace."""
@@ -198,17 +35,63 @@ class Grant(NamedTuple):
     source_provenance: Provenance | None
 
 
+class SourceRule(NamedTuple):
+    """A rule of a role, and the role that it stands in, with the provenance of that."""
+
+    rule: PolicyRule
+    source: ObjectKey
+    provenance: Provenance | None
+
+
+class RoleGrant(NamedTuple):
+    """A role that a subject has somewhere, as in Grant, with all of its rules, sorted.
+
+    Whoever has the same role has the very tuple of rules: of thousands of rules for thousands of subjects hardly any
+    are ever looked at one by one.
+    """
+
+    subject: Subject
+    namespace: str | None
+    role: ObjectKey
+    binding: ObjectKey | None
+    rules: tuple[SourceRule, ...]
+
+    def of(self, rule: SourceRule) -> Grant:
+        """What it grants by one of its rules."""
+        return Grant(self.subject, self.namespace, rule.rule, self.role, rule.source, self.binding, rule.provenance)
+
+
 class Permissions(NamedTuple):
     """All permissions among some objects.
 
-    `grants`: what bindings give to accounts, users and groups. `gains`: what aggregated roles, `admin`, `edit` and
-    `view` among them, have beyond what Kubernetes and OLM put there. `dangling`: bindings, each with the role that it
-    names and that is not there.
+    `bound`: the roles that bindings give to accounts, users and groups. `gained`: what aggregated roles, `admin`,
+    `edit` and `view` among them, have beyond what Kubernetes and OLM put there. Both are sorted. `dangling`: bindings,
+    each with the role that it names and that is not there.
     """
 
-    grants: tuple[Grant, ...]
-    gains: tuple[Grant, ...]
+    bound: tuple[RoleGrant, ...]
+    gained: tuple[RoleGrant, ...]
     dangling: tuple[tuple[ObjectKey, ObjectKey], ...]
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What bindings give, rule by rule, which may be much."""
+        return _grants(self.bound)
+
+    @property
+    def gains(self) -> tuple[Grant, ...]:
+        """What aggregated roles have, rule by rule."""
+        return _grants(self.gained)
+
+    @property
+    def distinct_rules(self) -> Iterator[PolicyRule]:
+        """The rules of all roles, those of each once."""
+        distinct = {id(role.rules): role.rules for role in (*self.bound, *self.gained)}
+        return (each.rule for rules in distinct.values() for each in rules)
+
+
+def _grants(roles: Iterable[RoleGrant]) -> tuple[Grant, ...]:
+    return tuple(sorted({role.of(rule) for role in roles for rule in role.rules}, key=grant_order))
 
 
 def permissions(objects: Iterable[Rendered]) -> Permissions:
@@ -217,33 +100,41 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     Rules are taken as the API server applies them: URLs only from ClusterRoleBindings, aggregated roles with the rules
     of all roles that their selectors match (what they have themselves is overwritten). Roles that every cluster has
     (`cluster-admin`, `admin` …) count unless the objects have their own, and so does that of OpenShift for the use of
-    each of its constraints.
+    each of its constraints. Own ones in place of those that Kubernetes binds to somebody are bound.
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
-    for obj in objects:
+    for obj in (form for written in objects for form in rendered_forms(written)):
         key = obj.identity
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
             rendered[key] = obj
+            if key.kind == "ClusterRole" and (subjects := bound_by_default(key.name)):
+                bindings.append(RoleBinding(key._replace(kind="ClusterRoleBinding"), key, subjects))
         elif key.group == RBAC and key.kind in ("RoleBinding", "ClusterRoleBinding"):
             bindings.append(decode_binding(key, obj.object, namespace_of(key)))
     for binding in bindings:
-        if binding.role.name.startswith(_CONSTRAINT_ROLE) and binding.role not in rendered:
-            rendered[binding.role] = _of_constraint(binding.role)
+        if binding.role.name.startswith(CONSTRAINT_ROLE) and binding.role not in rendered:
+            rendered[binding.role] = role_of_constraint(binding.role)
     sources = _Sources.of(rendered)
-    grants: set[Grant] = set()
+    grants: dict[tuple[Any, ...], RoleGrant] = {}
     dangling: set[tuple[ObjectKey, ObjectKey]] = set()
     for binding in bindings:
         role = _role_of(binding, rendered)
         if role in rendered:
-            grants.update(_granted(binding, role, sources))
+            grants.update((_role_order(grant), grant) for grant in _granted(binding, role, sources))
         else:
             dangling.add((binding.identity, role))
-    gains = {gain for role in rendered for gain in _gained(role, sources)}
-    return Permissions(tuple(sorted(grants, key=_order)), tuple(sorted(gains, key=_order)), tuple(sorted(dangling)))
+    gained = sorted((gain for role in rendered for gain in _gained(role, sources)), key=_role_order)
+    bound = (grant for _, grant in sorted(grants.items(), key=lambda item: item[0]))
+    return Permissions(tuple(bound), tuple(gained), tuple(sorted(dangling)))
 
 
-def _order(grant: Grant) -> tuple[Any, ...]:
+def _role_order(grant: RoleGrant) -> tuple[Any, ...]:
+    return (grant.subject, grant.namespace or "", grant.role, grant.binding or ())
+
+
+def grant_order(grant: Grant) -> tuple[Any, ...]:
+    """A sort key of grants."""
     return (grant.subject, grant.namespace or "", grant.rule, grant.role, grant.source, grant.binding or ())
 
 
@@ -261,47 +152,64 @@ def _role_of(binding: RoleBinding, roles: Mapping[ObjectKey, Rendered]) -> Objec
 
 
 class _Sources(NamedTuple):
-    """The roles, their rules, and where each of them comes from, None for what every cluster has."""
+    """The roles, and what they consist of.
+
+    `rules` gives the rules that a role has, by itself or by aggregation: all, or those about resources; `news` those of
+    an aggregated role that not every cluster has.
+    """
 
     roles: Roles
-    rules: Mapping[ObjectKey, tuple[PolicyRule, ...]]
-    provenances: Mapping[ObjectKey, Provenance | None]
+    rules: Callable[[ObjectKey, bool], tuple[SourceRule, ...]]
+    news: Callable[[ObjectKey], tuple[SourceRule, ...]]
 
     @staticmethod
     def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
         roles = collect_roles((key, role.object) for key, role in rendered.items())
         # Copies of a role have the same tuple of rules.
+        normalized = cache(
+            lambda known: tuple(dict.fromkeys(part for rule in distinct[known] for part in normalize(rule)))
+        )
         distinct = {id(role.rules): role.rules for role in roles.by_identity.values()}
-        normal = {
-            known: tuple(dict.fromkeys(part for rule in rules for part in normalize(rule)))
-            for known, rules in distinct.items()
-        }
-        rules = {key: normal[id(role.rules)] for key, role in roles.by_identity.items()}
-        provenances = {
-            key: None if role.provenance.origin is Origin.KUBERNETES else role.provenance
-            for key, role in rendered.items()
-        }
-        return _Sources(roles, rules, provenances)
 
-    def behind(self, role: ObjectKey) -> Iterator[tuple[ObjectKey, PolicyRule, Provenance | None]]:
-        """The rules that a role has, by itself or by aggregation, each with the role that it is in."""
-        for source in self.roles.sources(role):
-            yield from ((source, rule, self.provenances[source]) for rule in self.rules[source])
+        @cache
+        def behind(found: tuple[ObjectKey, ...]) -> tuple[SourceRule, ...]:
+            rules = (
+                SourceRule(rule, source, _provenance(rendered[source]))
+                for source in found
+                for rule in normalized(id(roles.by_identity[source].rules))
+            )
+            return tuple(sorted(rules, key=lambda each: (each.rule, each.source)))
+
+        @cache
+        def kept(found: tuple[ObjectKey, ...], what: str) -> tuple[SourceRule, ...]:
+            if what == "resources":
+                return tuple(each for each in behind(found) if not each.rule.urls)
+            # What every cluster's `admin` may do is no news; what an operator adds to it is.
+            return tuple(each for each in behind(found) if each.provenance is not None)
+
+        def rules_of(role: ObjectKey, everywhere: bool) -> tuple[SourceRule, ...]:
+            found = roles.sources(role)
+            return behind(found) if everywhere else kept(found, "resources")
+
+        return _Sources(roles, rules_of, lambda role: kept(roles.sources(role), "news"))
 
 
-def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
+def _provenance(role: Rendered) -> Provenance | None:
+    """Where a role comes from, None for what every cluster has."""
+    return None if role.provenance.origin is Origin.KUBERNETES else role.provenance
+
+
+def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterator[RoleGrant]:
     namespace = namespace_of(binding.identity)
-    for subject in binding.subjects:
-        for source, rule, provenance in sources.behind(role):
-            # A RoleBinding gives no URLs: they are in no namespace.
-            if not (rule.urls and namespace):
-                yield Grant(subject, namespace, rule, role, source, binding.identity, provenance)
+    # A RoleBinding gives no URLs: they are in no namespace.
+    rules = sources.rules(role, not namespace)
+    for subject in binding.subjects if rules else ():
+        yield RoleGrant(subject, namespace, role, binding.identity, rules)
 
 
-def _gained(role: ObjectKey, sources: _Sources) -> Iterator[Grant]:
+def _gained(role: ObjectKey, sources: _Sources) -> Iterator[RoleGrant]:
     """What an aggregated role has beyond what every cluster has."""
     if sources.roles.by_identity[role].selectors:
-        for source, rule, provenance in sources.behind(role):
-            # What every cluster's `admin` may do is no news; what an operator adds to it is.
-            if provenance is not None:
-                yield Grant(Subject("ClusterRole", "", role.name), None, rule, role, source, None, provenance)
+        rules = sources.news(role)
+        if rules:
+            yield RoleGrant(Subject("ClusterRole", "", role.name), None, role, None, rules)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
-from olmc.kube.rbac import resource_matches, value_matches
+from olmc.kube.rbac import NAMELESS_VERBS, resource_matches, value_matches
 from olmc.lean import NamedTuple
 from olmc.model.objects import ANY, RBAC, PolicyRule
 from olmc.model.operators import OLM_GROUP
@@ -32,8 +32,10 @@ class Risk(NamedTuple):
     """A danger, and the rules that have it: those that allow any of `verbs` on any of `resources` of `group`.
 
     With `wildcard`, those with a `*` in this field instead. `cluster` and `namespaced` are the levels of a rule that
-    holds in the whole cluster, or in a namespace. Rules limited to named objects count only if `named`; with `only`
-    there must be names, one of these among them, and with `harmless` one that is not among those.
+    holds in the whole cluster, or in a namespace. Rules limited to named objects count only if `named`, mostly in an
+    entry of a lower level behind that for all objects: an operator that changes its own webhook is none that may change
+    every webhook, but by its name nobody knows whose webhook it is. With `only` there must be names, one of these among
+    them, and with `harmless` one that is not among those.
     """
 
     name: str
@@ -58,6 +60,7 @@ _WRITE = "create update patch"
 _CHANGE = f"{_WRITE} delete deletecollection"
 _CORE = ""
 _ADMISSION = "admissionregistration.k8s.io"
+_OLM_V1 = "olm.operatorframework.io"
 _CSR = "certificates.k8s.io"
 _SCC = "security.openshift.io"
 _CONFIG = "config.openshift.io"
@@ -72,8 +75,23 @@ _MILD_ROLES = "view system:basic-user system:discovery system:public-info-viewer
 _ESCALATE = "May write roles that allow more than it may do itself, so it can give itself anything."
 _IMPERSONATE = "May act as somebody else; as a member of system:masters nothing is forbidden."
 _WORKLOADS = "Starts containers of any image under any ServiceAccount of the namespace, with its secrets mounted."
+_POD_MAKERS = (
+    (_CORE, "pods podtemplates replicationcontrollers"),
+    ("apps", "daemonsets deployments replicasets statefulsets"),
+    ("batch", "cronjobs jobs"),
+)
 _ROLES = "May change what others who are bound to these roles may do, up to what it may do itself."
 _PODS = "Runs commands in containers or talks to their ports, with all that the workload knows and may do."
+_BINDING = "May pass on what it may do itself by this one binding, whoever else it is for."
+_ROLE = "May change what those who are bound to this one role may do, up to what it may do itself."
+_INSTALLED = (
+    "May change what OLM installs for one operator, or take it from elsewhere, with the permissions that OLM gives it."
+)
+_OWN_ADMISSION = "May change what one configuration, its own or that of others, sees on its way into the cluster."
+_V0_KINDS = "catalogsources clusterserviceversions installplans operatorgroups subscriptions"
+_V1_KINDS = "clustercatalogs clusterextensionrevisions clusterextensions clusterobjectsets"
+_MUTATING = "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings"
+_VALIDATING = "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
 _BINDINGS = "May pass on whatever it may do itself, and together with bind everything at all."
 
 
@@ -103,18 +121,24 @@ RISKS: tuple[Risk, ...] = (
           "May claim what webhooks that authorize requests go by: another uid, or other scopes.", named=True),
     _risk("serviceaccounts/token", _CRITICAL, _HIGH, "create", _CORE, "serviceaccounts/token",
           "Gets a token of any ServiceAccount there, and with it all that this account may do."),
+    _risk("serviceaccounts/token", _HIGH, _MEDIUM, "create", _CORE, "serviceaccounts/token",
+          "Gets tokens of the ServiceAccounts that are called so, and with them all that these may do.",
+          named=True),
     _risk("nodes/proxy", _CRITICAL, _NONE, "get create update patch", _CORE, "nodes/proxy",
           "Reaches the kubelets: runs commands in every pod of a node, past admission and the audit log.", named=True),
     _risk("CSR approval", _CRITICAL, _NONE, "update patch", _CSR, "certificatesigningrequests/approval",
           "May approve client certificates for any name of a user or group.", named=True),
     _risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
           "May approve client certificates for any name of a user or group.", named=True),
-    _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP,
-          "catalogsources clusterserviceversions installplans operatorgroups subscriptions",
+    _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP, _V0_KINDS,
           "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
-    _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION,
-          "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings",
+    _risk("installing operators", _CRITICAL, _NONE, _WRITE, _OLM_V1, _V1_KINDS,
+          "May have OLM v1 install any content under any ServiceAccount, or change what catalogs offer."),
+    _risk("installing operators", _HIGH, _MEDIUM, _WRITE, OLM_GROUP, _V0_KINDS, _INSTALLED, named=True),
+    _risk("installing operators", _HIGH, _NONE, _WRITE, _OLM_V1, _V1_KINDS, _INSTALLED, named=True),
+    _risk("mutating admission", _CRITICAL, _NONE, _WRITE, _ADMISSION, _MUTATING,
           "May see and change every object on its way into the cluster."),
+    _risk("mutating admission", _MEDIUM, _NONE, _WRITE, _ADMISSION, _MUTATING, _OWN_ADMISSION, named=True),
     _risk("security context constraints", _CRITICAL, _NONE, _WRITE, _SCC, "securitycontextconstraints",
           "Decides which privileges pods may have, its own included.", named=True),
     _risk("machine configs", _CRITICAL, _NONE, _WRITE, "machineconfiguration.openshift.io",
@@ -122,6 +146,9 @@ RISKS: tuple[Risk, ...] = (
           "Writes files and starts services on the nodes, as root.", named=True),
     _risk("logins", _CRITICAL, _NONE, _WRITE, _CONFIG, "oauths",
           "Decides who people are: may add a way to log in as anybody.", named=True),
+    _risk("logins", _CRITICAL, _HIGH, f"{_WRITE} delete", _CORE, "configmaps",
+          "Decides who people and API servers are: these ConfigMaps say by which roles and certificates.",
+          named=True, only="aws-auth extension-apiserver-authentication"),
     _risk("logins", _CRITICAL, _NONE, _WRITE, _OAUTH, "oauthaccesstokens oauthauthorizetokens",
           "Makes tokens of any user, cluster administrators included."),
     _risk("logins", _HIGH, _NONE, _WRITE, _OAUTH, "oauthclients",
@@ -131,11 +158,13 @@ RISKS: tuple[Risk, ...] = (
           harmless=f"{_MILD_CONSTRAINTS} {_ROOT}"),
     _risk("pods as root", _MEDIUM, _LOW, "use", _SCC, "securitycontextconstraints",
           "May start pods that run as any user, root included.", named=True, only=_ROOT),
-    _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION,
-          "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings",
+    _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION, _VALIDATING,
           "May read every object on its way into the cluster, refuse it, or switch off what others check."),
+    _risk("validating admission", _MEDIUM, _NONE, _CHANGE, _ADMISSION, _VALIDATING, _OWN_ADMISSION, named=True),
     _risk("API services", _HIGH, _NONE, _WRITE, "apiregistration.k8s.io", "apiservices",
           "May send the requests for a whole API group, credentials included, to a server of its own."),
+    _risk("API services", _MEDIUM, _NONE, _WRITE, "apiregistration.k8s.io", "apiservices",
+          "May send the requests for one API group, its own or that of others, to a server of its own.", named=True),
     _risk("secrets", _HIGH, _MEDIUM, "get list watch", _CORE, "secrets",
           "Reads passwords, keys and tokens; list and watch show the contents as well."),
     _risk("writing secrets", _HIGH, _LOW, _WRITE, _CORE, "secrets",
@@ -150,11 +179,16 @@ RISKS: tuple[Risk, ...] = (
           "May make volumes of directories on the nodes, whatever pod security allows."),
     _risk("role bindings", _MEDIUM, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDINGS),
     _risk("role bindings", _MEDIUM, _MEDIUM, _WRITE, RBAC, "rolebindings", _BINDINGS),
+    _risk("role bindings", _LOW, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDING, named=True),
+    _risk("role bindings", _LOW, _LOW, _WRITE, RBAC, "rolebindings", _BINDING, named=True),
     _risk("roles", _MEDIUM, _NONE, _WRITE, RBAC, "clusterroles", _ROLES),
     _risk("roles", _MEDIUM, _MEDIUM, _WRITE, RBAC, "roles", _ROLES),
-    _risk("workloads", _HIGH, _LOW, _WRITE, _CORE, "pods podtemplates replicationcontrollers", _WORKLOADS),
-    _risk("workloads", _HIGH, _LOW, _WRITE, "apps", "daemonsets deployments replicasets statefulsets", _WORKLOADS),
-    _risk("workloads", _HIGH, _LOW, _WRITE, "batch", "cronjobs jobs", _WORKLOADS),
+    _risk("roles", _LOW, _NONE, _WRITE, RBAC, "clusterroles", _ROLE, named=True),
+    _risk("roles", _LOW, _LOW, _WRITE, RBAC, "roles", _ROLE, named=True),
+    *(_risk("workloads", _HIGH, _LOW, _WRITE, group, resources, _WORKLOADS) for group, resources in _POD_MAKERS),
+    *(_risk("workloads", _MEDIUM, _NONE, _WRITE, group, resources,
+            "Changes the containers of workloads that are called so, with what these may do.", named=True)
+      for group, resources in _POD_MAKERS),
     _risk("ServiceAccounts", _MEDIUM, _LOW, _WRITE, _CORE, "serviceaccounts",
           "May change which registries accounts get images from, and the annotations that clouds go by."),
     _risk("traffic", _MEDIUM, _LOW, _WRITE, "discovery.k8s.io", "endpointslices",
@@ -244,11 +278,31 @@ def level_of(rule: PolicyRule, namespace: str | None) -> Level:
 
 
 def _has(rule: PolicyRule, risk: Risk) -> bool:
+    if _counts_by_name(rule, risk):
+        return _allows_any(rule, risk)
+    if "" not in rule.names or risk.only:
+        return False
+    # Whoever lists objects, or creates one, does so under the name "", whatever they are called; a request for a
+    # subresource has the name of the object that it is of.
+    verbs = tuple(verb for verb in NAMELESS_VERBS if value_matches(rule.verbs, verb))
+    wanted = tuple(verb for verb in risk.verbs if verb in NAMELESS_VERBS)
+    whole = tuple(resource for resource in risk.resources if "/" not in resource)
+    return bool(verbs) and _allows_any(rule._replace(verbs=verbs), risk._replace(verbs=wanted, resources=whole))
+
+
+def _counts_by_name(rule: PolicyRule, risk: Risk) -> bool:
     # A rule for one Secret is rarely a way to all; for `escalate` the name of the role hardly matters.
     if rule.names and not risk.named:
         return False
-    if risk.only.isdisjoint(rule.names) if risk.only else rule.names and risk.harmless.issuperset(rule.names):
-        return False
+    if risk.only:
+        return not risk.only.isdisjoint(rule.names)
+    return not (rule.names and risk.harmless.issuperset(rule.names))
+
+
+def _allows_any(rule: PolicyRule, risk: Risk) -> bool:
+    if risk.wildcard == "urls":
+        # Every path begins with a slash.
+        return any(url.endswith(ANY) and url.rstrip(ANY) in ("", "/") for url in rule.urls)
     if risk.wildcard:
         return ANY in getattr(rule, risk.wildcard)
     return (
@@ -263,4 +317,4 @@ def _includes(resources: tuple[str, ...], wanted: str) -> bool:
     base, slash, subresource = wanted.partition("/")
     if subresource != ANY:
         return resource_matches(resources, wanted)
-    return any(resource.startswith(f"{base}{slash}") or resource == ANY for resource in resources)
+    return any(resource == ANY or resource.startswith((f"{base}{slash}", f"{ANY}{slash}")) for resource in resources)

@@ -9,14 +9,16 @@ from functools import cache
 from olmc.explain.provenance import is_owned, place_finder
 from olmc.kube.rbac import decode_rules, normalize
 from olmc.kube.rbac_access import decode_binding, with_groups
+from olmc.kube.rbac_forms import rendered_forms
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, NamespacedName
 from olmc.model.diagnostics import Location, Place
 from olmc.model.objects import ACCOUNT, ObjectKey, Origin, PolicyRule, Rendered, Subject, labels_of
 from olmc.model.operators import Csv
 from olmc.output.messages import not_found
-from olmc.rbac_report.permissions import USER_ROLES, Grant, Permissions, namespace_of
-from olmc.rbac_report.risks import Level, Risk, risks_of
+from olmc.rbac_report.builtin_roles import USER_ROLES
+from olmc.rbac_report.permissions import Grant, Permissions, RoleGrant, SourceRule, namespace_of
+from olmc.rbac_report.risks import Level, Risk, level_of, risks_of
 from olmc.yaml import located
 
 _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRATEGY)
@@ -24,7 +26,7 @@ _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRA
 
 def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
-    by_identity = {rendered.identity: rendered for rendered in objects}
+    by_identity = {form.identity: form for rendered in objects for form in (rendered, *rendered_forms(rendered))}
     place_of = place_finder(cluster)
 
     # A role may have thousands of rules, so it is looked at once, and each place once.
@@ -63,6 +65,10 @@ def _rule_places(role: Rendered, place: Place | None) -> _RulePlaces:
     return _RulePlaces(place, indices)
 
 
+MOST_VALUES, _FRAME = 150_000, 10
+"""Permissions with so many values, and grants of them, are written down at once, where each counts for some more."""
+
+
 class Permission(NamedTuple):
     """A rule that somebody has, the namespaces where it holds ("" for the whole cluster, None for where a role is
     bound), its risks there, and the grants that give it."""
@@ -75,38 +81,93 @@ class Permission(NamedTuple):
 
 
 class PermissionHolder(NamedTuple):
-    """A subject with its permissions, dangerous ones first, and the operators that run under it.
+    """A subject with its roles and those of its groups, and the operators that run under it.
 
-    `level` is the level of the worst of them.
+    `level` is the level of the worst of its permissions.
     """
 
     subject: Subject
     operators: tuple[NamespacedName, ...]
     level: Level
+    roles: tuple[RoleGrant, ...]
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """Its permissions, dangerous ones first; to be asked for once."""
+        by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
+        for role in self.roles:
+            for each in role.rules:
+                by_rule[each.rule].append(role.of(each))
+        own = [_permission(rule, same) for rule, same in by_rule.items()]
+        return tuple(sorted(own, key=lambda item: (-item.level, [risk.name for risk in item.risks], item.rule)))
+
+
+class ShownPermissions(NamedTuple):
+    """A holder, and so much of its permissions as is written down; `more` rules of its roles are left out."""
+
+    holder: PermissionHolder
     permissions: tuple[Permission, ...]
+    more: int
+
+
+def first_permissions(everybody: Iterable[PermissionHolder], most: int = MOST_VALUES) -> Iterator[ShownPermissions]:
+    """The permissions of holders in their order, the dangerous ones of each first, as long as they have no more than
+    `most` values altogether.
+
+    Who has what is a product, of which a small input may have millions.
+    """
+    left = most
+    for holder in everybody:
+        permissions = holder.permissions if left > 0 else ()
+        shown: list[Permission] = []
+        for permission in permissions:
+            if left > 0:
+                left -= _FRAME + sum(map(len, (*permission.rule, permission.grants)))
+                shown.append(permission)
+        more = len(permissions) - len(shown) if permissions else sum(len(role.rules) for role in holder.roles)
+        yield ShownPermissions(holder, tuple(shown), more)
 
 
 def holders(permissions: Permissions, objects: Iterable[Rendered]) -> tuple[PermissionHolder, ...]:
     """Everybody who has permissions by a binding, and the accounts of all operators; the most dangerous first."""
-    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
-    for grant in permissions.grants:
-        by_subject[grant.subject].append(grant)
-    running = _operators(objects)
+    by_subject = _by_subject(permissions.bound)
+    running, level = _operators(objects), _leveller()
     everybody = []
     for subject in {*by_subject, *running}:
         # Who is in a group has what the group has, named or not.
-        grants = [grant for member in with_groups(subject) for grant in by_subject.get(member, ())]
-        everybody.append(_holder(subject, running.get(subject, ()), grants))
+        roles = tuple(role for member in with_groups(subject) for role in by_subject.get(member, ()))
+        everybody.append(PermissionHolder(subject, tuple(running.get(subject, ())), level(roles), roles))
     return tuple(sorted(everybody, key=lambda holder: (-holder.level, holder.subject)))
 
 
 def gainers(permissions: Permissions) -> tuple[PermissionHolder, ...]:
     """What whoever is bound to an aggregated role gains: admin, edit, view, then the roles of OperatorGroups."""
-    by_subject: dict[Subject, list[Grant]] = defaultdict(list)
-    for grant in permissions.gains:
-        by_subject[grant.subject].append(grant)
-    roles = (_holder(subject, (), grants) for subject, grants in by_subject.items())
-    return tuple(sorted(roles, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
+    level = _leveller()
+    by_subject = _by_subject(permissions.gained)
+    gaining = (PermissionHolder(subject, (), level(roles), tuple(roles)) for subject, roles in by_subject.items())
+    return tuple(sorted(gaining, key=lambda holder: (_rank(holder.subject.name), holder.subject)))
+
+
+def _by_subject(roles: Iterable[RoleGrant]) -> dict[Subject, list[RoleGrant]]:
+    by_subject: dict[Subject, list[RoleGrant]] = defaultdict(list)
+    for role in roles:
+        by_subject[role.subject].append(role)
+    return by_subject
+
+
+def _leveller() -> Callable[[Iterable[RoleGrant]], Level]:
+    """A function that gives the level of the worst permission by some roles; each role is looked at once."""
+    known: dict[tuple[int, bool], tuple[tuple[SourceRule, ...], Level]] = {}
+
+    def of_role(role: RoleGrant) -> Level:
+        # In the whole cluster a rule is as dangerous as in a namespace, or more so, and in all namespaces alike.
+        key = id(role.rules), role.namespace == ""
+        if key not in known:
+            level = max((level_of(each.rule, role.namespace) for each in role.rules), default=Level.NONE)
+            known[key] = role.rules, level
+        return known[key][1]
+
+    return lambda roles: max(map(of_role, roles), default=Level.NONE)
 
 
 def is_user_role(holder: PermissionHolder) -> bool:
@@ -139,7 +200,7 @@ def of_unknown_roles(
     may do by them, only the cluster knows."""
     accounts = {holder.subject for holder in everybody if holder.operators}
     named = dict(permissions.dangling)
-    for rendered in objects if named else ():
+    for rendered in (form for each in objects if named for form in rendered_forms(each)):
         role = named.get(rendered.identity)
         if role is not None:
             binding = decode_binding(rendered.identity, rendered.object, namespace_of(rendered.identity))
@@ -148,16 +209,6 @@ def of_unknown_roles(
 
 def _rank(name: str) -> int:
     return USER_ROLES.index(name) if name in USER_ROLES else len(USER_ROLES)
-
-
-def _holder(subject: Subject, operators: Sequence[NamespacedName], grants: Iterable[Grant]) -> PermissionHolder:
-    by_rule: dict[PolicyRule, list[Grant]] = defaultdict(list)
-    for grant in grants:
-        by_rule[grant.rule].append(grant)
-    permissions = [_permission(rule, same) for rule, same in by_rule.items()]
-    permissions.sort(key=lambda item: (-item.level, [risk.name for risk in item.risks], item.rule))
-    level = permissions[0].level if permissions else Level.NONE
-    return PermissionHolder(subject, tuple(operators), level, tuple(permissions))
 
 
 def _permission(rule: PolicyRule, grants: Sequence[Grant]) -> Permission:

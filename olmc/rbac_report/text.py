@@ -12,9 +12,10 @@ from olmc.model.diagnostics import Location, join_limited
 from olmc.model.objects import ANY, ObjectKey, PolicyRule, Subject
 from olmc.output.text import paragraph
 from olmc.output.unicode import clean
-from olmc.rbac_report.permissions import USER_ROLES, Grant
+from olmc.rbac_report.builtin_roles import USER_ROLES
+from olmc.rbac_report.permissions import Grant
 from olmc.rbac_report.risks import Level, gravest_first, group_level, resource_level, verb_level
-from olmc.rbac_report.subjects import Permission, PermissionHolder
+from olmc.rbac_report.subjects import Permission, PermissionHolder, ShownPermissions, first_permissions
 
 FORMAT_VERSION = 1
 Finder = Callable[[Grant], Location | None]
@@ -36,7 +37,12 @@ def in_words(rule: PolicyRule) -> str:
     groups = gravest_first(rule.groups, group_level, _MOST_GROUPS)
     shown = [_full(resource, groups) for resource in resources[:_MOST]]
     things = join_limited([*shown, *resources[_MOST:]], _MOST)
-    return f"{verbs} {things}" + (f" named {join_limited(rule.names, _MOST)}" if rule.names else "")
+    return f"{verbs} {things}" + (f" named {in_quotes(rule.names)}" if rule.names else "")
+
+
+def in_quotes(names: Sequence[str]) -> str:
+    """Names as people read them, of many how they begin; the one that nobody sees is `""`."""
+    return join_limited([name or '""' for name in names], _MOST)
 
 
 def _full(resource: str, groups: Sequence[str]) -> str:
@@ -65,16 +71,18 @@ def as_text(
 ) -> str:
     """All holders, one after the other, and why what they may do is dangerous; the operators `waiting` would not run
     yet."""
-    blocks = [_block(holder, find, waiting) for holder in (*everybody, *gaining)]
-    return "\n".join((*blocks, *_reasons((*everybody, *gaining)))) or "Nobody is given permissions here.\n"
+    shown = tuple(first_permissions((*everybody, *gaining)))
+    blocks = [_block(each, find, waiting) for each in shown]
+    return "\n".join((*blocks, *_reasons(shown))) or "Nobody is given permissions here.\n"
 
 
-def _block(holder: PermissionHolder, find: Finder, waiting: Collection[NamespacedName]) -> str:
+def _block(shown: ShownPermissions, find: Finder, waiting: Collection[NamespacedName]) -> str:
+    holder, permissions, more = shown
     lines = [f"{clean(_title(holder, waiting))}\n"]
-    if not holder.permissions:
+    if not holder.roles:
         lines.append("  has no permissions\n")
-    own = tuple(permission for permission in holder.permissions if not _is_well_known(permission))
-    lines += _well_known([permission for permission in holder.permissions if _is_well_known(permission)])
+    own = tuple(permission for permission in permissions if not _is_well_known(permission))
+    lines += _well_known([permission for permission in permissions if _is_well_known(permission)])
     for permission in own:
         if permission.level >= _DETAILED_FROM:
             lines += _details(permission, holder.subject, find)
@@ -84,6 +92,8 @@ def _block(holder: PermissionHolder, find: Finder, waiting: Collection[Namespace
             lines.append(paragraph(f"{str(Level.LOW).upper()} {risks}", "  ", "      "))
         first = "    " if risks else "  - "
         lines += [paragraph(f"{in_words(rule)}{place}", first, "      ") for rule in merge(rules)]
+    if more:
+        lines.append(f"  and {more} rules of its roles that are not listed here: see --subject\n")
     return "".join(lines)
 
 
@@ -163,10 +173,10 @@ def _goes_without_saying(permission: Permission, wide: Set[tuple[tuple[str | Non
     )
 
 
-def _reasons(everybody: Iterable[PermissionHolder]) -> Iterator[str]:
-    shown = {risk.name: risk for holder in everybody for permission in holder.permissions for risk in permission.risks}
-    if shown:
-        risks = sorted(shown.values(), key=lambda risk: (-risk.cluster, risk.name))
+def _reasons(shown: Iterable[ShownPermissions]) -> Iterator[str]:
+    by_name = {risk.name: risk for each in shown for permission in each.permissions for risk in permission.risks}
+    if by_name:
+        risks = sorted(by_name.values(), key=lambda risk: (-risk.cluster, risk.name))
         width = max(len(risk.name) for risk in risks) + 4
         lines = (paragraph(risk.why, f"  {risk.name}".ljust(width), " " * width) for risk in risks)
         yield "What the risks are\n" + "".join(lines)
@@ -179,18 +189,19 @@ def as_data(
     find: Finder,
 ) -> dict[str, Any]:
     """The holders in the format of `schemas/rbac.schema.json`."""
-    both = (*everybody, *gaining)
-    reasons = {risk.name: risk.why for holder in both for permission in holder.permissions for risk in permission.risks}
+    shown = tuple(first_permissions((*everybody, *gaining)))
+    reasons = {risk.name: risk.why for each in shown for permission in each.permissions for risk in permission.risks}
     return {
         "version": FORMAT_VERSION,
-        "subjects": [_holder(holder, find) for holder in everybody],
-        "userRoles": [_holder(holder, find) for holder in gaining],
+        "subjects": [_holder(each, find) for each in shown[: len(everybody)]],
+        "userRoles": [_holder(each, find) for each in shown[len(everybody) :]],
         "dangling": [{"binding": binding._asdict(), "role": role._asdict()} for binding, role in dangling],
         "risks": dict(sorted(reasons.items())),
     }
 
 
-def _holder(holder: PermissionHolder, find: Finder) -> dict[str, Any]:
+def _holder(shown: ShownPermissions, find: Finder) -> dict[str, Any]:
+    holder, permissions, more = shown
     return {
         **holder.subject._asdict(),
         "operators": [operator._asdict() for operator in holder.operators],
@@ -203,8 +214,9 @@ def _holder(holder: PermissionHolder, find: Finder) -> dict[str, Any]:
                 "risks": [risk.name for risk in permission.risks],
                 "grants": [grant_data(grant, find) for grant in permission.grants],
             }
-            for permission in holder.permissions
+            for permission in permissions
         ],
+        **({"more": more} if more else {}),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.diagnostics.rules import workspace as rules
 from olmc.gojson import DecodeError, decode
-from olmc.kube.selectors import LabelIndex
+from olmc.kube.selectors import NamedLabelIndex
 from olmc.load.scopes import in_default_namespace
 from olmc.model.cluster import (
     CatalogSource,
@@ -115,7 +115,7 @@ def initial_state(workspace: Workspace, options: Options, report: Report) -> Clu
     # R-OG-8).
     declared = [_group(m, profile, report) for m in kinds.get("OperatorGroup", ())]
     used = {namespace_of(manifest.object) for several in kinds.values() for manifest in several}
-    index = LabelIndex(namespaces)
+    index = NamedLabelIndex(namespaces)
     groups = [with_targets(g, index, objects) for g in (*declared, *platform_groups(declared, used, options))]
     arrived = [(c, m.object) for m in kinds.get("ClusterServiceVersion", ()) if (c := _csv(m, profile, report))]
     # Of two CSVs that provide one API the first gets it (R-CSV-13). Who that was, only the time of creation can show;

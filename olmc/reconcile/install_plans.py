@@ -9,7 +9,7 @@ from olmc.gojson import unmarshal
 from olmc.kube.api_validation.field import Keys
 from olmc.kube.rbac_access import access, creation_refusal, escalation_refusal
 from olmc.kube.restmapper import BUILTIN, RestMapping
-from olmc.kube.selectors import LabelIndex
+from olmc.kube.selectors import NamedLabelIndex
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, InstallPlan, Step, namespaced_name
 from olmc.model.diagnostics import Cause, PlanFault
@@ -116,7 +116,7 @@ def _managing_group(cluster: Cluster, namespace: str, options: Options) -> Opera
     if not groups and options.descoped:
         return no_group(namespace)
     # Earlier plans may have made namespaces match, or brought the ServiceAccount (R-OG-1, R-OG-8).
-    namespaces = LabelIndex(cluster.namespaces)
+    namespaces = NamedLabelIndex(cluster.namespaces)
     synced = (with_targets(group, namespaces, cluster.objects) for group in groups)
     managing = [group for group in synced if group.targets]
     if not managing:

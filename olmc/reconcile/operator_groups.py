@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.diagnostics.rules import workspace as rules
-from olmc.kube.selectors import SELECTOR_FIELDS, LabelIndex, is_empty, problem
+from olmc.kube.selectors import SELECTOR_FIELDS, NamedLabelIndex, is_empty, problem
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.diagnostics import Report, Source
@@ -139,7 +139,9 @@ def _of_labels(selector: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, "matchLabels": labels} if labels else known
 
 
-def with_targets(group: OperatorGroup, namespaces: LabelIndex, objects: Mapping[ObjectKey, Rendered]) -> OperatorGroup:
+def with_targets(
+    group: OperatorGroup, namespaces: NamedLabelIndex, objects: Mapping[ObjectKey, Rendered]
+) -> OperatorGroup:
     """The group with its targets among the namespaces of the present state of the cluster (R-OG-1, R-OG-8)."""
     spec = group.spec
     account = group.account

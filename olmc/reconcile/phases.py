@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from olmc.kube.rbac_access import Access, access
-from olmc.kube.selectors import LabelIndex
+from olmc.kube.selectors import NamedLabelIndex
 from olmc.lean import NamedTuple
 from olmc.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.model.indexed import ByNamespace, by_namespace
@@ -47,7 +47,7 @@ _WAITING = ("InstallSucceeded", "waiting for install components to report health
 def evaluate_phases(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the groups' targets and APIs, and the phase of every CSV, as the olm-operator leaves them."""
     # A group is synced again when namespaces or accounts come; in a settled cluster it has seen all of them (D1).
-    namespaces = LabelIndex(cluster.namespaces)
+    namespaces = NamedLabelIndex(cluster.namespaces)
     groups = {n: with_targets(group, namespaces, cluster.objects) for n, group in cluster.groups.items()}
     cluster = cluster._replace(groups=by_namespace(groups))
     permissions = access(cluster.objects)

@@ -31,7 +31,7 @@ from olmc.model.operators import CSV_KIND, OLM_GROUP, OperatorGroup
 from olmc.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key
 from olmc.output.directory import file_name
 from olmc.rbac_report.permissions import permissions
-from olmc.rbac_report.subjects import PermissionHolder, holders
+from olmc.rbac_report.subjects import ShownPermissions, first_permissions, holders
 from olmc.rbac_report.text import in_words, where
 from olmc.reconcile.loop import SettledCluster
 from olmc.report.extensions import ExtensionPage, ReportExtensions, extension_of
@@ -90,12 +90,14 @@ class ReportPermission(NamedTuple):
 
 
 class ReportAccount(NamedTuple):
-    """An account that an operator runs under: what deserves a look, and what else it may do."""
+    """An account that an operator runs under: what deserves a look, and what else it may do; `more` rules of its roles
+    are left out."""
 
     name: str
     level: str
     risky: tuple[ReportPermission, ...]
     others: tuple[ReportPermission, ...]
+    more: int = 0
 
 
 class OperatorPage(NamedTuple):
@@ -153,7 +155,10 @@ def operator_pages(
     `extensions` of ClusterExtensions."""
     rows = operators(settled, proposed, extensions.rows)
     owned = _by_operator(rows, objects)
-    accounts = holders(permissions(objects), objects)
+    everybody = holders(permissions(objects), objects)
+    # ClusterExtensions have no CSV that says which accounts are theirs.
+    wanted = (each for each in everybody if each.operators or (each.subject.kind == ACCOUNT and extensions.rows))
+    accounts = tuple(first_permissions(wanted))
     all_findings = tuple(findings)
     slugs = _slugs(rows)
     return tuple(
@@ -178,7 +183,7 @@ def _slug(*names: str) -> str:
 
 
 def _page(
-    row: OperatorStatus, slug: str, objects: Sequence[Rendered], accounts: Iterable[PermissionHolder],
+    row: OperatorStatus, slug: str, objects: Sequence[Rendered], accounts: Iterable[ShownPermissions],
     findings: Iterable[Diagnostic], settled: SettledCluster, extension: ExtensionPage,
 ) -> OperatorPage:  # fmt: skip
     cluster = settled.cluster
@@ -201,7 +206,9 @@ def _page(
         tuple(_images(objects)),
         tuple(_crds(objects)),
         tuple(_webhooks(objects)),
-        tuple(_account(holder) for holder in accounts if name in holder.operators or str(holder.subject) in own),
+        tuple(
+            _account(shown) for shown in accounts if name in shown.holder.operators or str(shown.holder.subject) in own
+        ),
         tuple(each for each in findings if each.location is not None and each.location.path in files),
         extension.installer,
     )
@@ -302,14 +309,15 @@ def _intercepted(rule: Mapping[str, object]) -> str:
     return f"{verbs} {resources}" + (f" of {groups}" if groups else "")
 
 
-def _account(holder: PermissionHolder) -> ReportAccount:
+def _account(shown: ShownPermissions) -> ReportAccount:
+    holder = shown.holder
     rows = [
         ReportPermission(
             str(permission.level), in_words(permission.rule), where(permission.namespaces),
             tuple(risk.name for risk in permission.risks),
         )
-        for permission in holder.permissions
+        for permission in shown.permissions
     ]  # fmt: skip
     risky = tuple(row for row in rows if row.level != "none")
     others = tuple(row for row in rows if row.level == "none")
-    return ReportAccount(str(holder.subject), str(holder.level), risky, others)
+    return ReportAccount(str(holder.subject), str(holder.level), risky, others, shown.more)

@@ -42,12 +42,24 @@ TABLES = (
 KINDS = [kind for table in TABLES for kind in vars(table).values() if isinstance(kind, ChangeKind)]
 
 
+def of_many() -> Side:
+    """Hundreds of users with a role of so many resources that not each is listed."""
+    rbac = "rbac.authorization.k8s.io"
+    rule = {"verbs": ["get"], "apiGroups": ["example.com"], "resources": [f"r{number}" for number in range(1_000)]}
+    role = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": "many"}, "rules": [rule]}
+    bound = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "many"}}
+    ref = {"apiGroup": rbac, "kind": "ClusterRole", "name": "many"}
+    subjects = [{"kind": "User", "name": f"u{number}"} for number in range(101)]
+    return Side("many", (role, {**bound, "roleRef": ref, "subjects": subjects}))
+
+
 @cache
 def differences() -> tuple[Difference, ...]:
     """Those of all cases, both ways, of each object with nothing, of settings, and with what versions of OLM change."""
     sides = [(Side("old", tuple(old)), Side("new", tuple(new))) for old, new in CASES]
     pairs = [*sides, *((new, old) for old, new in sides), *((Side("none", ()), new) for _, new in sides)]
     pairs += SIDES
+    pairs += [(Side("none", ()), of_many()), (of_many(), Side("none", ()))]
     pairs += [(difference.new, difference.old) for difference in map(pair_difference, PAIRS)]
     both = (*(compare(*pair) for pair in pairs), *(compare(*pair, formats=True) for pair in sides))
     return (*both, *map(pair_difference, PAIRS))

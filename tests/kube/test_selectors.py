@@ -13,6 +13,7 @@ from olmc.kube.api_validation.field import Path, Struct
 from olmc.kube.api_validation.metadata import selector_errors
 from olmc.kube.selectors import (
     LabelIndex,
+    NamedLabelIndex,
     SelectorError,
     is_empty,
     is_selector,
@@ -151,9 +152,17 @@ def test_a_label_without_a_value_is_empty() -> None:
 
 
 @given(st.lists(labels, max_size=6), st.lists(selectors, max_size=3))
-def test_an_index_selects_what_matches(given_labels: list[dict[str, str]], asked: list[dict[str, Any]]) -> None:
+def test_an_index_of_names_selects_what_matches(
+    given_labels: list[dict[str, str]], asked: list[dict[str, Any]]
+) -> None:
     objects = {f"n{number}": own for number, own in enumerate(given_labels)}
-    index = LabelIndex(objects)
+    index = NamedLabelIndex(objects)
     for selector in [*asked, *asked, {"matchExpressions": [{"key": "env", "operator": "Near"}]}]:
         selected = tuple(sorted(name for name, own in objects.items() if matches(selector, own)))
         assert index.select(selector) == selected
+
+
+@given(selectors, st.lists(labels, max_size=5))
+def test_an_index_selects_what_matches(selector: Mapping[str, Any], several: list[dict[str, str]]) -> None:
+    selected = LabelIndex.of(several).selected(selector)
+    assert [bool(selected >> place & 1) for place in range(len(several))] == [matches(selector, one) for one in several]

@@ -86,3 +86,11 @@ def test_the_text_of_the_preflight() -> None:
     head = "pre-authorization failed: service account requires the following permissions to manage cluster extension:"
     assert preflight_error(missing) == f"{head}\n  {FINALIZERS}"
     assert preflight_error(()) == ""
+
+
+def test_the_empty_name_is_no_more_than_itself() -> None:
+    """What is given away under the name "" stays limited to it, in what is lacked and in the roles for it."""
+    wide = _object("ClusterRole", "kettle", f"{RBAC}/v1", rules=[{**RULE, "resourceNames": [""]}])
+    assert [line for line in _lines(wide) if "pods" in line] == [
+        f'Namespace:"" APIGroups:[{group}] Resources:[pods] ResourceNames:[] Verbs:[get,list]' for group in ("", "apps")
+    ]

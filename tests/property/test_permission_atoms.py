@@ -13,7 +13,7 @@ from olmc.model.objects import ACCOUNT, ObjectKey, Origin, Provenance, Rendered,
 from olmc.proposed.v2alpha1.approval import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
 
 GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
-VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], ["", "x", "y"]
+VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], [None, "", "x", "y"]
 
 REQUESTS = st.builds(
     Request,
@@ -120,6 +120,8 @@ def test_sub_resources_and_names() -> None:
     ]  # fmt: skip
     named = decode_rule({**rule, "resources": ["pods/log"], "resourceNames": ["x"]})
     assert [rule_allows(named, request._replace(name=name)) for name in ("", "x", "y")] == [False, True, False]
+    unlimited = decode_rule({**rule, "resources": ["pods/log"]})
+    assert [rule_allows(each, request._replace(name=None)) for each in (named, unlimited)] == [False, True]
 
 
 def test_groups_of_service_accounts() -> None:
@@ -142,4 +144,4 @@ def test_the_anonymous_user_is_not_authenticated() -> None:
 
 def test_what_is_no_text_in_a_rule_grants_nothing() -> None:
     odd = {"verbs": ["get", None], "apiGroups": [""], "resources": [None, 1, "pods"], "nonResourceURLs": 5}
-    assert list(atoms_of(decode_rule(odd), "a")) == [Atom(Request("get", "", "pods"), "a")]
+    assert list(atoms_of(decode_rule(odd), "a")) == [Atom(Request("get", "", "pods", None), "a")]

@@ -42,7 +42,7 @@ def some(*values: str, least: int = 1) -> st.SearchStrategy[list[str]]:
 verbs = some("get", "list", "*")
 resource_rules = st.fixed_dictionaries(
     {"verbs": verbs, "apiGroups": some("", "apps", "*"), "resources": some("pods", "pods/log", "*")},
-    optional={"resourceNames": some("one", "two", least=0)},
+    optional={"resourceNames": some("one", "two", "", least=0)},
 )
 url_rules = st.fixed_dictionaries({"verbs": verbs, "nonResourceURLs": some("/a", "/a/b", "/a/*", "*")})
 rules = st.one_of(resource_rules, url_rules)

@@ -32,7 +32,7 @@ RBAC = "rbac.authorization.k8s.io"
 VERBS = ("get", "list", "create", "escalate", "bind", "*")
 GROUPS = ("", "apps", RBAC, "*")
 RESOURCES = ("pods", "pods/exec", "secrets", "deployments/scale", "*/scale", "roles", "*")
-NAMES = ("one", "two")
+NAMES = ("one", "two", "")
 URLS = ("/metrics", "/logs/*", "/logs/a", "*")
 
 
@@ -55,7 +55,7 @@ REQUESTS = (
     *(
         Request(verb, group, resource, name)
         for verb, group, resource, name in product(
-            (*VERBS, "watch"), (*GROUPS, "batch"), (*RESOURCES, "jobs", "jobs/scale"), ("", *NAMES, "three")
+            (*VERBS, "watch"), (*GROUPS, "batch"), (*RESOURCES, "jobs", "jobs/scale"), (*NAMES, "three")
         )
     ),
     *(Request(verb, url=url) for verb, url in product((*VERBS, "watch"), (*URLS, "/logs/b", "/version"))),
@@ -142,10 +142,12 @@ def test_what_is_lacked_added_is_all(ours: list[PolicyRule], theirs: list[Policy
 @given(lists, rules)
 def test_olm_takes_subresources_for_resources(granted: list[PolicyRule], wanted: PolicyRule) -> None:
     """R-PERM-3: `*/scale` is all that OLM's check and the API server disagree on."""
-    kubernetes = all(rules_allow(granted, request) for request in requests_of(wanted))
+    # It asks for any name by a request without one (R-PERM-2).
+    requests = [request._replace(name=request.name or "") for request in requests_of(wanted)]
+    kubernetes = all(rules_allow(granted, request) for request in requests)
     plain = [rule._replace(resources=tuple(r for r in rule.resources if r != "*/scale")) for rule in granted]
     assert rule_satisfied(granted, wanted) <= kubernetes
-    assert rule_satisfied(plain, wanted) == all(rules_allow(plain, request) for request in requests_of(wanted))
+    assert rule_satisfied(plain, wanted) == all(rules_allow(plain, request) for request in requests)
     if not any(resource.endswith("/scale") for resource in wanted.resources):
         assert rule_satisfied(granted, wanted) == kubernetes
 
@@ -168,6 +170,18 @@ def test_nobody_gives_away_what_he_lacks(granted: list[dict[str, Any]], given_aw
     assert refusal((*held, *EVERYTHING)) == ""
     if not free:
         assert all(f'"{request.verb}"' in said and f'"{request.url or request.resource}"' in said for request in lacked)
+
+
+def test_the_empty_name_is_one_among_others_where_rights_are_given_away() -> None:
+    """Kubernetes compares the names of two rules: any name is more than "", and "" is no more than itself."""
+    giver = Subject("User", "", "ada")
+    reads = {"verbs": ["list"], "apiGroups": [""], "resources": ["secrets"]}
+    held = Access({giver: decode_rules([{**reads, "resourceNames": [""]}])}, {})
+    for names, is_refused in (([], True), ([""], False), (["", "one"], True)):
+        new = role("r", [{**reads, "resourceNames": names}])
+        assert bool(escalation_refusal(held, giver, new.identity, new.object, {})) is is_refused
+    anything, lists = decode_rule(reads), decode_rule({**reads, "resourceNames": [""]})
+    assert (subtract(anything, [lists]), subtract(lists, [anything])) == ((anything,), ())
 
 
 @given(lists)

@@ -19,6 +19,7 @@ from olmc.rbac_report.who_can import find_able, parse_question
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())
+EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 
 
 def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
@@ -38,6 +39,14 @@ def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
         (rule("get", "", "secrets"), "", Level.HIGH, ["secrets"]),
         (rule("get", "", "secrets"), "harbour", Level.MEDIUM, ["secrets"]),
         (rule("get", "", "secrets", "one"), "", Level.NONE, []),
+        (rule("list watch", "", "secrets", ""), "", Level.HIGH, ["secrets"]),
+        (rule("get", "", "secrets", "", "one"), "", Level.NONE, []),
+        (rule("create", "", "pods", ""), "", Level.HIGH, ["workloads"]),
+        (rule("create", "", "pods/exec", ""), "", Level.NONE, []),
+        (rule("deletecollection", "", "namespaces", "one", ""), "", Level.HIGH, ["deleting namespaces"]),
+        (rule("*", "", "pods", ""), "", Level.HIGH, ["workloads", "every verb"]),
+        (rule("list", "*", "kettles", ""), "", Level.MEDIUM, ["every API group"]),
+        (rule("get", "", "pods", ""), "", Level.NONE, []),
         (rule("delete", "", "secrets"), "", Level.NONE, []),
         (rule("update", "", "secrets"), "", Level.HIGH, ["writing secrets"]),
         (rule("update", "", "secrets"), "harbour", Level.LOW, ["writing secrets"]),
@@ -78,12 +87,37 @@ def rule(verbs: str, group: str, resources: str, *names: str) -> PolicyRule:
         (rule("use", "security.openshift.io", "securitycontextconstraints", "privileged"), "", Level.HIGH,
          ["privileged pods"]),
         (rule("create", "operators.coreos.com", "subscriptions"), "", Level.CRITICAL, ["installing operators"]),
+        (rule("create", "", "serviceaccounts/token", "beacon"), "", Level.HIGH, ["serviceaccounts/token"]),
+        (rule("create", "", "serviceaccounts/token", "beacon"), "harbour", Level.MEDIUM, ["serviceaccounts/token"]),
+        (rule("patch", RBAC, "clusterrolebindings", "one"), "", Level.LOW, ["role bindings"]),
+        (rule("patch", RBAC, "rolebindings", "one"), "harbour", Level.LOW, ["role bindings"]),
+        (rule("patch", RBAC, "clusterroles", "one"), "", Level.LOW, ["roles"]),
+        (rule("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "one"), "", Level.MEDIUM,
+         ["mutating admission"]),
+        (rule("delete", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "one"), "", Level.MEDIUM,
+         ["validating admission"]),
+        (rule("patch", "apps", "daemonsets", "kube-proxy"), "", Level.MEDIUM, ["workloads"]),
+        (rule("patch", "apps", "daemonsets", "one"), "harbour", Level.NONE, []),
+        (rule("update", "apiregistration.k8s.io", "apiservices", "v1.example.com"), "", Level.MEDIUM, ["API services"]),
+        (rule("patch", "", "configmaps", "aws-auth"), "harbour", Level.HIGH, ["logins"]),
+        (rule("update", "", "configmaps", "extension-apiserver-authentication", "one"), "", Level.CRITICAL, ["logins"]),
+        (rule("get", "", "configmaps", "extension-apiserver-authentication"), "", Level.NONE, []),
+        (rule("update", "", "configmaps", "one"), "", Level.NONE, []),
+        (rule("update", "", "configmaps"), "", Level.NONE, []),
+        (rule("patch", "operators.coreos.com", "subscriptions", "one"), "", Level.HIGH, ["installing operators"]),
+        (rule("create", "olm.operatorframework.io", "clusterextensions"), "", Level.CRITICAL, ["installing operators"]),
+        (rule("patch", "olm.operatorframework.io", "clustercatalogs", "one"), "", Level.HIGH, ["installing operators"]),
+        (rule("get", "olm.operatorframework.io", "clusterextensions"), "", Level.NONE, []),
+        (rule("impersonate", "authentication.k8s.io", "*/scopes"), "", Level.HIGH, ["impersonate"]),
         (rule("get", "*", "kettles"), "", Level.MEDIUM, ["every API group"]),
         (rule("get", "example.com", "*"), "", Level.LOW, ["every resource"]),
         (rule("*", "example.com", "kettles"), "", Level.LOW, ["every verb"]),
         (rule("get", "example.com", "kettles"), "", Level.NONE, []),
         (PolicyRule(("get",), urls=("*",)), "", Level.MEDIUM, ["every URL"]),
         (PolicyRule(("get",), urls=("/metrics",)), "", Level.NONE, []),
+        (PolicyRule(("get",), urls=("/metrics/*",)), "", Level.NONE, []),
+        (PolicyRule(("get",), urls=("/*",)), "", Level.MEDIUM, ["every URL"]),
+        (PolicyRule(("get",), urls=("/**",)), "", Level.MEDIUM, ["every URL"]),
     ],
 )  # fmt: skip
 def test_risks(wanted: PolicyRule, namespace: str, level: Level, names: list[str]) -> None:
@@ -124,6 +158,7 @@ def test_every_risk_says_why_and_is_documented(project: Path) -> None:
     [
         (rule("get list", "", "pods pods/log"), "get, list pods, pods/log"),
         (rule("get", "apps", "deployments/scale", "a", "b"), "get deployments.apps/scale named a, b"),
+        (rule("list", "", "secrets", "", "a"), 'list secrets named "", a'),
         (PolicyRule(("get",), ("", "apps"), ("things",)), "get things.{core,apps}"),
         (rule("*", "*", "*"), "* *.*"),
         (PolicyRule(("get",), urls=("/a", "/b/*")), "get /a, /b/*"),
@@ -173,8 +208,8 @@ def test_a_role_gives_nothing_of_what_has_no_namespace() -> None:
     ada = [{"kind": "User", "name": "ada"}]
     made = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["nodes", "namespaces"]}])
     found = permissions(made)
-    assert find_able(parse_question("get", "nodes", "", None, found, made), found) == ()
-    assert len(find_able(parse_question("get", "namespaces", "", "ns", found, made), found)) == 1
+    assert find_able(parse_question("get", "nodes", "", None, found, made), found).able == ()
+    assert len(find_able(parse_question("get", "namespaces", "", "ns", found, made), found).able) == 1
 
 
 def test_names_do_not_limit_what_is_created() -> None:
@@ -183,9 +218,67 @@ def test_names_do_not_limit_what_is_created() -> None:
     wanted = {"verbs": ["create"], "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": ["a"]}
     made = binding(ada, [wanted])
     found = permissions(made)
-    assert find_able(parse_question("create", "pods", "a", "ns", found, made), found) == ()
-    (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found)
+    assert find_able(parse_question("create", "pods", "a", "ns", found, made), found).able == ()
+    (able,) = find_able(parse_question("create", "pods/exec", "a", "ns", found, made), found).able
     assert able.names == ("a",)
+
+
+def test_a_role_of_a_namespace_is_not_aggregated() -> None:
+    """It has no such field, so the API server drops it, and the rules count."""
+    ada = [{"kind": "User", "name": "ada"}]
+    role, bound = binding(ada, [{"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}])
+    selecting = {**role.object, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}
+    found = permissions([role._replace(object=selecting), bound])
+    assert [grant.rule for grant in found.grants] == [rule("get", "", "secrets")]
+
+
+OPENSHIFT = "authorization.openshift.io/v1"
+BEACON = "system:serviceaccount:harbour:beacon"
+
+
+def other(api: str, kind: str, name: str, **body: Any) -> Rendered:
+    made = {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **body}
+    return Rendered(made, Provenance(None, "manifests", "input", Origin.MANIFEST))
+
+
+@pytest.mark.parametrize(
+    ("made", "who", "level"),
+    [
+        ([rendered("ClusterRole", "system:basic-user", rules=[EVERYTHING])], "Group/system:authenticated", "critical"),
+        ([rendered("ClusterRole", "system:controller:job-controller", rules=[EVERYTHING])],
+         "ServiceAccount/kube-system/job-controller", "critical"),
+        ([other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "cluster-admin"}, userNames=[BEACON])],
+         "ServiceAccount/harbour/beacon", "critical"),
+        ([other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "cluster-admin"},
+                subjects=[{"kind": "SystemGroup", "name": "crew"}, {"kind": 7}])], "Group/crew", "critical"),
+        ([other(OPENSHIFT, "ClusterRole", "r", rules=[{"verbs": ["get"], "apiGroups": None, "resources": ["secrets"]}]),
+          other(OPENSHIFT, "ClusterRoleBinding", "b", roleRef={"name": "r"}, groupNames=["crew"])],
+         "Group/crew", "high"),
+        ([other("security.openshift.io/v1", "SecurityContextConstraints", "scc", users=[BEACON], groups=None)],
+         "ServiceAccount/harbour/beacon", "high"),
+    ],
+    ids=["basic-user", "controller", "userNames", "subjects", "role", "constraint"],
+)  # fmt: skip
+def test_rights_that_are_given_otherwise(made: list[Rendered], who: str, level: str) -> None:
+    """By an API of OpenShift's own, by a constraint, or by the name of a role that every cluster binds."""
+    (holder,) = holders(permissions(made), made)
+    assert (str(holder.subject), str(holder.level)) == (who, level)
+
+
+def test_the_empty_name_is_that_of_requests_without_one() -> None:
+    """So it gives all of them, and no object by its name."""
+    ada = [{"kind": "User", "name": "ada"}]
+    verbs = ["create", "deletecollection", "list", "watch", "get", "patch"]
+    made = binding(
+        ada, [{"verbs": verbs, "apiGroups": [""], "resources": ["pods", "pods/exec"], "resourceNames": [""]}]
+    )
+    found = permissions(made)
+
+    def able(verb: str, resource: str = "pods", name: str = "") -> list[tuple[str, ...]]:
+        return [one.names for one in find_able(parse_question(verb, resource, name, "ns", found, made), found).able]
+
+    assert [able(verb) for verb in verbs] == [[()], [()], [()], [()], [], []]
+    assert [able("list", name="a"), able("get", name="a"), able("create", "pods/exec")] == [[()], [], []]
 
 
 @pytest.mark.parametrize(

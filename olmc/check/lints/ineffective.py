@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from olmc.check.lints import LintSubject, full_name, of_kind
 from olmc.check.lints.olm_objects import PROVIDED_APIS
 from olmc.diagnostics.rules import lints as rules
-from olmc.kube.selectors import LabelIndex, is_empty, problem
+from olmc.kube.selectors import NamedLabelIndex, is_empty, problem
 from olmc.model.cluster import NamespacedName
 from olmc.model.diagnostics import Diagnostic
 from olmc.model.objects import annotations_of, mapping, object_key, spec_of, status_of
@@ -18,7 +18,7 @@ from olmc.yaml import at
 
 def selectors(subject: LintSubject) -> Iterator[Diagnostic]:
     """Selectors of groups that count for nothing beside a list, or that no namespace has the labels for (R-OG-1)."""
-    namespaces = LabelIndex(subject.settled.cluster.namespaces if subject.settled else {})
+    namespaces = NamedLabelIndex(subject.settled.cluster.namespaces if subject.settled else {})
     for manifest in of_kind(subject, "OperatorGroup"):
         spec = spec_of(manifest.object)
         selector = mapping(spec.get("selector"))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from olmc.check.lints import LintSubject, of_kind
 from olmc.diagnostics.rules import lints as rules
 from olmc.kube.rbac import decode_rules, normalize
+from olmc.kube.rbac_forms import rbac_forms
 from olmc.lean import NamedTuple
 from olmc.model.diagnostics import Diagnostic, Source
 from olmc.model.objects import (
-    RBAC,
     KubernetesObject,
     ObjectKey,
     Origin,
+    PolicyRule,
     Provenance,
     Rendered,
     labels_of,
@@ -26,7 +28,7 @@ from olmc.model.objects import (
 )
 from olmc.model.operators import CSV_KIND
 from olmc.model.workspace import Bundle
-from olmc.rbac_report.permissions import Grant, permissions
+from olmc.rbac_report.permissions import Grant, grant_order, permissions
 from olmc.rbac_report.risks import Level, Risk, risks_of
 from olmc.yaml import at
 
@@ -90,23 +92,36 @@ def _bundled_dangers(bundle: Bundle) -> Iterator[_Danger]:
     """The dangers of what the bindings among a bundle's manifests give, each at its rule or else at the binding."""
     placed: dict[ObjectKey, tuple[KubernetesObject, Source]] = {}
     for file in bundle.files:
-        obj = file.manifest.object
-        if object_key(obj).group == RBAC:
+        for obj in rbac_forms(file.manifest.object):
             # OLM puts what has a namespace into that of the operator, whatever the file says (R-CAT-717).
             metadata = {key: value for key, value in metadata_of(obj).items() if key != "namespace"}
             placed[object_key({**obj, "metadata": metadata})] = {**obj, "metadata": metadata}, file.manifest.source
-    for grant in permissions(Rendered(obj, _NOWHERE) for obj, _ in placed.values()).grants:
+    found = permissions(Rendered(obj, _NOWHERE) for obj, _ in placed.values())
+    index_of = cache(lambda role: _indices(placed[role][0]))
+    # What a binding gives is as dangerous whoever it is for.
+    bound = {(role.binding, role.role): role for role in reversed(found.bound)}
+    for grant in sorted((role.of(each) for role in bound.values() for each in role.rules), key=grant_order):
         namespace = "" if grant.namespace == "" else None
         for risk in risks_of(grant.rule, namespace):
-            yield _Danger(risk.level(namespace), risk, *_place(grant, placed))
+            yield _Danger(risk.level(namespace), risk, *_place(grant, placed, index_of))
 
 
-def _place(grant: Grant, placed: Mapping[ObjectKey, tuple[KubernetesObject, Source]]) -> tuple[Source, Keys]:
+def _indices(role: KubernetesObject) -> Mapping[PolicyRule, int]:
+    """Which of the rules of a role a normalized one stems from."""
+    indices: dict[PolicyRule, int] = {}
+    for index, written in enumerate(decode_rules(role.get("rules"))):
+        for rule in normalize(written):
+            indices.setdefault(rule, index)
+    return indices
+
+
+def _place(
+    grant: Grant, placed: Mapping[ObjectKey, tuple[KubernetesObject, Source]],
+    index_of: Callable[[ObjectKey], Mapping[PolicyRule, int]],
+) -> tuple[Source, Keys]:  # fmt: skip
     """Where a bundle grants something: the rule of its own role, or the binding to one that is elsewhere."""
-    if grant.source in placed:
-        obj, source = placed[grant.source]
-        for index, written in enumerate(decode_rules(obj.get("rules"))):
-            if grant.rule in normalize(written):
-                return source, ("rules", index)
-    # Every grant of permissions() but those of roles for users has a binding.
-    return placed[grant.binding or grant.role][1], ("roleRef",)
+    if grant.source in placed and grant.rule in index_of(grant.source):
+        return placed[grant.source][1], ("rules", index_of(grant.source)[grant.rule])
+    # Kubernetes itself binds some roles.
+    known = grant.binding if grant.binding in placed else grant.role
+    return placed[known or grant.role][1], ("roleRef",)

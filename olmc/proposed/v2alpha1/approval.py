@@ -66,7 +66,7 @@ def canonical(atoms: Iterable[Atom]) -> list[Entry]:
 
     Verbs of one resource come together, then resources of one API group, names and namespaces with the same rights.
     """
-    verbs: dict[tuple[str | None, str, str, str, str], set[str]] = defaultdict(set)
+    verbs: dict[tuple[str | None, str | None, str, str, str], set[str]] = defaultdict(set)
     for (verb, group, resource, name, url), namespace in atoms:
         verbs[namespace, name, group, resource, url].add(verb)
     cells = {key: tuple(sorted(found, key=verb_order)) for key, found in verbs.items()}
@@ -78,7 +78,7 @@ def canonical(atoms: Iterable[Atom]) -> list[Entry]:
     )
     # What has any name is no name among others, nor is the cluster a namespace.
     names = _merged(
-        ((space, name == "", group, listed, url, verb), name)
+        ((space, name is None, group, listed, url, verb), name)
         for (space, name, group, listed, verb), url in urls.items()
     )
     spaces = _merged(
@@ -101,13 +101,13 @@ def _merged(pairs: Iterable[tuple[K, Any]]) -> dict[K, tuple[Any, ...]]:
 
 
 def _entry(
-    group: str, resources: tuple[str, ...], urls: tuple[str, ...], verbs: tuple[str, ...], names: tuple[str, ...],
-    namespaces: tuple[str | None, ...],
+    group: str, resources: tuple[str, ...], urls: tuple[str, ...], verbs: tuple[str, ...],
+    names: tuple[str | None, ...], namespaces: tuple[str | None, ...],
 ) -> Entry:  # fmt: skip
     if any(urls):
         return {"nonResourceURLs": list(urls), "verbs": list(verbs)}
     entry: Entry = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
-    if names != ("",):
+    if names != (None,):
         entry["resourceNames"] = list(names)
     if namespaces != (None,):
         entry["namespaces"] = list(namespaces)
@@ -232,7 +232,7 @@ def required(content: Resolved, known: RestMapper) -> Iterator[Atom]:
     for obj in content.objects:
         kind = known.of(obj)
         home = str(obj["metadata"].get("namespace") or content.namespace) if kind.namespaced else None
-        yield from (Atom(Request(verb, kind.group, kind.plural), home) for verb in APPLYING)
+        yield from (Atom(Request(verb, kind.group, kind.plural, None), home) for verb in APPLYING)
         if obj["kind"] == "Role":
             yield from _granted_by(obj.get("rules"), home)
         elif obj["kind"] == "ClusterRole":
