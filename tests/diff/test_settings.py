@@ -11,6 +11,7 @@ from kit import HERE, lines
 
 from olmc.diff.compare import compare
 from olmc.diff.sides import Side, SideSettings
+from olmc.load.build_files import BuildFile, builder
 from olmc.load.suppressions import Suppression
 from olmc.model.diagnostics import Location
 from olmc.model.objects import ObjectKey
@@ -24,9 +25,13 @@ def side(name: str, given: Mapping[str, Any]) -> Side:
         Suppression(code, reason, Location(path), pattern=pattern)
         for path, code, reason, pattern in given.get("accepts", ())
     )
-    builds = given.get("builds", {})
+    builds = {path: build_file(path, *text.split(" by ")) for path, text in given.get("builds", {}).items()}
     settings = SideSettings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
     return Side(name, (), left_out=tuple(map(left_out, given.get("leaves", ()))), settings=settings)
+
+
+def build_file(path: str, digest: str, lead: str = "") -> BuildFile:
+    return BuildFile(builder(lead or path), digest, lead)
 
 
 def left_out(given: Mapping[str, Any]) -> LeftOut:
