@@ -29,7 +29,7 @@ class DeploymentWriter(NamedTuple):
 
     @property
     def condition_variable(self) -> Mapping[str, str] | None:
-        """The variable by which an operator finds its OperatorCondition (R-DEP-1)."""
+        """The variable by which an operator finds its OperatorCondition."""
         return {"name": CONDITION_NAME, "value": self.csv} if self.csv is not None else None
 
     def certificate_volumes(self, pod: Mapping[str, Any]) -> Mapping[str, str]:
