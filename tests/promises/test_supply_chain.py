@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,22 @@ def test_constraints_pin_everything_with_hashes(project: Path) -> None:
     for needed in map(Requirement, wanted):
         if needed.name != "olmc":
             assert needed.specifier.contains(pins[normal(needed.name)], prereleases=True), needed
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_what_is_pinned_needs_nothing_that_is_not(python: str, project: Path) -> None:
+    """Else pip refuses all of it, and what is installed is what the day brings."""
+    pins = {normal(name) for name, _, _ in LINE.findall((project / "constraints.txt").read_text())}
+    installed = [one for one in distributions() if normal(one.name) in pins]
+    assert len(installed) > len(pins) / 2
+    environment = {"python_version": python, "python_full_version": f"{python}.9", "extra": ""}
+    needed = {
+        normal(needed.name)
+        for one in installed
+        for needed in map(Requirement, one.requires or ())
+        if needed.marker is None or needed.marker.evaluate(environment)
+    }
+    assert needed - pins == set()
 
 
 def test_scaffolds_have_what_development_has(project: Path) -> None:
