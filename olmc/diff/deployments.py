@@ -11,11 +11,13 @@ from typing import Any
 from olmc.diff.accounts import DEFAULT_ACCOUNT
 from olmc.diff.extensions import owner_of
 from olmc.diff.operators import DiffOperator
-from olmc.lean import NamedTuple
+from olmc.lean import NamedTuple, module
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, pod_of, text
+from olmc.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
 from olmc.olm.naming import CONDITION_NAME
-from olmc.olmv1.certificates import CERTIFICATE_VOLUMES, certificate_volume, secret_name
+
+v1_certificates = module("olmc.olmv1.certificates")  # which comparisons without ClusterExtensions do without
 
 _SERVER_MODE = 0o644
 """The mode that the API server fills in for the files of a volume."""
@@ -65,7 +67,7 @@ def deployment_writers(
         known, labels = object_key(obj), labels_of(obj)
         name = NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")))
         if owner_of(obj):
-            writers[known] = DeploymentWriter(None, (secret_name(known.name),))
+            writers[known] = DeploymentWriter(None, (v1_certificates.secret_name(known.name),))
         elif (name, known.name) in strategies and name.namespace == known.namespace:
             writers[known] = DeploymentWriter(name.name, _secrets(owners[name], known.name))
     return writers

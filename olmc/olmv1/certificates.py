@@ -7,13 +7,9 @@ from typing import Any
 
 from olmc.model.objects import KubernetesObject, annotations_of, mapping, mappings, spec_of, text
 from olmc.model.options import Certificates
+from olmc.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
 from olmc.olm.naming import joined_name
 
-CERTIFICATE_VOLUMES = (
-    ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"),
-    ("apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"),
-)
-"""The volume, where every container mounts it, what the certificate and its key are called there: as in OLM v0."""
 _NAMES = frozenset(name for name, *_ in CERTIFICATE_VOLUMES)
 _PATHS = frozenset(path for _, path, *_ in CERTIFICATE_VOLUMES)
 
@@ -50,13 +46,6 @@ def with_certificate_volumes(pod: Mapping[str, Any], deployment: str) -> dict[st
             *(certificate_volume(name, secret_name(deployment)) for name, *_ in CERTIFICATE_VOLUMES),
         ],
     }
-
-
-def certificate_volume(name: str, secret: str) -> dict[str, Any]:
-    """The volume of that name with the certificate that a Secret has (R-V1-CERT-1; in OLM v0 R-CERT-4)."""
-    certificate, key = next(files for known, _, *files in CERTIFICATE_VOLUMES if known == name)
-    items = [{"key": "tls.crt", "path": certificate}, {"key": "tls.key", "path": key}]
-    return {"name": name, "secret": {"secretName": secret, "items": items}}
 
 
 def with_injected_ca(
