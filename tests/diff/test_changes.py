@@ -121,10 +121,10 @@ def test_what_may_be_dangerous_is_first_in_what_is_cut() -> None:
 def test_so_it_is_where_rules_are_joined() -> None:
     """What is harmless fills the list, and stands for more than is looked at."""
     many = tuple(f"aa{number:03}" for number in range(120))
-    rules = [PolicyRule(("get",), many, many), PolicyRule(("get",), ("", "x.org"), ("limitranges", "pods", "secrets"))]
+    rules = [PolicyRule(("get",), many, many), PolicyRule(("get",), ("", "x.org"), ("pods", "quotas", "secrets"))]
     first = permission_gained(object_key({"kind": "ServiceAccount"}), "", rules[0], (), "none", "")
     message = plain(joined_message(rules, first, None))
     assert message.startswith("may get pods, secrets, aa000.aa000, aa001.aa000, ")
     assert message.endswith(" and 14394 more in the whole cluster")
     few = plain(joined_message([rules[1]], first, None))
-    assert few == "may get limitranges, pods, secrets, limitranges.x.org, pods.x.org, secrets.x.org in the whole cluster"
+    assert few == "may get pods, quotas, secrets, pods.x.org, quotas.x.org, secrets.x.org in the whole cluster"
