@@ -199,11 +199,11 @@ def _is_empty(default: Any) -> bool:
 
 def _pattern_severity(keyword: str, old: Any, new: Any) -> Severity:
     """How grave another pattern or format is; the size that a format gives numbers mostly fits them."""
-    if new is ABSENT or (keyword == "pattern" and new in _ANY_TEXT):
+    if new is ABSENT or (keyword == "pattern" and text(new) in _ANY_TEXT):
         return CHANGE
-    if keyword == "format" and new not in _FORMATS:
+    if keyword == "format" and text(new) not in _FORMATS:
         return CHANGE  # the API server checks none that it doesn't know
-    return RISK if old is ABSENT and new in _OF_NUMBERS else BREAKING
+    return RISK if old is ABSENT and text(new) in _OF_NUMBERS else BREAKING
 
 
 def _enum(old: Any, new: Any, at: _At) -> Iterator[DiffChange]:

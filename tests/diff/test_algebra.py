@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,6 +167,21 @@ def test_odd_objects_are_no_exception(data: st.DataObject) -> None:
     if place not in (["metadata"], ["metadata", "name"], ["metadata", "namespace"]):
         target[place[-1]] = data.draw(values)
     lines(compared(old, new))
+
+
+@pytest.mark.parametrize("keyword", ["format", "pattern"])
+@pytest.mark.parametrize("new", [[], {}, 1])
+def test_a_format_that_is_no_text_is_compared(keyword: str, new: object) -> None:
+    old, changed = (
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "kettles.kitchen.example.com"},
+            "spec": {"versions": [{"name": "v1", "served": True, "schema": {"openAPIV3Schema": {"properties": at}}}]},
+        }
+        for at in ({"at": {"type": "string"}}, {"at": {"type": "string", keyword: new}})
+    )
+    assert [line for line in lines(compared([old], [changed])) if keyword in line]
 
 
 def places(value: Any) -> list[list[Any]]:
