@@ -15,7 +15,7 @@ from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND, qualified, verbs
 from olmc.kube.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
 from olmc.kube.rbac_access import RoleBinding, decode_binding
 from olmc.kube.rbac_forms import rbac_forms
-from olmc.kube.roles import decode_role
+from olmc.kube.roles import decode_role, joined_once
 from olmc.lean import NamedTuple
 from olmc.model.cluster import NamespacedName
 from olmc.model.objects import (
@@ -96,7 +96,7 @@ def access(
     granted = permissions(rendered)
     of_groups = {role.identity for role in rendered if role.identity not in manifests and _is_of_a_group(role)}
     group_roles = {role.name for role in of_groups}
-    joined = _joiner()
+    joined = joined_once(lambda parts: tuple(sorted({each.rule for part in parts for each in part})))
     parts: dict[ScopedSubject, list[tuple[SourceRule, ...]]] = {}
     for role in (*granted.bound, *granted.gained):
         # The roles of OperatorGroups are named after a hash, and what is in them admin, edit and view get as well.
@@ -114,20 +114,6 @@ def access(
         _unknown_roles(rendered, granted),
         {role.identity: role.object for role in rendered if role.identity in used},
     )
-
-
-def _joiner() -> Callable[[Sequence[tuple[SourceRule, ...]]], tuple[PolicyRule, ...]]:
-    """A function that gives the rules of several roles, sorted: for the very same roles the very same tuple."""
-    known: dict[tuple[int, ...], tuple[PolicyRule, ...]] = {}
-
-    def joined(parts: Sequence[tuple[SourceRule, ...]]) -> tuple[PolicyRule, ...]:
-        distinct = {id(part): part for part in parts}
-        of = tuple(distinct)
-        if of not in known:
-            known[of] = tuple(sorted({each.rule for part in distinct.values() for each in part}))
-        return known[of]
-
-    return joined
 
 
 def _is_of_a_group(rendered: Rendered) -> bool:
@@ -335,19 +321,20 @@ def _within_limit(gains: Iterable[_Gain]) -> Iterator[tuple[ScopedSubject, tuple
     """Who gains or loses which rules; of so many that nobody reads each, the gravest ones are looked at one by one, and
     of the others there is the level of the gravest rule instead."""
     several = tuple(gains)
-    size_of = cache(lambda rules: sum(len(values) for rule in distinct[rules] for values in rule))
     distinct = {id(rules): rules for _, rules in several}
-    if sum(size_of(id(rules)) for _, rules in several) <= _MOST_VALUES:
+    sizes = {known_as: sum(len(values) for rule in rules for values in rule) for known_as, rules in distinct.items()}
+    if sum(sizes[id(rules)] for _, rules in several) <= _MOST_VALUES:
         yield from ((holder, rules, None) for holder, rules in several)
         return
     known: dict[tuple[int, bool], Level] = {}
     for holder, rules in several:
         key = id(rules), holder.scope == EVERYWHERE
-        known.setdefault(key, max(_risks(holder, rule)[1] for rule in rules) if key not in known else Level.NONE)
+        if key not in known:
+            known[key] = max(_risks(holder, rule)[1] for rule in rules)
     levels = [known[id(rules), holder.scope == EVERYWHERE] for holder, rules in several]
     left, whole = _MOST_VALUES, set()
     for number in sorted(range(len(several)), key=lambda number: -levels[number]):
-        size = size_of(id(several[number][1]))
+        size = sizes[id(several[number][1])]
         if size <= left:
             left -= size
             whole.add(number)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.kube.rbac import EVERYTHING, decode_rules, requests_of, rules_allow
-from olmc.kube.roles import collect_roles
+from olmc.kube.roles import chained, collect_roles, joined_once
 from olmc.lean import NamedTuple
 from olmc.model.objects import (
     ACCOUNT,
@@ -96,7 +95,7 @@ class Access(NamedTuple):
         for subject in subjects:
             parts.append(self.cluster.get(subject, ()))
             parts.append(self.local.get((subject, namespace), ()) if namespace else ())
-        return _joined([tuple(part) for part in parts if part])
+        return chained([tuple(part) for part in parts if part])
 
 
 def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -> Access:
@@ -118,30 +117,11 @@ def access(objects: Mapping[ObjectKey, Rendered], *, aggregated: bool = False) -
         rules = known.rules(role) if aggregated else known.by_identity[role].rules
         for subject in subjects:
             (cluster[subject] if key.kind == "ClusterRoleBinding" else local[subject, key.namespace]).append(rules)
-    joined = _joiner()
+    joined = joined_once(chained)
     return Access(
         {subject: joined(parts) for subject, parts in cluster.items()},
         {where: joined(parts) for where, parts in local.items()},
     )
-
-
-def _joiner() -> Callable[[Sequence[tuple[PolicyRule, ...]]], tuple[PolicyRule, ...]]:
-    """`_joined` for many subjects: those with the rules of the very same roles have them as one tuple, and a role that
-    somebody is bound to twice counts once. What is joined has to be kept by the caller."""
-    known: dict[tuple[int, ...], tuple[PolicyRule, ...]] = {}
-
-    def joined(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
-        distinct = {id(part): part for part in parts}
-        of = tuple(distinct)
-        if of not in known:
-            known[of] = _joined(tuple(distinct.values()))
-        return known[of]
-
-    return joined
-
-
-def _joined(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
-    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
 
 
 # What Kubernetes lets every account do, by the groups that it is in (`system:basic-user`, `system:discovery`, …).

@@ -21,6 +21,8 @@ from olmc.model.objects import RBAC, KubernetesObject, ObjectKey, PolicyRule, la
 _CLUSTER_ADMIN = ObjectKey(RBAC, "ClusterRole", "", "cluster-admin")
 
 Selectors = tuple[Mapping[str, Any], ...]
+Join = Callable[[Sequence[tuple[Any, ...]]], tuple[PolicyRule, ...]]
+"""What makes one tuple of the rules of several roles."""
 
 
 class Role(NamedTuple):
@@ -70,6 +72,26 @@ class Roles(NamedTuple):
     """The rules of its sources, the same tuple for roles with the same ones."""
 
 
+def joined_once(join: Join) -> Join:
+    """A function that joins the rules of several roles as `join` does: for the very same roles the very same tuple, and
+    a role that somebody is bound to twice counts once. What is joined has to be kept by the caller."""
+    known: dict[tuple[int, ...], tuple[PolicyRule, ...]] = {}
+
+    def joined(parts: Sequence[tuple[Any, ...]]) -> tuple[PolicyRule, ...]:
+        distinct = {id(part): part for part in parts}
+        of = tuple(distinct)
+        if of not in known:
+            known[of] = join(tuple(distinct.values()))
+        return known[of]
+
+    return joined
+
+
+def chained(parts: Sequence[tuple[PolicyRule, ...]]) -> tuple[PolicyRule, ...]:
+    """The rules of several roles one after the other; those of a single one as they are."""
+    return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
+
+
 def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Roles:
     """The roles among objects; `cluster-admin` is there without being among them (R-PERM-5)."""
     # The API server puts it there whenever it starts, so hardly any workspace has it.
@@ -82,8 +104,7 @@ def collect_roles(objects: Iterable[tuple[ObjectKey, KubernetesObject]]) -> Role
 
     @cache
     def rules_of(found: tuple[ObjectKey, ...]) -> tuple[PolicyRule, ...]:
-        parts = [by_identity[source].rules for source in found]
-        return parts[0] if len(parts) == 1 else tuple(chain.from_iterable(parts))
+        return chained([by_identity[source].rules for source in found])
 
     return Roles(by_identity, sources, lambda role: rules_of(sources(role)))
 
