@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -42,7 +41,7 @@ class PathPatterns:
         # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
         # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
         many = any(map(_has_many_stars, lines))
-        self.effort = len(lines) if many else 0
+        self.effort = sum(map(_weight, lines)) if many else 0
         patterns = [_pattern_of(line) for line in lines]
         try:
             self._spec = GitIgnoreSpec(patterns, backend="re2" if many else "simple")
@@ -75,6 +74,12 @@ def _pattern_of(line: str) -> GitIgnoreSpecPattern:
 
 def _has_many_stars(line: str) -> bool:
     return len(_STARS.findall(line)) > _MOST_STARS
+
+
+def _weight(line: str) -> int:
+    """How many patterns one counts as: what compares those with many stars takes its time for each of the stars."""
+    stars = len(_STARS.findall(line))
+    return stars if stars > _MOST_STARS else 1
 
 
 def _check_usable(line: str) -> None:
@@ -206,7 +211,7 @@ def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_fi
     patterns = (*ignored, *own) if ignore_file else ignored
     home = root.resolve()
     how = _Scan(root, home, None, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
-    spec = _spec(how, patterns, len(patterns), IGNORE_FILE) if patterns else None
+    spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
     return _scan(how._replace(spec=spec), "", frozenset({home}))
 
 
@@ -242,7 +247,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
         own = tuple(_git_lines_in(how.root, path))
         lines = (*how.git_lines, *own)
-        spec = _spec(how, (*lines, *how.lines), len(own), f"{path}/{GIT_IGNORE_FILE}" if path else GIT_IGNORE_FILE)
+        spec = _spec(how, (*lines, *how.lines), own, f"{path}/{GIT_IGNORE_FILE}" if path else GIT_IGNORE_FILE)
         how = how._replace(git_lines=lines, spec=spec)
     how.seen.folders |= above
     for entry in children:
@@ -273,11 +278,11 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     return Folder(path, tuple(files), tuple(folders), tuple(links))
 
 
-def _spec(how: _Scan, lines: Sequence[str], new: int, path: str) -> PathPatterns | None:
+def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> PathPatterns | None:
     """The patterns that count from here on, `new` of which did not before; None, which is reported once, where there
     are more of them than olmc compares."""
     seen = how.seen
-    seen.patterns += new
+    seen.patterns += sum(map(_weight, new))
     spec = None
     if seen.patterns <= PATTERNS.most and seen.effort <= _EFFORT * PATTERNS.most:
         with suppress(ValueError):
@@ -289,7 +294,7 @@ def _spec(how: _Scan, lines: Sequence[str], new: int, path: str) -> PathPatterns
     return spec
 
 
-_EFFORT = 10
+_EFFORT = 4
 """How often as many patterns as there may be may be put together in a way that takes its time."""
 
 
@@ -361,7 +366,17 @@ def git_ignore_lines(root: Path) -> tuple[str, ...]:
     names = (path.rpartition("/") for path in scan(root, Report()).walk())
     folders = (folder for folder, _, name in names if name == GIT_IGNORE_FILE)
     lines = (line for folder in folders for line in _git_lines_in(root, folder))
-    return tuple(islice(lines, PATTERNS.most + 1))
+    return tuple(_up_to_the_limit(lines))
+
+
+def _up_to_the_limit(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of which there may be as many; with the first that is too much, which is enough to say so."""
+    count = 0
+    for line in lines:
+        yield line
+        count += _weight(line)
+        if count > PATTERNS.most:
+            return
 
 
 def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
@@ -369,8 +384,7 @@ def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
     path = f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE
     text = read_text(root, path, Report()) if has_file(root, path) else None  # a pipe has no patterns, and no end
     above = _GLOB.sub(r"\\\g<0>", folder)
-    # One more than there may be is enough to say so.
-    for line in islice((text or "").splitlines(), PATTERNS.most + 1):
+    for line in _up_to_the_limit((text or "").splitlines()):
         pattern = line.removeprefix("!")
         if not pattern.strip() or line.startswith("#"):
             continue
@@ -388,7 +402,7 @@ def ignore_lines(root: Path) -> tuple[str, ...]:
 
 def _usable_lines(root: Path, report: Report) -> Iterator[str]:
     text = read_text(root, IGNORE_FILE, report) if has_file(root, IGNORE_FILE) else None
-    for number, pattern in enumerate(islice((text or "").splitlines(), PATTERNS.most + 1), 1):
+    for number, pattern in enumerate(_up_to_the_limit((text or "").splitlines()), 1):
         try:
             _check_usable(pattern)
             yield pattern

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from building import pigeonhole
-from test_input_limits import bounded
+from test_input_limits import olmc
 
 from olmc.kube.cel_cost import bundle_size, rule_cost
 from olmc.model.cel_account import CelAccount, CelCostError
@@ -167,7 +167,7 @@ def test_a_workspace_with_many_rules_says_so(tmp_path: Path) -> None:
         for number in range(100)
     )
     catalog.write_text(catalog.read_text(encoding="utf-8") + constraints, encoding="utf-8")
-    done = subprocess.run(command("resolve", root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    done = olmc("resolve", root)
     assert done.returncode == 3, done.stderr[-2000:]
     assert "[OLMC505]" in done.stderr
     assert "OLMC_LIMIT_CEL_TOTAL" in done.stderr
@@ -192,7 +192,7 @@ def crd(rules: Iterable[str]) -> str:
 )
 def test_a_crd_whose_rules_cost_too_much_to_compile(rules: tuple[str, ...], limit: str, tmp_path: Path) -> None:
     (tmp_path / "crd.json").write_text(crd(rules), encoding="utf-8")
-    done = subprocess.run(command("check", tmp_path), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    done = olmc("check", tmp_path)
     assert done.returncode in (1, 3), done.stderr[-2000:]
     assert limit in done.stdout + done.stderr
     assert "olmc does not compile it" in done.stdout + done.stderr
@@ -206,7 +206,7 @@ def test_fields_of_many_names_are_found_at_once(tmp_path: Path) -> None:
     text = json.loads(crd(rules))
     text["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = properties
     (tmp_path / "crd.json").write_text(json.dumps(text), encoding="utf-8")
-    done = subprocess.run(command("check", tmp_path), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    done = olmc("check", tmp_path)
     assert "undefined field" not in done.stdout + done.stderr
     assert done.returncode in (0, 1), done.stderr[-2000:]
 
@@ -226,7 +226,7 @@ def stairs(root: Path, versions: int, ranges: int) -> Path:
 @pytest.mark.parametrize("subcommand", ["check", "resolve", "status"])
 def test_many_ranges_of_a_package_with_many_versions(subcommand: str, tmp_path: Path) -> None:
     root = stairs(tmp_path / "w", 400, 1_300)
-    done = subprocess.run(command(subcommand, root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    done = olmc(subcommand, root)
     assert done.returncode in (0, 1), done.stderr[-2000:]
     assert "pigeon-0.v1.0.398" in done.stdout + done.stderr
 
@@ -259,7 +259,7 @@ def layers(root: Path, depth: int, providers: int) -> Path:
 @pytest.mark.parametrize("subcommand", ["check", "resolve", "status"])
 def test_many_alternatives_of_many_alternatives_are_explained(subcommand: str, tmp_path: Path) -> None:
     root = layers(tmp_path / "w", 30, 18)
-    done = subprocess.run(command(subcommand, root), capture_output=True, text=True, timeout=60, preexec_fn=bounded)
+    done = olmc(subcommand, root)
     assert done.returncode == 1, done.stderr[-2000:]
     assert "layer1" in done.stdout + done.stderr
 
