@@ -31,7 +31,7 @@ from olmc.diff.matching import Pair
 from olmc.diff.operators import operators
 from olmc.diff.outputs import folded_text, heading, summary
 from olmc.diff.permission_kinds import EVERYWHERE, WHERE_BOUND
-from olmc.diff.permissions import Matrix, access, matrices
+from olmc.diff.permissions import Matrices, Matrix, access, matrices
 from olmc.diff.version_kinds import operator_added, operator_upgraded
 from olmc.diff.versions import Subscribed, subscribed
 from olmc.lean import NamedTuple
@@ -118,6 +118,7 @@ def as_html(
     # What comes from the input is escaped by the template, and an unknown name in it is a bug.
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     style, script = template_text("base.css") + template_text("diff.css").strip(), template_text("diff.js").strip()
+    permissions = _matrices(difference)
     return environment.from_string(template_text("diff.html.j2")).render(
         old=clean(difference.old.name),
         new=clean(difference.new.name),
@@ -132,7 +133,8 @@ def as_html(
         ],
         sections=list(_sections(difference)),
         upgrades=list(_upgrades(difference)),
-        matrices=[_readable(matrix) for matrix in _matrices(difference)],
+        matrices=[_readable(matrix) for matrix in permissions.shown],
+        more_matrices=permissions.more,
         objects=[_object(pair, Markup) for pair in difference.pairs],
         unchanged=difference.unchanged,
         style=Markup(style),
@@ -201,7 +203,7 @@ def channel_picture(subscription: Subscribed) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
-def _matrices(difference: Difference) -> Iterator[Matrix]:
+def _matrices(difference: Difference) -> Matrices:
     sides = (difference.old, difference.new)
     old, new = (access(side.objects, operators(side.objects), side.manifests) for side in sides)
     return matrices(old, new, difference.in_group(ChangeGroup.PERMISSIONS))

@@ -390,18 +390,28 @@ class Matrix(NamedTuple):
     has_more_rows: bool = False
 
 
-def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Iterator[Matrix]:
+class Matrices(NamedTuple):
+    """As many matrices as anybody reads, and how many holders have none for that."""
+
+    shown: tuple[Matrix, ...]
+    more: int
+
+
+def matrices(old: SideAccess, new: SideAccess, changes: Iterable[DiffChange]) -> Matrices:
     """The matrices of the holders whose permissions `changes` name, in that order; rows that changed come first.
 
-    After so many rows as nobody reads there are no more: the changes stand above them.
+    After so many rows as nobody reads there are no more: what changed stands in the changes.
     """
     moved = (change for change in changes if change.kind in (kinds.permission_gained, kinds.permission_lost))
+    holders = dict.fromkeys(ScopedSubject(change.identity, change.values["scope"]) for change in moved)
+    shown: list[Matrix] = []
     rows = 0
-    for holder in dict.fromkeys(ScopedSubject(change.identity, change.values["scope"]) for change in moved):
-        if rows < _MOST_ROWS_OF_ALL:
-            matrix = _matrix(holder, old, new)
-            rows += len(matrix.rows)
-            yield matrix
+    for holder in holders:
+        if rows >= _MOST_ROWS_OF_ALL:
+            break
+        shown.append(_matrix(holder, old, new))
+        rows += len(shown[-1].rows)
+    return Matrices(tuple(shown), len(holders) - len(shown))
 
 
 def _matrix(holder: ScopedSubject, old: SideAccess, new: SideAccess) -> Matrix:

@@ -380,19 +380,20 @@ def _up_to_the_limit(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
-    """The patterns of the `.gitignore` in a folder, written for the root, without those that can't be used."""
+    """The patterns of the `.gitignore` in a folder, written for the root; "" for one that can't be used."""
     path = f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE
     text = read_text(root, path, Report()) if has_file(root, path) else None  # a pipe has no patterns, and no end
     above = _GLOB.sub(r"\\\g<0>", folder)
-    for line in _up_to_the_limit((text or "").splitlines()):
+    lines = (line for line in (text or "").splitlines() if not line.startswith("#"))
+    for line in _up_to_the_limit(line for line in lines if line.removeprefix("!").strip()):
         pattern = line.removeprefix("!")
-        if not pattern.strip() or line.startswith("#"):
-            continue
         inside = pattern.lstrip("/") if "/" in pattern.rstrip().rstrip("/") else f"**/{pattern}"
         whole = f"{line[: len(line) - len(pattern)]}/{above}/{inside}" if folder else line
-        with suppress(ValueError):
+        try:
             _check_usable(whole)
-            yield whole
+        except ValueError:
+            whole = ""  # it counts all the same: patterns behind too many of these would be missed without a word
+        yield whole
 
 
 def ignore_lines(root: Path) -> tuple[str, ...]:

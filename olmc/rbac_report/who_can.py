@@ -24,7 +24,7 @@ _WITH_VERSION = regex(r"(?P<plural>[^.]+)\.v\d+((alpha|beta)\d+)?\.(?P<group>.+)
 
 
 _MOST_ABLE, _MOST_GRANTS = 5_000, 20
-"""So many answers are listed, and so many of the grants behind each, the first ones."""
+"""So many answers are listed, and so many of the grants behind each, the first ones; the others are counted."""
 
 
 class AccessQuestion(NamedTuple):
@@ -40,12 +40,16 @@ class AccessQuestion(NamedTuple):
 
 
 class Able(NamedTuple):
-    """Who can, where ("" in the whole cluster, None where the role is bound), which objects (() any), and why."""
+    """Who can, where ("" in the whole cluster, None where the role is bound), which objects (() any), and why.
+
+    Of `grants` that are too many so many are left out as `more_grants` says.
+    """
 
     subject: Subject
     namespace: str | None
     names: tuple[str, ...]
     grants: tuple[Grant, ...]
+    more_grants: int = 0
 
 
 def parse_question(
@@ -144,7 +148,8 @@ def find_able(question: AccessQuestion, permissions: Permissions, most: int = _M
         for names in sorted(several) if len(able) < most else ():
             # Of thousands of rules that allow it the first ones are named.
             grants = islice((role.of(rule) for role, rules in roles for rule in rules.get(names, ())), _MOST_GRANTS)
-            able.append(Able(subject, namespace, names, tuple(sorted(grants, key=grant_order))))
+            more = max(0, sum(len(rules.get(names, ())) for _, rules in roles) - _MOST_GRANTS)
+            able.append(Able(subject, namespace, names, tuple(sorted(grants, key=grant_order)), more))
     return AbleSubjects(tuple(able[:most]), total - len(able[:most]))
 
 
@@ -226,6 +231,7 @@ def as_data(question: AccessQuestion, answer: AbleSubjects, find: Finder) -> dic
                 "namespace": entry.namespace,
                 "names": list(entry.names),
                 "grants": [grant_data(grant, find) for grant in entry.grants],
+                **({"moreGrants": entry.more_grants} if entry.more_grants else {}),
             }
             for entry in answer.able
         ],

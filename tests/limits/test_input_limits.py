@@ -116,6 +116,11 @@ def stars_below_each_other(folder: Path) -> None:
         (folder / f"{number}/.gitignore").write_text("q\n")
 
 
+def unusable_patterns(folder: Path) -> None:
+    """Each has to be looked at to know it, and behind all of them may stand one that can be used."""
+    (folder / ".gitignore").write_text("".join(f"{number}[[:alpha:]]\n" for number in range(30_000)) + "b/\n")
+
+
 def long_patterns_below_each_other(folder: Path) -> None:
     """Few of them, whose stars cost as much in each of the folders."""
     (folder / ".gitignore").write_text("".join(f"{'a*' * 450}{number}\n" for number in range(11)))
@@ -132,6 +137,7 @@ def long_patterns_below_each_other(folder: Path) -> None:
         (many_files, "FILES", {"OLMC_LIMIT_FILES": "1000"}), (many_patterns, "PATTERNS", {}),
         (many_patterns_below_each_other, "PATTERNS", {}), (long_patterns, "PATTERNS", {}),
         (stars_below_each_other, "PATTERNS", {}), (long_patterns_below_each_other, "PATTERNS", {}),
+        (unusable_patterns, "PATTERNS", {}),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("command", ["render", "check"])

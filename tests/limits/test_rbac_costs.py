@@ -73,6 +73,26 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     assert len(able["subjects"]) + able["more"] == 400 * 400
 
 
+def test_grants_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    """Of those behind one answer, which all are about the same objects."""
+    rules = "".join(RULE.format(f"secrets, r{number}") for number in range(50))
+    role = f"{HEAD}ClusterRole\nmetadata: {{name: r}}\nrules:\n{rules}"
+    bound = HEAD + "ClusterRoleBinding\nmetadata: {name: b}\nsubjects: [{kind: User, name: u}]\n"
+    bound += "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}\n"
+    (tmp_path / "given.yaml").write_text(f"{role}---\n{bound}")
+    subjects = json.loads(olmc("rbac", "who-can", "get", "secrets", tmp_path, "-o", "json").stdout)["subjects"]
+    (user,) = (each for each in subjects if each["subject"]["name"] == "u")
+    assert (len(user["grants"]), user["moreGrants"]) == (20, 30)
+    assert all("moreGrants" not in each for each in subjects if each is not user)
+
+
+def test_holders_without_a_matrix_are_counted(tmp_path: Path) -> None:
+    old, new = workspace(tmp_path / "old"), given(tmp_path / "new", 100, 100)
+    page = olmc("diff", old, new, "-o", "html").stdout
+    assert page.count("<caption>User/u") == 40
+    assert "60 more have no matrix here" in page
+
+
 def test_what_is_too_much_for_a_comparison_is_counted_by_holder(tmp_path: Path) -> None:
     old, new = workspace(tmp_path / "old"), given(tmp_path / "new", 1_500, 300)
     grave = HEAD + "ClusterRoleBinding\nmetadata: {name: z}\nsubjects: [{kind: User, name: z}]\n"

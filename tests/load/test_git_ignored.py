@@ -35,6 +35,10 @@ def read(root: Path, patterns: dict[str, str]) -> set[str]:
         ({".gitignore": "a.yaml\n", "sub/.gitignore": "!a.yaml\n"}, {"a.yaml", "build/a.yaml"}),
         ({".gitignore": "build/\n", ".olmcignore": "!/build/\n"}, {"sub/build/b.yaml"}),
         ({".gitignore": "c[[:alpha:]]*\n"}, set()),
+        (
+            {".gitignore": "# of * many * stars * in * comments\n" * 6_000 + "build/\n"},
+            {"build/a.yaml", "sub/build/b.yaml"},
+        ),
     ],
 )
 def test_what_git_ignores_is_not_read(patterns: dict[str, str], ignored: set[str], tmp_path: Path) -> None:
