@@ -54,6 +54,16 @@ def test_what_is_pinned_needs_nothing_that_is_not(python: str, project: Path) ->
     assert needed - pins == set()
 
 
+def test_what_olmc_is_built_with_is_pinned(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the build asks for while it runs stands in no metadata; pip installs it only where nothing is pinned."""
+    build = pytest.importorskip("hatchling.build", reason="needs hatchling, which make venv installs")
+    monkeypatch.chdir(project)
+    pins = {normal(name): version for name, version, _ in LINE.findall((project / "constraints.txt").read_text())}
+    asked = map(Requirement, [*build.get_requires_for_build_editable(), *build.get_requires_for_build_wheel()])
+    for needed in asked:
+        assert needed.specifier.contains(pins[normal(needed.name)], prereleases=True), needed
+
+
 def test_scaffolds_have_what_development_has(project: Path) -> None:
     """A library is tested in the version that scaffolds install, with hashes that both know."""
     pins = {normal(name): (version, hashes) for name, version, hashes in
