@@ -155,6 +155,7 @@ def _waits(compilation: SettledCompilation) -> bool:
 def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[GVK]:
     """The kinds that operators require or bring objects of, and that nothing serves."""
     from olmc.explain.wanted import api_of, gvk_of_api, required_apis, unserved  # as above
+    from olmc.kube.api_validation.metadata import api_version_problems
 
     assert compilation.settled is not None
     cluster, options = compilation.settled.cluster, compilation.options
@@ -166,7 +167,10 @@ def _absent(compilation: SettledCompilation, bundle: Bundle | None) -> Iterator[
     brought = [obj for api, obj in steps if api.kind == CRD_KIND]
     wanted = [api_of(api) for api, _ in steps if api.kind in cluster.profile.bundle_kinds]
     wanted += (api for csv in cluster.csvs.values() for api in required_apis(csv))
-    yield from dict.fromkeys(map(gvk_of_api, unserved(wanted, cluster, brought, options)))
+    for api in dict.fromkeys(map(gvk_of_api, unserved(wanted, cluster, brought, options))):
+        # What cannot be served anywhere is not waited for: an object without an apiVersion is never installed.
+        if not api_version_problems(f"{api.group}/{api.version}"):
+            yield api
 
 
 def _unreached(compilation: SettledCompilation, kube_version: str) -> str:

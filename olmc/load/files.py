@@ -22,7 +22,8 @@ from olmc.model.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
 if TYPE_CHECKING:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-_STARS = regex(r"\*+")
+# Of stars beside each other each may stand for any part of a name; two of them between slashes are one, for folders.
+_STARS = regex(r"(?:^!?|(?<=/))\*\*(?=/|$)|\*")
 _MOST_STARS = 3
 _LONGEST = 1_000
 _POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")

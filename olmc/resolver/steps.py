@@ -21,6 +21,7 @@ from olmc.model.objects import (
     as_text,
     metadata_of,
     spec_of,
+    text,
 )
 from olmc.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.model.options import Profile
@@ -136,9 +137,9 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
             UndecodableCSV(content, f"bundle CSV {name} missing APIVersion", (), hint, fatal=True)
         )
     if decoded.strategy_name != "deployment":
-        text = f"could not assert strategy implementation as deployment for CSV {name}"
+        cause = f"could not assert strategy implementation as deployment for CSV {name}"
         hint = "Write strategy: deployment, the only strategy that there is."
-        raise UndecodableCSVError(UndecodableCSV(content, text, ("spec", "install", "strategy"), hint))
+        raise UndecodableCSVError(UndecodableCSV(content, cause, ("spec", "install", "strategy"), hint))
     metadata = dict(metadata_of(csv))
     metadata["namespace"] = namespace
     if profile.csv_annotation_properties:
@@ -181,7 +182,7 @@ def _file_step(csv: str, catalog: CatalogKey, manifest: Manifest) -> Step:
     obj = manifest.object
     metadata = metadata_of(obj)
     name = as_text(metadata.get("name") or metadata.get("generateName"))
-    return Step(csv, catalog, as_text(obj.get("apiVersion")), str(obj["kind"]), name, obj, manifest.source)
+    return Step(csv, catalog, text(obj.get("apiVersion")), str(obj["kind"]), name, obj, manifest.source)
 
 
 def strategy_steps(csv: Csv, catalog: CatalogKey, source: Source | None, profile: Profile) -> Iterator[Step]:

@@ -546,6 +546,20 @@ def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> Non
     assert 'id="kept-images"' in olmc(*sides, "-o", "html").stdout
 
 
+@pytest.mark.parametrize("api_version", ["", "apiVersion: 5\n", "apiVersion: {a: [{}]}\n", "apiVersion: a_b/v1\n"])
+def test_what_no_cluster_can_serve_is_not_taken_as_there(api_version: str, tmp_path: Path) -> None:
+    """The step for such an object fails (R-CAT-713), and the plan with it."""
+    copied(Path("bare-bundle"), tmp_path / "old")
+    copied(Path("bare-bundle"), tmp_path / "new")
+    (manifests,) = (tmp_path / "new").rglob("manifests")
+    first = f"{api_version}kind: PriorityClass\nmetadata: {{name: first}}\nvalue: 1\n"
+    (manifests / "first.yaml").write_text(first, encoding="utf-8")
+    result = olmc("diff", tmp_path / "old", tmp_path / "new")
+    assert result.exit_code == 1, result.stderr
+    assert "taken as served" not in result.stderr
+    assert "beacon.v1.0.0: ~ would not work: Succeeded → Pending" in result.stdout
+
+
 def test_what_is_taken_as_there_is_said(tmp_path: Path) -> None:
     """On stderr too, for both sides: a review must not rest on it silently."""
     copied(Path("bare-bundle"), tmp_path / "old")
