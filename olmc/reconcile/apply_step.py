@@ -178,13 +178,21 @@ def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
 
 
 def _with_subscription(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
-    """R-CAT-711: a Subscription for a dependency; one of that name that exists stays as it is."""
-    name = NamespacedName(target.namespace, step.name)
+    """R-CAT-711: a Subscription for a dependency; one of that name that exists stays as it is.
+
+    Whatever API and namespace a bundle gives one: it is created as OLM's, in the namespace of the plan.
+    """
+    # Metadata has one type in all kinds, of which this one has hardly anything else.
+    typed = _decoded({"metadata": step.object["metadata"]}, "ServiceAccount", step)
+    metadata = with_labels(metadata_of(typed), managed_labels(cluster.profile.csv_label_managed))
+    metadata |= {"namespace": target.namespace, "annotations": {"olm.generated-by": target.plan}}
+    if not metadata.get("name"):
+        metadata["name"] = _generated_name(step, target)
+    name = NamespacedName(target.namespace, metadata["name"])
     if name in cluster.subscriptions:
         return cluster
-    metadata = with_labels(step.object["metadata"], managed_labels(cluster.profile.csv_label_managed))
-    metadata["annotations"] = {"olm.generated-by": target.plan}
-    subscription = Subscription({**step.object, "metadata": metadata}, None, generated_by=target.plan)
+    obj = {**step.object, "apiVersion": CSV_API, "metadata": metadata}
+    subscription = Subscription(obj, None, generated_by=target.plan)
     return cluster._replace(subscriptions=cluster.subscriptions.updated({name: subscription}))
 
 
@@ -250,11 +258,8 @@ def way_out(cause: Cause | None) -> str:
 
 def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-712 … R-CAT-715: typed kinds, decided by the kind alone."""
-    try:
-        # What is made from the install strategy has never been anything else than Go's types.
-        typed = step.object if step.derived else decode(step.kind, step.object)
-    except DecodeError as error:
-        raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
+    # What is made from the install strategy has never been anything else than Go's types.
+    typed = step.object if step.derived else _decoded(step.object, step.kind, step)
     metadata = dict(metadata_of(typed))
     if not metadata.get("name"):
         metadata["name"] = _generated_name(step, target)
@@ -286,6 +291,15 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     if step.derived:
         return _put(cluster, obj, step, "R-SA-1", Origin.STRATEGY)
     return _put(cluster, obj, step, "R-CAT-712", Origin.BUNDLE if existing is None else Origin.BUNDLE_UPDATE)
+
+
+def _decoded(obj: KubernetesObject, go_type: str, step: Step) -> KubernetesObject:
+    """An object as Go's type has it; raises StepError for what that can't hold."""
+    try:
+        decoded: KubernetesObject = decode(go_type, obj)
+    except DecodeError as error:
+        raise StepError(f"error parsing step manifest: {step.name}: {error}", error.path) from error
+    return decoded
 
 
 def _generated_name(step: Step, target: StepTarget) -> str:
