@@ -548,7 +548,7 @@ def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("api_version", ["", "apiVersion: 5\n", "apiVersion: {a: [{}]}\n", "apiVersion: a_b/v1\n"])
 def test_what_no_cluster_can_serve_is_not_taken_as_there(api_version: str, tmp_path: Path) -> None:
-    """The step for such an object fails (R-CAT-713), and the plan with it."""
+    """The step for such an object fails (R-CAT-704), and nothing behind it is installed."""
     copied(Path("bare-bundle"), tmp_path / "old")
     copied(Path("bare-bundle"), tmp_path / "new")
     (manifests,) = (tmp_path / "new").rglob("manifests")

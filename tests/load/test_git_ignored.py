@@ -60,7 +60,7 @@ def test_reviews_say_what_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["*a" * 12 + "*b", "**/a/" * 30 + "b", "*[a-c]" * 60 + "b", "*" * 300 + "b", "!a**a**a**b"]
+    "pattern", ["*a" * 12 + "*b", "**/a/" * 30 + "b", "*[a-c]" * 60 + "b", "*" * 300 + "b", "a**a**a**b"]
 )
 @pytest.mark.parametrize("path", ["a" * 250, "a/" * 200 + "c", "\udcff" * 40])
 def test_a_pattern_with_many_stars_is_cheap(pattern: str, path: str) -> None:
