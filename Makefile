@@ -61,7 +61,7 @@ bench: $(INSTALLED)  ## measure the CPU time of the commands (some figures need 
 
 sbom: $(INSTALLED)  ## write dist/olmc.cdx.json, a bill of materials; of an image on top of BASE=NAME@sha256:…
 	@mkdir -p dist
-	@$(BIN)/python -m olmc.pipelines.bill_of_materials templates/requirements.txt $(BASE) > dist/olmc.cdx.json
+	@$(BIN)/python -m olmc.integrations.pipelines.bill_of_materials templates/requirements.txt $(BASE) > dist/olmc.cdx.json
 	@echo dist/olmc.cdx.json
 
 docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html
@@ -80,7 +80,7 @@ pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constra
 			--abi cp313 --abi abi3 --abi none --platform "manylinux_2_28_$$machine" --platform "manylinux_2_24_$$machine" \
 			--platform "manylinux2014_$$machine" --platform any --dest "$$wheels" --requirement "$$wheels/needs.txt"; \
 	done; \
-	$(BIN)/python -m olmc.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
 	mv "$$wheels/requirements.txt" templates/requirements.txt; \
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools > "$$wheels/x86_64.txt"; \
 	grep -v shellcheck "$$wheels/x86_64.txt" > "$$wheels/aarch64.txt"; \
@@ -94,7 +94,7 @@ pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constra
 				--dest "$$wheels/all" --requirement "$$wheels/$$machine.txt"; \
 		done; \
 	done; \
-	$(BIN)/python -m olmc.pipelines.requirements --development "$$wheels/all" > "$$wheels/constraints.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.requirements --development "$$wheels/all" > "$$wheels/constraints.txt"; \
 	mv "$$wheels/constraints.txt" constraints.txt
 
 clean:  ## remove .venv and everything that can be made again

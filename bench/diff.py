@@ -103,7 +103,7 @@ def definition(name: str, plural: str, version: int) -> dict[str, Any]:
 
 def rendering(count: int, upgraded: int) -> str:
     """A YAML stream of `count` objects in which the operators before the number `upgraded` have the next version."""
-    from olmc.yaml import dump
+    from olmc.k8s.yaml import dump
 
     listed: list[dict[str, Any]] = []
     number = 0

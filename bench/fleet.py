@@ -79,7 +79,7 @@ def write_ring(root: Path, ring: str, channel: str, names: list[str]) -> None:
 
 def _corpus_operators(bundles: Path, count: int) -> list[FleetOperator]:
     """So many real operators of which the corpus has several versions, their newest two; none if it has not so many."""
-    from olmc.semver import parse_tolerant
+    from olmc.k8s.semver import parse_tolerant
 
     archive = SHARED / "corpus" / "bundles.tar.xz"
     folders = sorted((unpacked(archive) / "bundles").iterdir()) if archive.exists() else []
@@ -163,7 +163,7 @@ def _named(number: int) -> dict[str, Any]:
 
 
 def _write(path: Path, documents: list[dict[str, Any]]) -> None:
-    from olmc.yaml import dump
+    from olmc.k8s.yaml import dump
 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dump(documents), encoding="utf-8")

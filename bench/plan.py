@@ -36,7 +36,7 @@ FIELDS = 150
 def write_workspace(root: Path, operators: int, namespaces: int, upgraded: int, gone: int) -> None:
     """A workspace in which the operators before the number `upgraded` have a newer version, and those before `gone` are
     not there."""
-    from olmc.yaml import dump
+    from olmc.k8s.yaml import dump
 
     objects: list[dict[str, Any]] = [made("v1", "Namespace", {"name": "olm"})]
     objects.append(
@@ -91,7 +91,7 @@ def catalog_of(name: str, newest: int) -> list[dict[str, Any]]:
 
 
 def write_bundle(folder: Path, name: str, version: int) -> None:
-    from olmc.yaml import dump
+    from olmc.k8s.yaml import dump
 
     group = f"{name}.example.com"
     rules = [

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from olmc.model.catalog import (
+from olmc.compiler.model.catalog import (
     Candidate,
     InstalledEntry,
     Property,
@@ -23,8 +23,8 @@ from olmc.model.catalog import (
     SubscriptionRequest,
     VisibleCatalog,
 )
-from olmc.model.objects import CatalogKey
-from olmc.resolver.resolve import resolve
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.objects import CatalogKey
 
 CATALOG = CatalogKey("catalog", "ns")
 VERSIONS = 4

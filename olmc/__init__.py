@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from olmc.version import __version__
 
 if TYPE_CHECKING:
-    from olmc.api import Compilation, compile, load
-    from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-    from olmc.model.objects import ObjectKey, Provenance, Rendered
-    from olmc.model.options import Options
-    from olmc.model.workspace import Workspace
+    from olmc.compiler.api import Compilation, compile, load
+    from olmc.compiler.model.options import Options
+    from olmc.compiler.model.workspace import Workspace
+    from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+    from olmc.k8s.objects import ObjectKey, Provenance, Rendered
 
 __all__ = [
     "Compilation",
@@ -35,11 +35,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "olmc.api": ("Compilation", "compile", "load"),
-    "olmc.model.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
-    "olmc.model.objects": ("ObjectKey", "Provenance", "Rendered"),
-    "olmc.model.options": ("Options",),
-    "olmc.model.workspace": ("Workspace",),
+    "olmc.compiler.api": ("Compilation", "compile", "load"),
+    "olmc.k8s.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
+    "olmc.k8s.objects": ("ObjectKey", "Provenance", "Rendered"),
+    "olmc.compiler.model.options": ("Options",),
+    "olmc.compiler.model.workspace": ("Workspace",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

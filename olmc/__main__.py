@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from olmc.cli.process import BAD_INPUT, interrupted
+from olmc.cli.console import BAD_INPUT, interrupted
 
 
 def run() -> None:
@@ -19,7 +19,7 @@ def run() -> None:
     """
     gc.set_threshold(200_000, 50, 50)
     try:
-        from olmc.cli.process import prepare
+        from olmc.cli.console import prepare
 
         prepare()
         from olmc.cli.running import exit_code  # nothing is collected while modules are imported

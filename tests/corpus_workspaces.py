@@ -10,12 +10,11 @@ from typing import Any
 import yaml
 from operator_manifests import OLM
 
-from olmc.catalogs.properties import GVK
-from olmc.catalogs.rendering import bundle_properties, uncatalogued
-from olmc.load.bundles import read_bundle
-from olmc.load.files import scan
-from olmc.model.diagnostics import Report
-from olmc.model.operators import Csv
+from olmc.compiler.catalogs.properties import GVK_PROPERTY, bundle_properties, uncatalogued
+from olmc.compiler.load.bundles import read_bundle
+from olmc.compiler.load.files import scan
+from olmc.compiler.model.operators import Csv
+from olmc.k8s.diagnostics import Report
 
 NAMESPACE = "home"
 TARGETS: dict[str, dict[str, Any]] = {
@@ -27,7 +26,7 @@ TARGETS: dict[str, dict[str, Any]] = {
 
 
 def operator_workspace(
-    root: Path, bundle: Path, mode: str, types: tuple[str, ...] | None = ("olm.package", GVK)
+    root: Path, bundle: Path, mode: str, types: tuple[str, ...] | None = ("olm.package", GVK_PROPERTY)
 ) -> str:
     """A workspace that subscribes to a real bundle from a catalog, with a group for an install mode; the CSV's name."""
     folder = scan(bundle, Report())

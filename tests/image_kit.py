@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import urllib3
 import zstandard
 
-from olmc.vendor.sources import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
+from olmc.integrations.fetch.sources import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 
 INDEX, BUNDLE = "operators.operatorframework.io.index.", "operators.operatorframework.io.bundle."
 CATALOG_LABELS = {f"{INDEX}configs.v1": "/configs"}

@@ -1,4 +1,4 @@
-"""Bundles for the tests of olmc.olmv1, and the form in which the vectors have objects."""
+"""Bundles for the tests of olmc.targets.v1, and the form in which the vectors have objects."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from olmc.olmv1.feature_gates import FeatureGates
-from olmc.olmv1.object_set import normal_form
-from olmc.olmv1.registry_bundle import RegistryBundle, read_registry_bundle
-from olmc.olmv1.render import render_objects
+from olmc.targets.v1.generators import FeatureGates, render_objects
+from olmc.targets.v1.registry_bundle import RegistryBundle, read_registry_bundle
+from olmc.targets.v1.single_extension import normal_form
 
 PACKAGE = "operators.operatorframework.io.bundle.package.v1"
 

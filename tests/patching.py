@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 
 def values_of(path: Path) -> list[Any]:

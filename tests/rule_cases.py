@@ -12,11 +12,10 @@ import yaml
 from building import write_workspace
 
 import olmc
-from olmc.explain.status import in_short, operators
-from olmc.explain.targets import ExplainContext
-from olmc.explain.why import as_text, why
-from olmc.model.options import Proxy
-from olmc.resolver.explain import ExplanationLine
+from olmc.compiler.model.options import Proxy
+from olmc.compiler.resolver.explain import ExplanationLine
+from olmc.review.explain.missing import as_text, why
+from olmc.review.explain.status import ExplainContext, in_short, operators
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 EXPECTATIONS = {

@@ -10,11 +10,11 @@ from typing import Any
 
 def test_shares_are_of_packages_and_c_counts_for_its_caller(benchmark: Callable[[str], ModuleType]) -> None:
     profiled = benchmark("profiled")
-    reader, importing = ("/x/olmc/yaml/lines.py", 1, "read"), ("<frozen importlib._bootstrap>", 1, "load")
+    reader, importing = ("/x/olmc/k8s/yaml/lines.py", 1, "read"), ("<frozen importlib._bootstrap>", 1, "load")
     stats: dict[tuple[str, int, str], Any] = {
         reader: (1, 1, 2.0, 9.0, {}),
         importing: (1, 1, 1.0, 1.0, {}),
-        ("/x/olmc/semver.py", 1, "parse"): (1, 1, 0.1, 0.1, {}),
+        ("/x/olmc/k8s/semver.py", 1, "parse"): (1, 1, 0.1, 0.1, {}),
         ("/lib/json/decoder.py", 1, "decode"): (1, 1, 1.9, 1.0, {}),
         ("~", 0, "<sorted>"): (2, 2, 5.0, 5.0, {reader: (1, 1, 4.0, 4.0), importing: (1, 1, 1.0, 1.0)}),
     }

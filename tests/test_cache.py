@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc import cache
+from olmc.compiler import cache
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 
 import olmc
 from olmc.cli.main import main
-from olmc.load import cached_catalogs
-from olmc.yaml import dump, dump_one
+from olmc.compiler.load import cached_catalogs
+from olmc.k8s.yaml import dump, dump_one
 
 OLMC = os.fspath(Path(olmc.__file__).parent)
 TOLERANCE = 1.02  # what only happens once or twice, and what is remembered

@@ -118,6 +118,6 @@ def test_wheel_runs_anywhere(project: Path, installed: Path, tmp_path: Path) -> 
     names = succeed(installed / "olmc", "render", fixture, "-o", "name", cwd=tmp_path)
     explained = succeed(installed / "olmc", "explain", "R-DEP-1", cwd=tmp_path)
     assert explained.startswith("R-DEP-1: How a Deployment is built\n")
-    assert "\nNamed in: olmc/reconcile/" in explained
+    assert "\nNamed in: olmc/compiler/reconcile/" in explained
     assert "beacon-controller" in names
     assert succeed(installed / "python", "-m", "olmc", "render", fixture, "-o", "name", cwd=tmp_path) == names

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from olmc.diagnostics.rulebook import (
+from olmc.compiler.rules.rulebook import (
     RuleSource,
     SpecRule,
     linked,
@@ -19,8 +19,8 @@ from olmc.diagnostics.rulebook import (
     spec_rule,
     spec_rules,
 )
-from olmc.explain.spec_text import as_text, modules_naming, plain
 from olmc.resources import docs_url, spec_pages
+from olmc.review.explain.spec_text import as_text, modules_naming, plain
 
 # What people write and read: code, tests, examples and pages, but not recorded data.
 _SEARCHED = {"olmc": "py txt", "tests": "py yaml md txt", "docs": "md", "bench": "py md", "fixtures": "md"}
@@ -247,7 +247,7 @@ def test_the_text_of_a_rule() -> None:
 
 def test_modules_that_name_a_rule(project: Path) -> None:
     """Those that name it by itself or in a range (names.py: R-SA-2 … 6); a longer id is another."""
-    assert modules_naming("R-SA-4") == ("olmc/olm/naming.py", "olmc/resolver/steps.py")
+    assert modules_naming("R-SA-4") == ("olmc/compiler/olm/naming.py", "olmc/compiler/resolver/steps.py")
     for module in modules_naming("R-OG-1"):
         assert "R-OG-1" in named_in((project / module).read_text(encoding="utf-8"))
     assert modules_naming(f"R-DEP-{99}") == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from shown_pages import PROJECT, run_as_shown, shown
 
-from olmc.diagnostics.rulebook import spec_rule
+from olmc.compiler.rules.rulebook import spec_rule
 
 PAGE = "docs/tour.md"
 MOST_MODULES = 15

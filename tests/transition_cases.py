@@ -12,9 +12,9 @@ from operator_manifests import merged
 from rule_cases import EXPECTATIONS, KEYS, LOADER, Case, differences, options
 
 import olmc
-from olmc.model.options import Options
-from olmc.model.state import ClusterState
-from olmc.transition.state import state_of
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.transition.state import state_of
 
 DESCRIPTION = KEYS - {"rule", "name", "why"}
 

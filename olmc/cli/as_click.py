@@ -94,7 +94,7 @@ def _without_cache(ctx: click.Context, param: click.Parameter, value: bool) -> N
     """Turn the cache off for the rest of the command."""
     if not value:
         return
-    from olmc.cache import NO_CACHE, is_off  # with OpenSSL
+    from olmc.compiler.cache import NO_CACHE, is_off  # with OpenSSL
 
     if not is_off():
         os.environ[NO_CACHE] = "1"

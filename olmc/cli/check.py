@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import compile
-from olmc.cli.check_output import print_findings, print_statistics, shown_as
-from olmc.cli.completing import codes, optional_validators
-from olmc.cli.console import UNTIMED, Timings, approvals_in, progress, tell_unknown
-from olmc.cli.declared import PathOf, argument, command, option
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    UNTIMED,
+    Input,
+    Timings,
+    approvals_in,
+    bad_value,
+    folder_from_here,
+    progress,
+    say,
+    tell_aside,
+    tell_unknown,
+    wrong_usage,
+)
+from olmc.cli.declared import PathOf, argument, codes, command, option, optional_validators
 from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
     COMPILE,
+    SCOPE,
     GivenInput,
     allow_empty_option,
     emptiness,
@@ -30,18 +44,119 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
-from olmc.cli.scope import SCOPE
-from olmc.lean import NamedTuple
-from olmc.load.files import read_bounded
-from olmc.model.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
-from olmc.model.options import Options
+from olmc.compiler.api import compile
+from olmc.compiler.load.files import read_bounded
+from olmc.compiler.model.options import Options
+from olmc.compiler.output.messages import json_text
+from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.check.check import CheckResult, CheckScope
-    from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
+    from olmc.review.check.check import CheckResult, CheckScope
+    from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
+
+# What `olmc check` prints, in each of its formats.
+
+
+def _untold(done: Sequence[CheckResult]) -> str:
+    """How much was not looked at, or is known, as the last line has it."""
+    older, known = sum(each.older for each in done), sum(each.known for each in done)
+    text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
+    return text + (f", {known} findings known" if known else "")
+
+
+def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
+    """How often there is what, the most frequent first."""
+    from olmc.compiler.rules.catalogue import all_rules
+
+    reported = [each for one in done for each in one.diagnostics if each.severity >= least]
+    titles = {rule.code: rule.title for rule in all_rules()}
+    counts = Counter((each.code, str(each.severity)) for each in reported)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if output == "json":
+        listed = [
+            {"code": code, "severity": severity, "count": count, "title": titles[code]}
+            for (code, severity), count in ordered
+        ]
+        say(json_text({"version": 1, "statistics": listed}), out=True)
+        return
+    width = len(str(max(counts.values(), default=0)))
+    for (code, severity), count in ordered:
+        say(f"{count:>{width}}  {code} {severity}: {titles[code]}", out=True)
+    bundles = sum(each.bundles for each in done)
+    say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
+
+
+def shown_as(root: Path | None, output: str, count: int) -> str:
+    """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
+    directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
+    is not the user's."""
+    if root is None:
+        return ""
+    if output == "text":
+        folder = folder_from_here(root)
+        return f"{folder}/" if folder else ""
+    if output == "json":
+        return f"{root.as_posix()}/" if count > 1 else ""
+    base = Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
+    here = root.resolve()
+    below = here.relative_to(base).as_posix() if here.is_relative_to(base) else "."
+    return "" if below == "." else f"{below}/"
+
+
+def print_findings(
+    done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
+) -> None:
+    from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source
+    from olmc.review.check.check import line_reader, located_diagnostics
+    from olmc.review.explain.left_out import counted, note
+
+    found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
+    left = tuple(left for each in done for left in each.left_out)
+    if output == "text":
+        text = as_text_with_source(found, line_reader(done, show_secrets=show_secrets), least=least, color=True)
+        say(text, nl=False, out=True)
+        bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
+        aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
+        aside += f", {amount} left out" if (amount := counted(left)) else ""
+        aside += _untold(done)
+        say(f"{as_counts(found, least=least)} ({aside})", out=True)
+    elif output == "json":
+        say(as_json(found, least=least), nl=False, out=True)
+    elif output == "github":
+        from olmc.compiler.output.ci_reports import as_github
+        from olmc.compiler.rules.catalogue import all_rules
+
+        titles = {rule.code: rule.title for rule in all_rules()}
+        say(as_github(found, titles, least=least), nl=False)
+    elif output == "junit":
+        from olmc.compiler.output.ci_reports import as_junit
+
+        say(as_junit(found, least=least, failing=failing), nl=False, out=True)
+    else:
+        from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
+        from olmc.compiler.rules.catalogue import all_rules, rule_page
+        from olmc.compiler.rules.rulebook import linked
+        from olmc.resources import docs_url
+        from olmc.version import __version__
+
+        rules = {rule.code: rule for rule in all_rules()}
+        reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
+        more = {
+            code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in reported.items()
+        }
+        made = as_sarif(
+            found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
+        )
+        say(made.text, nl=False, out=True)
+        if made.left_out:
+            say(f"olmc: {made.left_out} findings, the least grave, are beyond GitHub's limits")
+    tell_aside(found, least=least)
+    for each in done if output != "text" else ():
+        say(note(each.left_out, each.shown_as), nl=False)
+
 
 _KEYS = ("k8s-version", "index-path", "container-tools", "platforms")
 _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
@@ -49,7 +164,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
+    from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
     if unknown:
@@ -77,7 +192,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
-    from olmc.diagnostics.catalogue import all_rules, code_start
+    from olmc.compiler.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for name, starts in given:
@@ -97,7 +212,7 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
-    from olmc.check.validators.findings import Platform
+    from olmc.review.check.validators.findings import Platform
 
     hint = "--optional-value platforms"
     try:
@@ -110,7 +225,7 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
-    from olmc.check.validators.findings import Categories
+    from olmc.review.check.validators.findings import Categories
 
     if not path:
         return None
@@ -125,7 +240,7 @@ def _categories(path: str) -> Categories | None:
 
 
 def _cel_problem(rule: str) -> str:
-    from olmc.resolver.predicates import cel_problem  # takes its time to import
+    from olmc.compiler.resolver.predicates import cel_problem  # takes its time to import
 
     return cel_problem(rule)
 
@@ -153,8 +268,8 @@ class CheckedPath(NamedTuple):
 
 def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
     """What is found in a path."""
-    from olmc.check.check import CheckInput, check_directory, select_findings
-    from olmc.explain.left_out import left_out_of
+    from olmc.review.check.check import CheckInput, check_directory, select_findings
+    from olmc.review.explain.left_out import left_out_of
 
     root, options, given = one.root, order.options, order.given
     made = compile(root, options, given=given, beside=one.beside, release=one.release, stage=timings.stage)
@@ -265,7 +380,7 @@ def check(
     timings = timings_of(ctx, proposed)
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
-    from olmc.check.check import CheckScope
+    from olmc.review.check.check import CheckScope
 
     options = with_proposed(Options(olm_version=olm_version), proposed, ctx)
     given = given_version(ctx) | given_fields(ctx, proposed)

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
-from olmc.cli import completing
+from olmc.cli import declared as completing
 from olmc.cli import options as values
-from olmc.cli.console import progress, say, tell, tell_approvals
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, tell_approvals, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, option
 from olmc.cli.options import (
     CLUSTER,
@@ -35,9 +34,9 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, wrong_usage
-from olmc.model.diagnostics import Severity
-from olmc.model.options import Narrowing, Options
+from olmc.compiler.api import Compilation, compile
+from olmc.compiler.model.options import Narrowing, Options
+from olmc.k8s.diagnostics import Severity
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
@@ -49,10 +48,10 @@ _NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
 if TYPE_CHECKING:
     import click
 
-    from olmc.diff.both_sides import BegunCluster
-    from olmc.diff.compare import Difference
-    from olmc.diff.premises import CompileUnder, Premises
-    from olmc.diff.sides import Kinds, Sides
+    from olmc.review.diff.both_sides import BegunCluster
+    from olmc.review.diff.compare import Difference
+    from olmc.review.diff.premises import CompileUnder, Premises
+    from olmc.review.diff.settings import Kinds, Sides
 
 
 @command(
@@ -176,9 +175,9 @@ def diff(
     given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
-    from olmc.diff.assumptions import remarks
-    from olmc.diff.sides import Kinds
-    from olmc.explain.left_out import note
+    from olmc.review.diff.operators import remarks
+    from olmc.review.diff.settings import Kinds
+    from olmc.review.explain.left_out import note
 
     kinds = Kinds(include, exclude) if include or exclude else None
     made: list[Compilation] = []
@@ -236,7 +235,7 @@ def _named(
         from olmc.cli.inputs import sides_of_entry  # most diffs are of folders
 
         old, new = sides_of_entry(old, new, entry)
-    from olmc.diff.git import sides_of
+    from olmc.review.diff.git import sides_of
 
     alone = sides_of(old) if new is None and len(olm_version) == 1 else None
     old, new = alone or (old, new)
@@ -249,7 +248,7 @@ def _read(
     old: str | BegunCluster, new: str, compiled: CompileUnder, kinds: Kinds | None, allow_empty: bool, *,
     look_ahead: bool, fresh: bool,
 ) -> Sides:  # fmt: skip
-    from olmc.diff.both_sides import read_sides
+    from olmc.review.diff.both_sides import read_sides
 
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
         return read_sides(
@@ -260,7 +259,7 @@ def _read(
 def _read_versions(
     path: str, versions: Sequence[str], compiled: Callable[..., Compilation], kinds: Kinds | None, allow_empty: bool
 ) -> Sides:
-    from olmc.diff.both_sides import read_versions
+    from olmc.review.diff.both_sides import read_versions
 
     under = [(version, partial(compiled, version=version)) for version in versions]
     with tempfile.TemporaryDirectory(prefix="olmc-diff-") as folder:
@@ -269,8 +268,8 @@ def _read_versions(
 
 def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> None:
     """Raise BadParameter for a kind that nothing can be of."""
-    from olmc.kube.restmapper import known_kinds
-    from olmc.reconcile.misspelling import possible_objects
+    from olmc.compiler.reconcile.misspelling import possible_objects
+    from olmc.k8s.api.restmapper import known_kinds
 
     # What both renderings have just so was never read, and may be of any kind.
     if reading.sides is None or any(side.shared for side in reading.sides):
@@ -283,7 +282,7 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
 
 def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Difference | None:
     """What both sides differ in, with what comes after approvals and what is kept back; None where one is missing."""
-    from olmc.diff.compare import compare, with_approval, with_kept_back
+    from olmc.review.diff.compare import compare, with_approval, with_kept_back
 
     if reading.sides is None:
         return None
@@ -298,7 +297,7 @@ def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Differe
 
 def write(difference: Difference, output: str, *, color: bool = False) -> str:
     """The text of a difference as `output`: text, with or without color, markdown, json or html."""
-    from olmc.diff.outputs import as_json, as_markdown, as_text
+    from olmc.review.diff.outputs import as_json, as_markdown, as_text
 
     match output:
         case "json":
@@ -306,7 +305,7 @@ def write(difference: Difference, output: str, *, color: bool = False) -> str:
         case "markdown":
             return as_markdown(difference)
         case "html":
-            from olmc.diff.html import as_html  # nothing else of it is needed by the other formats
+            from olmc.review.diff.html import as_html  # nothing else of it is needed by the other formats
 
             return as_html(difference)
     return as_text(difference, color=color)

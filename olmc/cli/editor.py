@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from olmc.cli.process import BAD_INPUT
-from olmc.model.diagnostics import Severity
+from olmc.cli.console import BAD_INPUT
+from olmc.k8s.diagnostics import Severity
 
 
 @click.command()
@@ -27,10 +27,10 @@ def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: 
     Exit codes: 0 ended by the editor, 1 lost the editor, 2 wrong usage, 3 a library is missing.
     """
     from olmc.cli.console import tell
-    from olmc.diagnostics.rules.proposed import NO_SERVER
+    from olmc.compiler.rules.texts.proposed import NO_SERVER
 
     try:
-        from olmc.lsp.server import serve
+        from olmc.integrations.lsp.server import serve
     except ModuleNotFoundError as error:
         tell([NO_SERVER.finding(None, command="lsp", cause=error)])
         ctx.exit(BAD_INPUT)

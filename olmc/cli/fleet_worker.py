@@ -11,23 +11,22 @@ from contextlib import ExitStack, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
-from olmc.cli.console import tell
-from olmc.cli.process import Input
-from olmc.fleet.config_maps import READS_VALUES, reads_values
-from olmc.fleet.pool import serve_tasks
-from olmc.fleet.results import LEFT_OUT, failed_result, packed
-from olmc.fleet.staging import WorkerFolders, staged, staged_beside
-from olmc.lean import NamedTuple
-from olmc.load.beside import BesideFolder, read_beside
-from olmc.load.kustomization import REPOSITORY_MARK
-from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.model.objects import KubernetesObject
-from olmc.model.options import Options
+from olmc.cli.console import Input, tell
+from olmc.compiler.api import Compilation, compile
+from olmc.compiler.load.kustomization import REPOSITORY_MARK
+from olmc.compiler.load.workspace import BesideFolder, read_beside
+from olmc.compiler.model.options import Options
+from olmc.integrations.fleet.config_maps import READS_VALUES, reads_values
+from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
+from olmc.integrations.fleet.pool import serve_tasks
+from olmc.integrations.fleet.trees import WorkerFolders, staged, staged_beside
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import KubernetesObject
 
 if TYPE_CHECKING:
-    from olmc.load.releases import Release
-    from olmc.reconcile.loop import SettledCluster
+    from olmc.compiler.load.releases import Release
+    from olmc.compiler.reconcile.loop import SettledCluster
 
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
@@ -94,7 +93,7 @@ def _read_once(worker: WorkerFolders, digest: str, path: str, known: dict[str, B
 
 def _releases(folder: Path) -> list[Release | None]:
     """How a folder of a repository is installed, by each who applies it."""
-    from olmc.load.entries import entries_at  # few entries are charts
+    from olmc.compiler.load.entries import entries_at  # few entries are charts
 
     top = next(parent for parent in (folder, *folder.parents) if (parent / REPOSITORY_MARK).exists())
     path = folder.relative_to(top).as_posix()
@@ -138,9 +137,9 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
+    from olmc.cli.inputs import begun_at
     from olmc.cli.plan import PlannedPath, compile_planned, planned_for
-    from olmc.cli.state import begun_at
-    from olmc.plan.outputs import as_data, as_text, in_short
+    from olmc.review.plan.outputs import as_data, as_text, in_short
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
@@ -184,7 +183,7 @@ def _compiled(given: _Given) -> Compilation:
 
 def _status(given: _Given) -> dict[str, Any]:
     from olmc.cli.inspect import extension_rows
-    from olmc.explain.status import as_data, as_table, operators
+    from olmc.review.explain.status import as_data, as_table, operators
 
     done = _compiled(given._replace(given=given.given | _EVERYTHING))
     refused = _refused(done)
@@ -207,7 +206,7 @@ def _status(given: _Given) -> dict[str, Any]:
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
     """What is left out of an entry, as data and behind the text of its result; {} for nothing."""
-    from olmc.explain.left_out import content, left_out_of, note
+    from olmc.review.explain.left_out import content, left_out_of, note
 
     assert given.after is not None
     found = left_out_of(given.after, done)
@@ -219,10 +218,10 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 
 
 def _check(given: _Given) -> dict[str, Any]:
-    from olmc.check.check import CheckInput, check_directory, select_findings
     from olmc.cli.check import settings_of
-    from olmc.explain.left_out import left_out_of
-    from olmc.output.messages import as_json, as_text
+    from olmc.compiler.output.messages import as_json, as_text
+    from olmc.review.check.check import CheckInput, check_directory, select_findings
+    from olmc.review.explain.left_out import left_out_of
 
     done = _compiled(given)
     one = _input(given)
@@ -242,7 +241,7 @@ def _check(given: _Given) -> dict[str, Any]:
 
 
 def _render(given: _Given) -> dict[str, Any]:
-    from olmc.output.directory import files_of, private_in
+    from olmc.compiler.output.directory import files_of, private_in
 
     done = _compiled(given)
     if done.failed:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
-from olmc.api import compile
-from olmc.cli import completing
+from olmc.cli import declared as completing
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
-from olmc.model.diagnostics import Report, Severity
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell
+from olmc.compiler.api import compile
+from olmc.k8s.diagnostics import Report, Severity
 
 _EXTENSION = "ClusterExtension/"
 
@@ -84,11 +83,14 @@ def graph(
         if output is not None or start is not None or channels or catalog or skip_ranges:
             raise click.UsageError("the way of a ClusterExtension is a text, and follows from what that asks for.")
         ctx.exit(_walk_extension(package.removeprefix(_EXTENSION), path))
-    from olmc.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
-    from olmc.graph.output import describe_route, draw_package  # takes long to import, as all that reads catalogs does
-    from olmc.load.config import read_config
-    from olmc.load.suppressions import apply_suppressions
-    from olmc.output.messages import QueryError
+    from olmc.compiler.load.config import read_config
+    from olmc.compiler.load.suppressions import apply_suppressions
+    from olmc.compiler.output.messages import QueryError
+    from olmc.review.graph.catalogs import catalog_with, catalogs_at, is_about_dropped
+    from olmc.review.graph.output import (  # takes long to import, as all that reads catalogs does
+        describe_route,
+        draw_package,
+    )
 
     report = Report()
     catalogs = catalogs_at(path, report)
@@ -120,10 +122,9 @@ def graph(
 
 def _walk_extension(name: str, path: Path) -> int:
     """Print where the controller takes a ClusterExtension, and give the exit code."""
-    from olmc.model.objects import name_of
-    from olmc.olmv1.route import extension_route, route_lines
-    from olmc.output.messages import not_found
-    from olmc.output.unicode import clean
+    from olmc.compiler.output.messages import clean, not_found
+    from olmc.k8s.objects import name_of
+    from olmc.targets.v1.extensions import extension_route, route_lines
 
     done = compile(path)
     tell(done.diagnostics, path, least=Severity.ERROR)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import tell, writing
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell, writing
 from olmc.cli.options import as_option, given_version, olm_version_option
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
-from olmc.model.diagnostics import Location, Report
-from olmc.output.directory import put
+from olmc.compiler.output.directory import put
+from olmc.k8s.diagnostics import Location, Report
 
 if TYPE_CHECKING:
-    from olmc.load.cluster_state import Dump
-    from olmc.plan.verify import Verification
+    from olmc.compiler.load.live_objects import Dump
+    from olmc.review.plan.verify import Verification
 
 
 @click.command("import")
@@ -67,7 +66,7 @@ def import_(
     if print_command:
         if paths or output is not None:
             raise click.UsageError("--print-command reads and writes no file.")
-        from olmc.transition.state_commands import state_commands
+        from olmc.compiler.transition.state_commands import state_commands
 
         click.echo(state_commands("oc" if oc else "kubectl", context), nl=False)
         return
@@ -77,8 +76,8 @@ def import_(
         raise click.UsageError("--no-names and --olm-version are for --verify.")
     if not paths:
         raise click.UsageError("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
-    from olmc.load.cluster_state import read_dump
-    from olmc.transition.state_file import state_text
+    from olmc.compiler.load.live_objects import read_dump
+    from olmc.compiler.transition.state_commands import state_text
 
     report = Report()
     dump = read_dump(paths, report)
@@ -93,7 +92,7 @@ def import_(
             put(output, state_text(dump))
         click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
     if verification is not None:
-        from olmc.plan.verify_outputs import verification_text
+        from olmc.review.plan.outputs import verification_text
 
         click.echo(verification_text(verification, with_names=not no_names), nl=False)
         ctx.exit(FINDINGS if verification.drift else DONE)
@@ -106,10 +105,10 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     """The cluster held against what olmc predicts from a part of it."""
     import tempfile
 
-    from olmc.api import compile
-    from olmc.model.options import Options
-    from olmc.plan.verify import left_out, options_for, verified
-    from olmc.transition.state import with_aggregated_rules
+    from olmc.compiler.api import compile
+    from olmc.compiler.model.options import Options
+    from olmc.compiler.transition.state import with_aggregated_rules
+    from olmc.review.plan.verify import left_out, options_for, verified
 
     state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))
     without = left_out(state)
@@ -122,9 +121,8 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
     """Say which kinds the dump has none of, and how to read them."""
-    from olmc.diagnostics.rules.cluster_state import INCOMPLETE
-    from olmc.transition.state_commands import command_for
-    from olmc.transition.state_file import lacking
+    from olmc.compiler.rules.texts.cluster_state import INCOMPLETE
+    from olmc.compiler.transition.state_commands import command_for, lacking
 
     absent = lacking(dump)
     certain = [each for each in absent if each.is_always_there]

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation
-from olmc.cli.completing import targets
-from olmc.cli.console import folder_from_here, say, say_table
-from olmc.cli.declared import PathOf, argument, command, option
+from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
+from olmc.cli.declared import PathOf, argument, command, option, targets
 from olmc.cli.options import (
     CLUSTER,
     COMPILE,
     PROPOSED_APIS,
+    SCOPE,
     STATE,
     allow_empty_option,
     approve_option,
@@ -27,17 +26,15 @@ from olmc.cli.options import (
     timings_of,
     timings_option,
 )
-from olmc.cli.process import DONE, FINDINGS, wrong_usage
-from olmc.cli.scope import SCOPE
-from olmc.model.diagnostics import Severity
-from olmc.output.messages import as_text
-from olmc.output.places import seen_from
-from olmc.output.unicode import json_text
+from olmc.compiler.api import Compilation
+from olmc.compiler.output.messages import as_text, json_text
+from olmc.compiler.output.places import seen_from
+from olmc.k8s.diagnostics import Severity
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.explain.status import OperatorStatus
+    from olmc.review.explain.status import OperatorStatus
 
 
 @command(
@@ -65,10 +62,10 @@ def why(
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.explain.targets import ExplainContext
-    from olmc.explain.why import PRESENT, as_data, as_text
-    from olmc.explain.why import why as answers_to
-    from olmc.output.messages import QueryError
+    from olmc.compiler.output.messages import QueryError
+    from olmc.review.explain.missing import PRESENT, as_data, as_text
+    from olmc.review.explain.missing import why as answers_to
+    from olmc.review.explain.status import ExplainContext
 
     path, beside, *_ = inputs_of(ctx, [path])[0]
     done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
@@ -134,8 +131,8 @@ def status(
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (all_metrics or legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.explain.metrics import as_prometheus
-    from olmc.explain.status import as_data, as_table, operators, untold
+    from olmc.review.explain.metrics import as_prometheus
+    from olmc.review.explain.status import as_data, as_table, operators, untold
 
     done = [
         compiled(
@@ -182,6 +179,6 @@ def status(
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.explain.extensions import extension_states  # most workspaces have none
+        from olmc.review.explain.extensions import extension_states  # most workspaces have none
 
         yield from extension_states(done.extensions)

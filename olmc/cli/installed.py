@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.completing import namespaces, resources
-from olmc.cli.console import say_table, tell, writing
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say_table, tell, writing
+from olmc.cli.declared import namespaces, resources
 from olmc.cli.options import (
     approve_option,
     as_option,
@@ -23,10 +23,9 @@ from olmc.cli.options import (
     proposed_options,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
 
 if TYPE_CHECKING:
-    from olmc.proposed.migration import FileChange
+    from olmc.targets.proposed.migration import FileChange
 
 
 @click.command()
@@ -81,9 +80,8 @@ def get(
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage, 3 input that can't
     be compiled.
     """
-    from olmc.model.diagnostics import POSSIBLE, Severity, closest, did_you_mean
-    from olmc.proposed.installed.olm_resources import OLM_RESOURCES
-    from olmc.proposed.installed.resources import INSTALLED, RESOURCES, resource_called
+    from olmc.k8s.diagnostics import POSSIBLE, Severity, closest, did_you_mean
+    from olmc.targets.proposed.installed.resources import INSTALLED, OLM_RESOURCES, RESOURCES, resource_called
 
     resources = (*RESOURCES, *OLM_RESOURCES)
     found = resource_called(resource, resources)
@@ -96,13 +94,13 @@ def get(
         raise click.UsageError("a resource can't be looked up by NAME in all namespaces; give -n NS.")
     from olmc.cli.console import tell
     from olmc.cli.options import compiled
-    from olmc.model.options import Options
-    from olmc.proposed.installed.view import (
+    from olmc.compiler.model.options import Options
+    from olmc.targets.proposed.installed.view import (
         ObjectQuery,
         answer,
-        as_text,
         elsewhere,
         list_version,
+        view_as_text,
         view_of,
         viewing,
         waiting_plans,
@@ -116,7 +114,7 @@ def get(
     asked = ObjectQuery(found, None if all_namespaces else namespace, name)
     got = answer(view, asked)
     tell(got.findings, workspace)
-    say_table(as_text(asked, got, list_version(view, found), output), wide=output != "table")
+    say_table(view_as_text(asked, got, list_version(view, found), output), wide=output != "table")
     if found is INSTALLED:
         tell(waiting_plans(settled.cluster, asked), workspace, least=Severity.INFO)
     others = elsewhere(view, asked) if not got.items else ""
@@ -200,21 +198,21 @@ def serve(
     if http and host not in ("127.0.0.1", "::1", "localhost"):
         raise click.UsageError("--http is only for the local machine (--host 127.0.0.1).")
     if print_csv:
-        from olmc.olm.profiles.data import profile_of
-        from olmc.proposed.installed.resources import packageserver_csv
-        from olmc.yaml import dump_one
+        from olmc.compiler.olm.profiles.data import profile_of
+        from olmc.k8s.yaml import dump_one
+        from olmc.targets.proposed.installed.resources import packageserver_csv
 
         click.echo(dump_one(packageserver_csv(profile_of(olm_version))), nl=False)
         return
     from olmc.cli.console import tell
     from olmc.cli.options import GivenInput, tell_idle
-    from olmc.diagnostics.rules.proposed import NO_SERVER
-    from olmc.load.config import options_from, read_config
-    from olmc.model.diagnostics import Report
-    from olmc.model.options import Options
+    from olmc.compiler.load.config import options_from, read_config
+    from olmc.compiler.model.options import Options
+    from olmc.compiler.rules.texts.proposed import NO_SERVER
+    from olmc.k8s.diagnostics import Report
 
     try:
-        from olmc.serve.server import RefusedError, ServeAddress, serve
+        from olmc.integrations.serve.server import RefusedError, ServeAddress, serve
     except ModuleNotFoundError as error:
         tell([NO_SERVER.finding(None, command="serve", cause=error)])
         ctx.exit(BAD_INPUT)
@@ -257,16 +255,16 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.model.diagnostics import Severity
-    from olmc.proposed.migration import as_patch
+    from olmc.k8s.diagnostics import Severity
+    from olmc.targets.proposed.migration import as_patch
 
     script = ""
     if to == "olm-v1":
-        from olmc.migrate.to_extensions import migrate_to_extensions
+        from olmc.review.migrate.to_extensions import migrate_to_extensions
 
         done, _, script = migrate_to_extensions(path, olm_version if given_version(ctx) else "")
     else:
-        from olmc.migrate.proposed import migrate as migrated
+        from olmc.review.migrate.proposed import migrate as migrated
 
         if steps or given_version(ctx):
             raise click.UsageError("--steps and --olm-version are for --to olm-v1.")
@@ -283,7 +281,7 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
 
 
 def _write(root: Path, changes: Sequence[FileChange]) -> None:
-    from olmc.output.directory import rewrite
+    from olmc.compiler.output.directory import rewrite
 
     texts = {root / change.path: change.after for change in changes}
     empty = [path for path, text in texts.items() if not text]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from olmc.cli.console import UNTIMED, Timings, say
+from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings, say, wrong_usage
 from olmc.cli.declared import Whole, option
-from olmc.cli.process import BAD_INPUT, Input, wrong_usage
 
 _PAYS = 8
 """How many paths a process has to have: as long as a bundle of the usual size takes, a worker needs thrice to start."""
@@ -32,7 +31,7 @@ def jobs_of(jobs: int | None, inputs: Sequence[Input], timings: Timings, *, alon
         return 1
     if jobs is not None:
         return max(1, min(jobs, len(inputs)))
-    from olmc.fleet.pool import default_jobs  # few commands have so many paths
+    from olmc.integrations.fleet.pool import default_jobs  # few commands have so many paths
 
     return default_jobs(len(inputs) // _PAYS)
 
@@ -54,7 +53,7 @@ def do_each(
     import pickle  # of nobody but the own workers
     from contextlib import closing
 
-    from olmc.fleet.pool import run_tasks
+    from olmc.integrations.fleet.pool import run_tasks
 
     tasks = [pickle.dumps((work, order, one)) for one in inputs]
     done = 0

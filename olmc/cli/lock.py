@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
-from olmc.cli.console import progress, say, say_table, tell, tell_approvals, writing
+import click
+
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    Input,
+    progress,
+    say,
+    say_table,
+    tell,
+    tell_approvals,
+    writing,
+    wrong_usage,
+)
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
     COMPILE,
+    compiled,
     entry_option,
     given_fields,
     given_of,
@@ -20,10 +35,17 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, wrong_usage
-from olmc.model.diagnostics import LockFault, Report, Severity
-from olmc.model.options import Options
-from olmc.output.unicode import json_text
+from olmc.compiler.api import Compilation, compile, load
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.options import APIResource, Options
+from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.output.messages import clean, json_text
+from olmc.k8s.diagnostics import LockFault, Report, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import Rendered
+from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
+from olmc.review.rbac.requested import asked_permissions
 
 if TYPE_CHECKING:
     import click
@@ -112,21 +134,21 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
-    from olmc.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
+    from olmc.review.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
 
     if done.settled is None:
         return
     if output == "json":
         of_extensions = []
         if done.extensions:
-            from olmc.explain.extensions import resolutions_data  # most workspaces have none
+            from olmc.review.explain.extensions import resolutions_data  # most workspaces have none
 
             of_extensions = resolutions_data(done.extensions)
         say(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)), out=True)
     else:
         rows = (*hops(done.settled), *operator_hops(done.operators))
         if done.extensions:
-            from olmc.explain.extensions import extension_hops  # most workspaces have none
+            from olmc.review.explain.extensions import extension_hops  # most workspaces have none
 
             rows = (*rows, *extension_hops(done.extensions))
         if not rows:
@@ -136,9 +158,9 @@ def _print(done: Compilation, output: str) -> None:
 
 
 def _write_lock(path: Path, done: Compilation) -> None:
-    from olmc.load.config import LOCK_FILE, lock_text
-    from olmc.model.workspace import Lock
-    from olmc.output.directory import put
+    from olmc.compiler.load.config import LOCK_FILE, lock_text
+    from olmc.compiler.model.workspace import Lock
+    from olmc.compiler.output.directory import put
 
     if done.lock is None and not (path / LOCK_FILE).exists():
         say("There is nothing to lock: the workspace has no Subscription.")
@@ -160,9 +182,9 @@ def _check_lock(done: Compilation) -> int:
 
 
 def _pin(path: Path, done: Compilation, pin: str) -> int:
-    from olmc.explain.resolution import PinError, pinned
-    from olmc.load.config import read_lock
-    from olmc.output.directory import rewrite
+    from olmc.compiler.load.config import read_lock
+    from olmc.compiler.output.directory import rewrite
+    from olmc.review.explain.resolution import PinError, pinned
 
     package, _, version = pin.partition("=")
     if done.settled is None:
@@ -180,3 +202,90 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     if read_lock(path, Report()).operators is not None:
         say("olmc.lock has what was chosen before; olmc resolve --update writes it anew.")
     return DONE
+
+
+# What a review of permissions looks at: operators as they would be once they run, and what keeps them from it.
+
+
+class Review(NamedTuple):
+    """What permissions are read from.
+
+    `objects`: those of the compilation, and what operators would bring that would not run; `cluster` has their CSVs as
+    well. `assumed`: APIs that nothing here brings and that are taken as served. `waiting`: why the operators would not
+    run, by name. `unknown`: a sentence about each whose permissions nobody knows.
+    """
+
+    compilation: Compilation
+    objects: tuple[Rendered, ...]
+    cluster: Cluster
+    assumed: tuple[APIResource, ...]
+    waiting: dict[NamespacedName, str]
+    unknown: tuple[str, ...]
+
+
+def review(
+    ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], approve: Sequence[str]
+) -> Review:
+    """What permissions at a path are read from; ends the command if it can't be compiled.
+
+    What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
+    object that fails must not hide the permissions that come behind it.
+    """
+    assumed: list[APIResource] = []
+    loaded: list[Workspace] = []
+
+    def workspace_of(made: Compilation) -> Workspace:
+        if made.workspace is not None:
+            return made.workspace
+        if not loaded:  # a bundle by itself
+            loaded.append(load(path))
+        return loaded[0]
+
+    def lacking(made: Compilation, _: Options) -> tuple[APIResource, ...]:
+        return outside_apis(made.settled, workspace_of(made), made.options) if made.settled is not None else ()
+
+    def assuming(options: Options, compile_once: Callable[[Options], Compilation]) -> Compilation:
+        made, apis = with_outside_apis(options, compile_once, lacking)
+        assumed.extend(apis)
+        return made
+
+    done, settled = compiled(
+        ctx, path, olm_version, proposed, approve=tuple(approve), least=Severity.FAILURE, compile_with=assuming
+    )
+    wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
+    asked = asked_permissions(wanted.known, settled.cluster, done.objects)
+    csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}
+    more = {
+        NamespacedName(each.identity.namespace, each.identity.name): Csv(each.object, each.provenance.place.source)
+        for each in asked.objects
+        if each.identity.kind == "ClusterServiceVersion" and each.provenance.place is not None
+    }
+    return Review(
+        done,
+        (*done.objects, *asked.objects),
+        settled.cluster._replace(csvs=settled.cluster.csvs.updated(more)),
+        tuple(assumed),
+        {name: each.why for name, each in csvs.items()},
+        (*wanted.unknown, *(f"permissions of {text}" for text in asked.unreadable)),
+    )
+
+
+def tell_review(found: Review) -> None:
+    """Say on stderr what is assumed, which operators would not run, and what is not known."""
+    if found.assumed:
+        apis = f"taken as served, although nothing here brings it: {in_words(found.assumed)}"
+        hint = "without it an installation fails; --api says that the cluster serves it"
+        click.echo(clean(f"olmc: {apis}; {hint}"), err=True)
+    for name, why in sorted(found.waiting.items()):
+        click.echo(clean(f"olmc: {name} would not run ({why}); what it asks for counts all the same"), err=True)
+    for text in found.unknown:
+        click.echo(clean(f"olmc: unknown: {text}"), err=True)
+
+
+def review_data(found: Review) -> dict[str, Any]:
+    """The same in the format of `schemas/rbac.schema.json`."""
+    return {
+        "assumed": in_words(found.assumed).split(", ") if found.assumed else [],
+        "waiting": [{**name._asdict(), "why": why} for name, why in sorted(found.waiting.items())],
+        "unknown": list(found.unknown),
+    }

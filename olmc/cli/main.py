@@ -17,11 +17,11 @@ from typing import IO, Any, cast
 import click
 
 from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
+from olmc.cli.console import DONE
 from olmc.cli.declared import Declared
-from olmc.cli.process import DONE
-from olmc.lean import regex
-from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
-from olmc.output.unicode import clean
+from olmc.compiler.output.messages import clean
+from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
+from olmc.k8s.lean import regex
 
 _EXAMPLES = regex(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
 

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from olmc.cli.completing import olm_versions
-from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, say, tell, tell_approvals
-from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, option
-from olmc.cli.process import BAD_INPUT, Input, bad_value, is_single, wrong_usage
-from olmc.lean import NamedTuple
-from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.model.options import APIResource, Options, full_kube_version
+import click
+
+from olmc.cli.console import (
+    BAD_INPUT,
+    UNTIMED,
+    Input,
+    Timings,
+    bad_value,
+    folder_from_here,
+    is_single,
+    progress,
+    say,
+    tell,
+    tell_approvals,
+    wrong_usage,
+)
+from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, namespaces, olm_versions, option
+from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
+from olmc.compiler.model.options import APIResource, Options, full_kube_version
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.api import Compilation
-    from olmc.diff.both_sides import BegunCluster
-    from olmc.kube.restmapper import RestMapping
-    from olmc.load.beside import Beside
-    from olmc.load.releases import Release
-    from olmc.model.workspace import LeftOut
-    from olmc.reconcile.loop import SettledCluster
+    from olmc.compiler.api import Compilation
+    from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.model.workspace import LeftOut
+    from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.k8s.api.restmapper import RestMapping
+    from olmc.review.diff.both_sides import BegunCluster
 
 
 def as_option(*params: DeclaredOption) -> Callable[[F], F]:
@@ -42,7 +57,7 @@ def as_option(*params: DeclaredOption) -> Callable[[F], F]:
 
 def check_kinds(include: Sequence[str], exclude: Sequence[str], known: Iterable[RestMapping]) -> None:
     """Raise BadParameter for a kind that is none of those that are known."""
-    from olmc.reconcile.misspelling import unknown_kinds
+    from olmc.compiler.reconcile.misspelling import unknown_kinds
 
     for kind, hint in unknown_kinds((*include, *exclude), known):
         option = "--include" if kind in include else "--exclude"
@@ -60,7 +75,7 @@ def _canonical(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 def canonical_version(value: str) -> str:
     """The full name of an OLM version; one that olmc does not know is wrong usage."""
-    from olmc.olm.profiles.data import UnknownVersionError, canonical
+    from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical
 
     try:
         return canonical(value)
@@ -120,8 +135,8 @@ def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -
     """What a file says that the cluster serves; one that can't be read ends the command."""
     if value is None:
         return ()
-    from olmc.load.apis import read_apis
-    from olmc.load.files import read_text
+    from olmc.compiler.load.files import read_text
+    from olmc.compiler.load.live_objects import read_apis
 
     findings = Report()
     # Not as given: `read_text` goes by a folder and a name in it.
@@ -161,7 +176,7 @@ def emptiness(root: Path | None, compilation: Compilation) -> tuple[Diagnostic, 
 
     `root` is None for files and streams. What is refused is something, and is reported by itself.
     """
-    from olmc.load.workspace import is_empty
+    from olmc.compiler.load.workspace import is_empty
 
     workspace = compilation.workspace
     something = compilation.failed or compilation.findings or compilation.suppressed
@@ -172,7 +187,7 @@ def emptiness(root: Path | None, compilation: Compilation) -> tuple[Diagnostic, 
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """That there is nothing in the workspace at `root`, or in the files and streams that were given."""
-    from olmc.diagnostics.rules.foreign import EMPTY
+    from olmc.compiler.rules.texts.foreign import EMPTY
 
     path = root.as_posix() if root is not None else "what was given"
     return EMPTY.finding(None, path="this directory" if path == "." else path)
@@ -197,7 +212,7 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     """
     if watch is not None and all_namespaces:
         wrong_usage("--watch and --all-namespaces exclude each other.")
-    from olmc.kube.names import is_dns1123_label
+    from olmc.k8s.api.selectors import is_dns1123_label
 
     for name in (namespace or None, *(watch.split(",") if watch is not None else ())):
         if name is not None and is_dns1123_label(name):
@@ -261,7 +276,7 @@ def timings_of(ctx: click.Context, values: dict[str, Any]) -> Timings:
     """Who hears what --timings asks for, which is taken out of the values of a command."""
     if not values.pop("timings", False):
         return UNTIMED
-    from olmc.cli.timings import timed  # most runs are for their output
+    from olmc.cli.inputs import timed  # most runs are for their output
 
     timings: Timings = ctx.with_resource(timed())
     return timings
@@ -276,7 +291,7 @@ def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context) -
     options = _with_fields(options, given)
     if not given.get("from_"):
         return options
-    from olmc.cli.state import state_from  # most runs begin with a fresh cluster
+    from olmc.cli.inputs import state_from  # most runs begin with a fresh cluster
 
     found = state_from(given["from_"], _beside(ctx), options, _known_fields(ctx))
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
@@ -286,7 +301,7 @@ def with_begun(
     options: Options, given: dict[str, Any], ctx: click.Context, *, may_be_absent: bool = False
 ) -> tuple[Options, BegunCluster]:  # fmt: skip
     """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
-    from olmc.cli.state import begun_from
+    from olmc.cli.inputs import begun_from
 
     options = _with_fields(options, given)
     found = begun_from(given["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
@@ -352,7 +367,7 @@ _EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
     """Say on stderr what is left out of a directory that was compiled, and give it."""
-    from olmc.explain.left_out import left_out_of  # reviews need it, and what only prints does not
+    from olmc.review.explain.left_out import left_out_of  # reviews need it, and what only prints does not
 
     found = left_out_of(root, done)
     say(left_out_note(root, found), nl=False)
@@ -361,7 +376,7 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 
 def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
     """What is reported about what is left out of a directory."""
-    from olmc.explain.left_out import note
+    from olmc.review.explain.left_out import note
 
     folder = folder_from_here(root)
     return note(left, f"{folder}/" if folder else "")
@@ -382,7 +397,7 @@ def compiled(
 
     Ends the command if the path can't be compiled.
     """
-    from olmc.api import compile  # commands that only print what olmc knows have options, too
+    from olmc.compiler.api import compile  # commands that only print what olmc knows have options, too
 
     timings = timings or timings_of(ctx, proposed)
 
@@ -401,7 +416,7 @@ def compiled(
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         if not done.failed:
-            from olmc.diagnostics.rules.olmv1 import NO_STATE
+            from olmc.compiler.rules.texts.olmv1 import NO_STATE
 
             tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
@@ -425,7 +440,7 @@ class OptionNeed(NamedTuple):
 
 def _is_extension(given: GivenInput) -> bool:
     """Whether what is given is a bundle that a ClusterExtension installs, which asks for certificates by itself."""
-    from olmc.olm.profiles.data import SUBSCRIPTION, profile_of
+    from olmc.compiler.olm.profiles.data import SUBSCRIPTION, profile_of
 
     return given.is_bundle and profile_of(given.options.olm_version).bundles_by != SUBSCRIPTION
 
@@ -489,3 +504,83 @@ def _idle(ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, S
         missing = [need for need in needs.get(name, ()) if not any(map(need.is_met, given))]
         if missing:
             yield f"{max(param.opts, key=len)} has no effect, it needs {missing[0].text}"
+
+
+# `olmc cache`: what olmc keeps for the next run, and away with it.
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["info", "clear"]))
+@as_option(output_option(["text", "json"], "Text, or JSON."))
+@click.pass_context
+def cache(ctx: click.Context, /, action: str, output: str) -> None:
+    """Show or clear the cache of large catalogs.
+
+    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
+    the next run parses catalogs again.
+
+    \b
+    Examples:
+      olmc cache info               its folder and size
+      olmc cache clear              remove everything
+      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
+
+    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
+    """
+    try:
+        folder = default_folder()
+    except RuntimeError:
+        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
+        ctx.exit(BAD_INPUT)
+    unused = _unused(folder)
+    if action == "clear" and not is_own(folder):
+        say(f"olmc: {unused}; nothing was removed.")
+        ctx.exit(BAD_INPUT)
+    held = clear(open_cache(folder)) if action == "clear" else usage(open_cache(folder))
+    if output == "json":
+        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
+        say(json.dumps({"removed": held._asdict()} if action == "clear" else fields, indent=2), out=True)
+        return
+    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
+    if action == "clear":
+        say(f"removed {size}", out=True)
+        return
+    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
+    if unused:
+        say(f"not used: {unused}", out=True)
+
+
+def _unused(folder: Path) -> str:
+    """Why the cache is not used, "" if it is."""
+    if not is_own(folder):
+        return "the folder belongs to somebody else, or others may write into it"
+    return f"{NO_CACHE} is set" if is_off() else ""
+
+
+# Where a bundle by itself is installed and what it watches: the options of every command that looks into one.
+
+
+def _namespace(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
+    watched(value, None, all_namespaces=False)
+    return value
+
+
+def _everywhere(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    ctx.meta[_ALL_NAMESPACES] = value
+
+
+def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:  # noqa: ARG001
+    return watched("", value, ctx.meta.get(_ALL_NAMESPACES, False))
+
+
+_ALL_NAMESPACES = "olmc.all_namespaces"
+# What a bundle by itself is given, as with `olmc render`; the values have the names of fields of Options.
+SCOPE = (
+    option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
+                 shell_complete=namespaces, help="For a bundle: the namespace to install it in."),
+    option("--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches."),
+    # Its callback comes first, since that of --watch asks for it.
+    option("--all-namespaces", "watch_all", is_flag=True, is_eager=True, expose_value=False, callback=_everywhere,
+                 help="For a bundle: watch all namespaces."),
+)  # fmt: skip
+scope_options = as_option(*SCOPE)

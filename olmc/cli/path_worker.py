@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 from olmc.cli.console import UNTIMED
-from olmc.fleet.pool import serve_tasks
+from olmc.integrations.fleet.pool import serve_tasks
 
 
 def do_task(task: bytes) -> bytes:

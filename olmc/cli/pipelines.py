@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import tell, writing
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell, writing
 
 
 @click.group()
@@ -129,7 +128,7 @@ def workspace_config(
 
     Exit codes: 0 done, 1 there is another olmc.yaml, 2 wrong usage.
     """
-    from olmc.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
+    from olmc.integrations.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
 
     if openshift is not None and operatorhub:
         raise click.UsageError("--openshift and --operatorhub exclude each other.")
@@ -147,7 +146,7 @@ def workspace_config(
 
 
 def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
-    from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
+    from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 
     next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
     _write_files(ctx, files_of(name, values), folder, next_step, force=force, dry_run=dry_run)
@@ -164,7 +163,7 @@ def _write_files(
     add: str = "",
 ) -> None:
     """Write files that are not there yet and say what to do next; `add` is what to add to one that is."""
-    from olmc.pipelines.scaffolds import State, states, write
+    from olmc.integrations.pipelines.scaffolds import State, states, write
 
     with writing(folder):
         found = states(folder, files)
@@ -214,9 +213,9 @@ def generate(ctx: click.Context) -> None:
     Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
     0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
     """
-    from olmc.model.diagnostics import Severity
-    from olmc.output.text import as_yaml
-    from olmc.pipelines.argocd import generate as generated
+    from olmc.compiler.output.text import as_yaml
+    from olmc.integrations.pipelines.argocd import generate as generated
+    from olmc.k8s.diagnostics import Severity
 
     made = generated(Path(), os.environ)
     tell(made.diagnostics)
@@ -234,7 +233,7 @@ def parameters() -> None:
     Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
     Argo CD shows them and does not send them back, and olmc argocd generate applies them itself.
     """
-    from olmc.pipelines.argocd import parameters as announced
+    from olmc.integrations.pipelines.argocd import parameters as announced
 
     text, diagnostics = announced(Path())
     tell(diagnostics)
@@ -242,7 +241,7 @@ def parameters() -> None:
 
 
 def _given_list() -> bytes:
-    from olmc.load.files import MAX_FILE_BYTES
+    from olmc.compiler.load.files import MAX_FILE_BYTES
 
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
@@ -283,9 +282,9 @@ def fn(ctx: click.Context, root: Path) -> None:
     The ResourceList is always valid and has the findings in its results. With for: apply, its items are unchanged after
     1 and 3.
     """
-    from olmc.cache import NO_CACHE
-    from olmc.model.diagnostics import Severity
-    from olmc.pipelines.function import run
+    from olmc.compiler.cache import NO_CACHE
+    from olmc.integrations.pipelines.function import run
+    from olmc.k8s.diagnostics import Severity
 
     # A function runs in a container that is thrown away, and leaves nothing where it runs unless configured to.
     if "XDG_CACHE_HOME" not in os.environ:

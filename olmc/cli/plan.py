@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.api import Compilation, compile
-from olmc.cli.console import UNTIMED, Timings, folder_from_here, progress, say, tell, tell_approvals
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    UNTIMED,
+    Input,
+    Timings,
+    bad_value,
+    folder_from_here,
+    no_cluster,
+    progress,
+    say,
+    tell,
+    tell_approvals,
+    wrong_usage,
+)
 from olmc.cli.declared import Choice, PathOf, Whole, argument, command, option
 from olmc.cli.options import (
     COMPILE,
     PROPOSED,
+    canonical_version,
     entry_option,
     given_fields,
     given_of,
@@ -24,21 +40,274 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.cli.platform import MOVE, PlatformTarget, before_the_move, checked_move, plan_move
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, no_cluster, wrong_usage
-from olmc.cli.walking import drift_in, print_hops, walk_hops
-from olmc.lean import NamedTuple
-from olmc.load.config import narrowing_of, read_config
-from olmc.model.diagnostics import Report, Severity
-from olmc.model.options import Narrowing, Options
-from olmc.output.places import seen_from
+from olmc.compiler.api import Compilation, compile
+from olmc.compiler.load.config import narrowing_of, read_config
+from olmc.compiler.model.options import Narrowing, Options, full_kube_version, minor_of
+from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.output.messages import json_text
+from olmc.compiler.output.places import seen_from
+from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.diff.both_sides import BegunCluster
-    from olmc.diff.sides import Side
-    from olmc.plan.plan import Plan
+    from olmc.compiler.model.cluster import CatalogSource, Cluster
+    from olmc.k8s.objects import CatalogKey
+    from olmc.review.diff.both_sides import BegunCluster
+    from olmc.review.diff.settings import Side
+    from olmc.review.plan.leftovers import Plan
+    from olmc.review.plan.platform import ClusterPlatform
+    from olmc.review.plan.platform_plan import PlatformPlan
+    from olmc.review.plan.repair import DriftedObject, StateComparison
+
+# `olmc plan --to`: the cluster itself moves to another release.
+
+
+class PlatformTarget(NamedTuple):
+    """Where a cluster is to move: an OpenShift release as `ocp-4.19`, a version of Kubernetes ("" for none), and the
+    content of catalogs there as `NAME=PATH`."""
+
+    to: str = ""
+    kube: str = ""
+    catalogs: tuple[str, ...] = ()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the cluster moves at all."""
+        return bool(self.to or self.kube or self.catalogs)
+
+
+MOVE = (
+    option("--to", default="", metavar="ocp-X.Y",
+                 help="Upgrade the cluster itself to this OpenShift release: what blocks it, and what breaks."),
+    option("--to-kube", default="", metavar="VERSION", help="Upgrade the cluster itself to this Kubernetes version."),
+    option("--to-catalog", "to_catalogs", multiple=True, metavar="NAME=PATH",
+                 help="With --to: the content of CatalogSource NAME after the upgrade (may be repeated)."),
+)  # fmt: skip
+
+
+def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
+    """The options as they stand on the command line; what they can't mean is wrong usage."""
+    from olmc.compiler.olm.profiles.data import is_openshift
+
+    if to:
+        to = canonical_version(to)
+        if not is_openshift(to):
+            bad_value(f"{to} is no OpenShift release such as ocp-4.19; see --to-kube.", "--to")
+    full = full_kube_version(kube)
+    if kube and not full:
+        bad_value("a version looks like v1.36.2", "--to-kube")
+    for text in catalogs:
+        name, _, path = text.partition("=")
+        if not name or not path:
+            bad_value(f"{text!r} is no NAME=PATH", "--to-catalog")
+        if not Path(path).exists():
+            bad_value(f"there is no {path}", "--to-catalog")
+    if catalogs and not (to or kube):
+        wrong_usage("--to-catalog needs --to or --to-kube: where the cluster moves.")
+    return PlatformTarget(to, full, tuple(catalogs))
+
+
+def before_the_move(options: Options, move: PlatformTarget, given: frozenset[str], root: Path) -> Options:
+    """The options for the cluster at `root` as it is: where nobody has stated what it runs on, the version of
+    Kubernetes
+    before the one that it moves to."""
+    from olmc.compiler.load.config import read_config
+
+    if given & {"kube_version", "olm_version"} or read_config(root, Report()).keys() & {"kubeVersion", "olmVersion"}:
+        return options
+    return options._replace(kube_version=f"v1.{minor_of(move.kube or _kube_of(move)) - 1}.0")
+
+
+def _kube_of(move: PlatformTarget) -> str:
+    from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, openshift
+
+    known: Mapping[str, str] = openshift()["kubernetes"]
+    return known[move.to.removeprefix(OPENSHIFT_PREFIX)]
+
+
+def plan_move(done: Compilation, move: PlatformTarget) -> PlatformPlan:
+    """The plan for the cluster that was compiled."""
+    from olmc.review.plan.platform import PlatformMove
+    from olmc.review.plan.platform_plan import platform_plan, with_catalogs
+
+    assert done.settled is not None
+    assert done.workspace is not None
+    cluster = done.settled.cluster
+    old, new = _platforms(done.options, move)
+    bundles = {b.name: b for b in (*done.workspace.vendored.values(), *done.workspace.bundles.values())}
+    catalogs = with_catalogs(cluster, _given_catalogs(cluster, move.catalogs), bundles)
+    manifests = done.workspace.manifests
+    return platform_plan(cluster, manifests, PlatformMove(old, new), catalogs, done.options.olm_version)
+
+
+def _platforms(options: Options, move: PlatformTarget) -> tuple[ClusterPlatform, ClusterPlatform]:
+    """What the cluster is on, and what it moves to: what it serves besides stays, but for what the release brings."""
+    from olmc.compiler.olm.naming import release_of
+    from olmc.compiler.olm.profiles.data import OPENSHIFT_PREFIX, is_openshift, openshift, openshift_release, served_by
+    from olmc.review.plan.platform import ClusterPlatform, platform_of
+
+    if not move.to:
+        old = platform_of(options)
+        return old, ClusterPlatform(None, move.kube, old.api_resources)
+    target = move.to.removeprefix(OPENSHIFT_PREFIX)
+    releases = list(openshift()["kubernetes"])
+    is_known = is_openshift(options.olm_version)
+    now = openshift_release(options) if is_known else releases[releases.index(target) - 1]
+    shipped = set(served_by(now))
+    own = tuple(resource for resource in options.api_resources if resource not in shipped)
+    old = platform_of(options, release_of(now))._replace(api_resources=(*own, *served_by(now)))
+    kube = move.kube or openshift()["kubernetes"][target]
+    return old, ClusterPlatform(release_of(target), kube, (*own, *served_by(target)))
+
+
+def _given_catalogs(cluster: Cluster, texts: Sequence[str]) -> dict[CatalogKey, CatalogSource]:
+    """The CatalogSources that `NAME=PATH` mean, with what they are going to serve."""
+    return dict(pair for text in texts for pair in _given_catalog(cluster, *text.partition("=")[::2]))
+
+
+def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[CatalogKey, CatalogSource]]:
+    from olmc.compiler.catalogs.content import served_candidates
+    from olmc.compiler.catalogs.loading import load_catalog
+    from olmc.compiler.load.files import read_text, scan
+
+    meant = [key for key in cluster.catalogs if name in (key.name, f"{key.namespace}/{key.name}")]
+    if not meant:
+        known = sorted(key.name for key in cluster.catalogs)
+        near = did_you_mean(*close_matches(name, known, 3)) or f"There are: {', '.join(known) or 'none'}."
+        bad_value(f"there is no CatalogSource {name}. {near}", "--to-catalog")
+    place, report = Path(path), Report()
+    root = place if place.is_dir() else place.parent
+    names = scan(place, report).walk() if place.is_dir() else [place.name]
+    files = {file: text for file in names if (text := read_text(root, file, report)) is not None}
+    catalog = load_catalog("", files, report)
+    tell(tuple(report), least=Severity.FAILURE)
+    if report.failed or catalog.problem or not catalog.packages:
+        if not report.found:
+            say(f"error: {path} holds no catalog")
+        raise SystemExit(BAD_INPUT)
+    return [
+        (key, cluster.catalogs[key]._replace(catalog=catalog, entries=served_candidates(key, catalog), problem=""))
+        for key in meant
+    ]
+
+
+# `olmc plan --walk` and `--at`: the plan hop by hop, where somebody approves one InstallPlan after the other; and the
+# drift of the state that a plan begins with.
+
+CompileOptions = Callable[[Options], Compilation]
+_MOST = 100
+
+
+class PlanHop(NamedTuple):
+    """What happens once one more InstallPlan is approved; `approved` is "" for the beginning, which needs none, and
+    where ClusterExtensions go on by themselves."""
+
+    number: int
+    approved: str
+    plan: Plan
+
+
+def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: CompileOptions) -> Iterator[PlanHop]:
+    """The hops after `first`, whose compilation is `begun`: each approves the first InstallPlan that waits, and has
+    ClusterExtensions resolve once more."""
+    from olmc.compiler.transition.state import state_of
+    from olmc.review.diff.compare import compare
+    from olmc.review.plan.leftovers import compare_with_state
+
+    yield PlanHop(0, "", first)
+    done = begun
+    for index in range(1, _MOST):
+        assert done.settled is not None
+        assert done.workspace is not None
+        waiting = _waiting(done.settled.cluster)
+        if not waiting and not any(result.further for result in done.extensions):
+            return
+        state = state_of(done.objects, done.settled.cluster, done.workspace)
+        after = compile_once(options._replace(state=state, approve=(waiting,) if waiting else (), delete=()))
+        if after.settled is None or (waiting and waiting == _waiting(after.settled.cluster)):
+            return
+        difference = compare(_walked_side(index - 1, done), _walked_side(index, after))
+        plan = compare_with_state(state, (), after.settled, difference, after.diagnostics, after.extensions)
+        yield PlanHop(index, waiting, plan)
+        done = after
+
+
+def _walked_side(index: int, done: Compilation) -> Side:
+    from olmc.review.diff.settings import compiled_side
+
+    return compiled_side(f"hop {index}", done)
+
+
+def _waiting(cluster: Cluster) -> str:
+    """The first InstallPlan that waits for approval, as `--approve` takes it; "" for none."""
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
+    return next((f"{plan.namespace}/{plan.csvs[0]}" for plan in plans), "")
+
+
+def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
+    """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
+    from olmc.review.plan import outputs
+
+    chosen = [hop for hop in hops if at in (None, hop.number)]
+    if not chosen:
+        bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")
+    if output == "json":
+        data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
+        say(json_text({"version": outputs.FORMAT_VERSION, "hops": data}), out=True)
+        return
+    for number, hop in enumerate(chosen):
+        begins = "ClusterExtensions go on" if hop.number else "what is applied"
+        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else begins)
+        if output == "markdown":
+            say(f"## {head}\n\n{outputs.as_markdown(hop.plan)}", out=True)
+        else:
+            text = outputs.as_text(hop.plan, color=True, verbose=verbose)
+            say(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False, out=True)
+
+
+def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
+    """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
+    a workspace is always what is expected of it."""
+    if (state.tracked and not state.expected) or not state.objects:  # of what holds nothing yet nothing can be missing
+        return ()
+    if state.expected:
+        from olmc.review.plan.repair import compare_state
+
+        held = [manifest.object for manifest in state.objects.values()]
+        expected = [manifest.object for manifest in state.expected.values()]
+        return compare_state(held, expected, state.applied_by_repository).drift
+    comparison = held_against(state, compile_once(fresh_options(state, options)))
+    return comparison.drift if comparison is not None else ()
+
+
+def fresh_options(state: ClusterState, options: Options) -> Options:
+    """The options with which PATH is compiled as if nothing had been there, with what somebody has approved since."""
+    return options._replace(state=None, delete=(), approve=(*options.approve, *_approved(state)))
+
+
+def held_against(state: ClusterState, fresh: Compilation) -> StateComparison | None:
+    """A state held against what a fresh compilation comes to rest in; None if that is nothing."""
+    from olmc.k8s.objects import object_key
+    from olmc.review.plan.repair import compare_state
+
+    if fresh.settled is None or fresh.workspace is None:
+        return None
+    held = [manifest.object for manifest in state.objects.values()]
+    manifests = {object_key(manifest.object): manifest.object for manifest in fresh.workspace.manifests}
+    return compare_state(held, [rendered.object for rendered in fresh.objects], manifests)
+
+
+def _approved(state: ClusterState) -> Iterator[str]:
+    """What somebody has approved in a cluster."""
+    from olmc.k8s.objects import spec_of, texts
+
+    for key, manifest in state.objects.items():
+        spec = spec_of(manifest.object)
+        if key.kind == "InstallPlan" and spec.get("approved") and spec.get("approval") == "Manual":
+            yield from (f"{key.namespace}/{csv}" for csv in texts(spec.get("clusterServiceVersionNames")))
+
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _EVERYTHING = frozenset({"purpose", "include", "exclude"})
@@ -190,11 +459,10 @@ def planned_for(
     path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, output: str
 ) -> Plan:
     """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
-    from olmc.diff.compare import compare, with_approval
-    from olmc.diff.sides import compiled_side
-    from olmc.plan.applied import applied_changes
-    from olmc.plan.outcomes import planned_installs
-    from olmc.plan.plan import plan_of
+    from olmc.review.diff.compare import compare, with_approval
+    from olmc.review.diff.settings import compiled_side
+    from olmc.review.plan.leftovers import applied_changes, compare_with_state
+    from olmc.review.plan.outcomes import planned_installs
 
     assert done.settled is not None
     assert done.workspace is not None
@@ -211,14 +479,14 @@ def planned_for(
     if output == "text":
         root = None if path.one.is_staged else path.one.root
         diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
-    plan = plan_of(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
+    plan = compare_with_state(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
     return plan._replace(drift=drift_in(begun.state, options, partial(_recompiled, path)))
 
 
 def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
     """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
     and with nothing else."""
-    from olmc.diff.sides import compiled_side, workspace_side
+    from olmc.review.diff.settings import compiled_side, workspace_side
 
     if path.one.is_staged or begun.side.settings is None:
         return compiled_side(path.name, done)
@@ -230,12 +498,12 @@ def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compil
 
 
 def _print(plan: Plan, output: str, *, verbose: bool) -> None:
-    from olmc.plan import outputs
+    from olmc.review.plan import outputs
 
     if output == "text":
         say(outputs.as_text(plan, color=True, verbose=verbose), nl=False, out=True)
         return
-    from olmc.plan.html import as_html  # jinja2 takes long to import
+    from olmc.review.plan.outputs import as_html  # jinja2 takes long to import
 
     formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
     say(formats[output](plan), nl=False, out=True)
@@ -246,7 +514,7 @@ def _moved(
     given: frozenset[str], approve: tuple[str, ...], olm_version: str,
 ) -> int:  # fmt: skip
     """Print the plan for the cluster's own move, and give the exit code."""
-    from olmc.plan import platform_outputs
+    from olmc.review.plan import platform_outputs
 
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
     with progress() as doing:

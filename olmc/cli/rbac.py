@@ -7,14 +7,12 @@ from typing import Any
 
 import click
 
-from olmc.api import Compilation
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import say, say_table
-from olmc.cli.options import as_option, compile_options, compiled, output_option, tell_left_out
-from olmc.cli.process import DONE, FINDINGS, wrong_usage
-from olmc.cli.scope import scope_options
-from olmc.model.diagnostics import Severity
-from olmc.output.unicode import clean, json_text
+from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
+from olmc.cli.options import as_option, compile_options, compiled, output_option, scope_options, tell_left_out
+from olmc.compiler.api import Compilation
+from olmc.compiler.output.messages import clean, json_text
+from olmc.k8s.diagnostics import Severity
 
 _LEVELS = ("low", "medium", "high", "critical")
 
@@ -79,13 +77,20 @@ def rbac(
             wrong_usage("--installers excludes --subject and --fail-on.")
         done, _ = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
         raise SystemExit(_print_installers(done, output))
-    from olmc.cli.reviewing import review, review_data, tell_review
-    from olmc.output.messages import QueryError
-    from olmc.rbac_report.permissions import permissions
-    from olmc.rbac_report.risks import Level
-    from olmc.rbac_report.subjects import finder, gainers, holders, is_user_role, of_unknown_roles, select_holders
-    from olmc.rbac_report.text import as_data
-    from olmc.rbac_report.text import as_text as as_words
+    from olmc.cli.lock import review, review_data, tell_review
+    from olmc.compiler.output.messages import QueryError
+    from olmc.review.rbac.risks import Level
+    from olmc.review.rbac.subjects import (
+        finder,
+        gainers,
+        holders,
+        is_user_role,
+        of_unknown_roles,
+        permissions,
+        select_holders,
+    )
+    from olmc.review.rbac.who_can import as_text as as_words
+    from olmc.review.rbac.who_can import holders_as_data
 
     read = review(ctx, path, olm_version, proposed, approve)
     found, find = permissions(read.objects), finder(read.objects, read.cluster)
@@ -97,7 +102,7 @@ def rbac(
     shown = tuple(each for each in everybody if not subject or each in wanted)
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
     if output == "json":
-        data = as_data(shown, roles, found.dangling, find)
+        data = holders_as_data(shown, roles, found.dangling, find)
         say(json_text(data | review_data(read)), out=True)
     else:
         say(as_words(shown, roles, find, read.waiting), nl=False, out=True)
@@ -116,8 +121,8 @@ def rbac(
 
 def _print_installers(done: Compilation, output: str) -> int:
     """Print the roles for the installers of ClusterExtensions; 1 if some are not known."""
-    from olmc.olmv1.permissions import installer_roles  # needs what few runs do
-    from olmc.yaml import dump_one
+    from olmc.k8s.yaml import dump_one
+    from olmc.targets.v1.permissions import installer_roles  # needs what few runs do
 
     roles = [obj for result in done.extensions for obj in installer_roles(result.extension, result.required)]
     unknown = [result.extension.name for result in done.extensions if not result.required]
@@ -169,11 +174,10 @@ def who_can(
     """
     if namespace and all_namespaces:
         wrong_usage("-n and -A exclude each other.")
-    from olmc.cli.reviewing import review, tell_review
-    from olmc.output.messages import QueryError
-    from olmc.rbac_report.permissions import permissions
-    from olmc.rbac_report.subjects import finder
-    from olmc.rbac_report.who_can import as_data, as_table, find_able, namespace_remark, parse_question
+    from olmc.cli.lock import review, tell_review
+    from olmc.compiler.output.messages import QueryError
+    from olmc.review.rbac.subjects import finder, permissions
+    from olmc.review.rbac.who_can import as_data, as_table, find_able, namespace_remark, parse_question
 
     read = review(ctx, path, olm_version, proposed, approve)
     found, find = permissions(read.objects), finder(read.objects, read.cluster)

@@ -7,20 +7,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.completing import codes_and_rules, olm_versions
-from olmc.cli.console import say
-from olmc.cli.declared import Choice, argument, command, option
+from olmc.cli.console import bad_value, say, wrong_usage
+from olmc.cli.declared import Choice, argument, codes_and_rules, command, olm_versions, option
 from olmc.cli.options import canonical_version
-from olmc.cli.process import bad_value, wrong_usage
-from olmc.lean import regex
-from olmc.model.diagnostics import POSSIBLE, close_matches, did_you_mean
-from olmc.model.options import Options
+from olmc.compiler.model.options import Options
+from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
+from olmc.k8s.lean import regex
 from olmc.version import __version__
 
 if TYPE_CHECKING:
     import click
 
-    from olmc.diagnostics.rule import Rule
+    from olmc.k8s.diagnostics import Rule
 
 _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
@@ -46,7 +44,7 @@ def explain(_: click.Context, /, code: str, version: str) -> None:
       olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
     if code == "profile":
-        from olmc.olm.profiles.page import formats_text
+        from olmc.compiler.olm.profiles.page import formats_text
 
         say(formats_text(canonical_version(version or Options().olm_version)), nl=False, out=True)
         return
@@ -55,7 +53,7 @@ def explain(_: click.Context, /, code: str, version: str) -> None:
     if _SPEC.match(code.strip()):
         _explain_spec(code.strip())
         return
-    from olmc.diagnostics.catalogue import all_rules, code_start
+    from olmc.compiler.rules.catalogue import all_rules, code_start
 
     number = code_start(code).removeprefix("OLMC")
     rules = {rule.code.removeprefix("OLMC"): rule for rule in all_rules()}
@@ -67,15 +65,15 @@ def explain(_: click.Context, /, code: str, version: str) -> None:
         near = close_matches(number, rules, 3, POSSIBLE)
         hint = did_you_mean(*(f"OLMC{other}" for other in near)) or "`olmc explain` lists all of them."
         bad_value(f"there is no rule {code}. {hint}", "CODE")
-    from olmc.output.text import aligned
+    from olmc.compiler.output.text import aligned
 
     say(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False, out=True)
 
 
 def _explain_spec(rule_id: str) -> None:
     """Print a rule of the rule book, or those that begin so."""
-    from olmc.diagnostics.rulebook import rules_beginning, spec_rule, spec_rules
-    from olmc.explain.spec_text import as_text, listing, modules_naming
+    from olmc.compiler.rules.rulebook import rules_beginning, spec_rule, spec_rules
+    from olmc.review.explain.spec_text import as_text, listing, modules_naming
 
     rule = spec_rule(rule_id)
     if rule is not None:
@@ -92,8 +90,8 @@ def _explain_spec(rule_id: str) -> None:
 
 
 def _explain(rule: Rule) -> None:
-    from olmc.diagnostics.catalogue import as_text as examples_as_text
-    from olmc.diagnostics.catalogue import example_of, hint_of, message_of
+    from olmc.compiler.rules.catalogue import as_text as examples_as_text
+    from olmc.compiler.rules.catalogue import example_of, hint_of, message_of
 
     say(f"{rule.code} ({rule.severity}): {rule.title}", out=True)
     say(f"\n  {message_of(rule)}\n", out=True)
@@ -125,11 +123,11 @@ def version(_: click.Context, /, profile: str | None) -> None:
       olmc version --profile ocp-4.3     what olmc can't reproduce of that OLM
     """
     if profile is not None:
-        from olmc.olm.profiles.page import gaps_text
+        from olmc.compiler.olm.profiles.page import gaps_text
 
         say(gaps_text(canonical_version(profile)), nl=False, out=True)
         return
-    from olmc.yaml.reader import c_reader_active
+    from olmc.k8s.yaml.reader import c_reader_active
 
     reader = "C reader active" if c_reader_active() else "C reader missing: olmc works, but slowly"
     say(f"olmc {__version__}", out=True)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from olmc.cli.completing import kinds, namespaces
-from olmc.cli.console import Timings, progress, say, tell, tell_unknown, write_parts
-from olmc.cli.declared import Choice, PathOf, argument, command, option
-from olmc.cli.jobs import jobs_of, jobs_option
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    UNTIMED,
+    Input,
+    Timings,
+    approvals_in,
+    bad_value,
+    diagnostics_text,
+    progress,
+    say,
+    tell,
+    tell_unknown,
+    write_parts,
+    wrong_usage,
+)
+from olmc.cli.declared import Choice, PathOf, argument, command, kinds, namespaces, option
+from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
     COMPILE,
     RENDERED,
+    GivenInput,
     certs_option,
     check_kinds,
     entry_option,
@@ -28,19 +45,131 @@ from olmc.cli.options import (
     watched,
     with_proposed,
 )
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, Input, bad_value, wrong_usage
-from olmc.cli.rendered_paths import RenderedPath, RenderOrder, compile_path, render_all
-from olmc.diagnostics.rules import output as rules
-from olmc.model.objects import Rendered
-from olmc.model.options import Options, Phase
-from olmc.output.text import FORMATS, whole_text
-from olmc.yaml import c_reader_active
+from olmc.compiler.api import Compilation, compile
+from olmc.compiler.model.options import Options, Phase
+from olmc.compiler.output.held import HeldParts, held_parts, hold, roomy
+from olmc.compiler.output.text import FORMATS, whole_text
+from olmc.compiler.rules.texts import output as rules
+from olmc.k8s.api.restmapper import RestMapping
+from olmc.k8s.diagnostics import LockFault, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import Rendered
+from olmc.k8s.yaml import c_reader_active
 
 if TYPE_CHECKING:
     import click
 
     from olmc.cli.verify import State
-    from olmc.output.directory import Changes
+    from olmc.compiler.output.directory import Changes
+
+# What `olmc render` keeps of each path that it has compiled: what is reported about it, and its text, but no
+# cluster.
+
+
+class RenderOrder(NamedTuple):
+    """What is done with each path: the options with those that olmc.yaml must not override, the format, "" for objects
+    that go to a directory, and whether Flux applies them; and what else is asked for: what is good to know, the kinds
+    that there could be, what could be approved."""
+
+    options: Options
+    given: frozenset[str]
+    output: str
+    flux: bool
+    verbose: bool
+    kinds: bool
+    approvals: bool
+
+
+class RenderedPath(NamedTuple):
+    """What came of a path: what is reported about it and of what it leaves out, the options that held; whether it
+    failed, has findings, or is not as locked; what is missing for apply, and what the order asks for; how many objects
+    there are, with them or their text in parts."""
+
+    diagnostics_text: str
+    left_out: str
+    given: GivenInput
+    failed: bool
+    findings: bool
+    moved: bool
+    missing: tuple[str, ...]
+    kinds: tuple[RestMapping, ...]
+    approvals: tuple[str, ...]
+    total: int
+    objects: tuple[Rendered, ...]
+    parts: Sequence[bytes]
+
+
+Texts = Callable[[], Iterator[Iterable[bytes]]]
+"""Gives the parts of the text of each path that has objects, as often as it is called."""
+
+
+def compile_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> Compilation:
+    """The compilation of a path."""
+    return compile(
+        one.root, order.options, given=order.given, beside=one.beside, release=one.release, stage=timings.stage
+    )
+
+
+def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> RenderedPath:
+    """What comes of a path."""
+    made = compile_path(order, one, timings)
+    timings.compiled(one.root, made)
+    kinds: tuple[RestMapping, ...] = ()
+    if order.kinds:
+        from olmc.compiler.reconcile.misspelling import possible_kinds
+        from olmc.k8s.api.restmapper import known_kinds  # few runs choose kinds
+
+        there = made.settled
+        kinds = possible_kinds(there.cluster, made.workspace) if there is not None else known_kinds(())
+    least = Severity.INFO if order.verbose else Severity.WARNING
+    printed = diagnostics_text(made.diagnostics, None if one.is_staged else one.root, least)
+    objects = made.objects
+    timings.stage("write")
+    if order.flux:
+        from olmc.integrations.pipelines.function import for_flux
+
+        objects = tuple(for_flux(objects))
+    return RenderedPath(
+        printed, _left_out(one, made) if order.verbose and not made.failed else "",
+        GivenInput(made.options, is_bundle=made.workspace is None), made.failed, made.findings,
+        any(isinstance(diagnostic.cause, LockFault) for diagnostic in made.diagnostics), made.missing, kinds,
+        approvals_in(made.settled.cluster) if order.approvals and made.settled is not None else (), len(objects),
+        () if order.output else objects, FORMATS[order.output].parts_of(objects) if order.output else (),
+    )  # fmt: skip
+
+
+def _left_out(one: Input, made: Compilation) -> str:
+    from olmc.cli.options import left_out_note  # only who asks for more needs it
+    from olmc.review.explain.left_out import left_out_of
+
+    return left_out_note(one.root, left_out_of(one.root, made))
+
+
+def render_all(
+    order: RenderOrder, inputs: Sequence[Input], jobs: int, doing: Callable[[str], None], timings: Timings
+) -> tuple[Sequence[RenderedPath], Texts]:
+    """What comes of each path, and their texts, which of several paths wait in a file: all of them or none is
+    written."""
+    done: dict[int, RenderedPath] = {}
+    held: dict[int, HeldParts] = {}
+    file: IO[bytes] = BytesIO()
+
+    def take(number: int, one: RenderedPath) -> None:
+        nonlocal file
+        if len(inputs) > 1:
+            held[number] = hold(file, one.parts)
+            file = roomy(file)
+            one = one._replace(parts=())
+        done[number] = one
+
+    def texts() -> Iterator[Iterable[bytes]]:
+        for number in range(len(inputs)):
+            if done[number].total:
+                yield held_parts(file, held[number]) if held else done[number].parts
+
+    do_each(rendered_path, order, inputs, jobs, take, doing, timings)
+    return [done[number] for number in range(len(inputs))], texts
+
 
 _FIELDS = {
     "for_": "purpose",
@@ -264,7 +393,7 @@ def _check_usage(
 
 def _check_folder(root: Path, folder: Path) -> None:
     """Refuse a folder of which the next run would read as input what this one writes; elsewhere it knows its own."""
-    from olmc.load.workspace import read_as
+    from olmc.compiler.load.workspace import read_as
 
     kind = read_as(root, folder)
     if kind:
@@ -276,7 +405,7 @@ def _check_complete(done: Sequence[RenderedPath], doing: str) -> None:
     """End the command where an output for apply would lack something."""
     lacking = [name for one in done for name in one.missing]
     if lacking:
-        from olmc.explain.left_out import incomplete
+        from olmc.review.explain.left_out import incomplete
 
         tell([incomplete(lacking, done=doing, keep_going="give --keep-going")])
         raise SystemExit(FINDINGS)
@@ -284,9 +413,9 @@ def _check_complete(done: Sequence[RenderedPath], doing: str) -> None:
 
 def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None:
     """End the command where versions are not those of olmc.lock, or vendored content is not proven."""
-    from olmc.load.config import read_lock
-    from olmc.model.diagnostics import Report
-    from olmc.vendor.proofs import prove
+    from olmc.compiler.load.config import read_lock
+    from olmc.integrations.fetch.fetch import prove
+    from olmc.k8s.diagnostics import Report
 
     proofs = [result for root in roots for result in prove(root, read_lock(root, Report()).images)]
     tell([result.finding() for result in proofs if not result.holds])
@@ -295,7 +424,7 @@ def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None
 
 
 def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[Input]) -> None:
-    from olmc.explain.left_out import output_left_out
+    from olmc.review.explain.left_out import output_left_out
 
     # Once more: what nobody needs where there are objects is not kept.
     done = (compile_path(order, one) for one in inputs)
@@ -318,7 +447,7 @@ def _to_directory(
 ) -> bool:  # fmt: skip
     """Write or check a directory; True when a check finds a difference, or a change is to be one. `state` writes the
     statement about it."""
-    from olmc.output.directory import changes, conflicting, files_of, phase_in, private_in, write
+    from olmc.compiler.output.directory import changes, conflicting, files_of, phase_in, private_in, write
 
     with _to_be_moved(folder):
         _check_phase(folder, phase, phase_in(folder))

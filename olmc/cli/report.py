@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import progress
+from olmc.cli.console import BAD_INPUT, DONE, progress
 from olmc.cli.options import (
     as_option,
     compile_options,
@@ -18,17 +18,16 @@ from olmc.cli.options import (
     given_fields,
     given_version,
     inputs_of,
+    scope_options,
     tell_left_out,
 )
-from olmc.cli.process import BAD_INPUT, DONE
-from olmc.cli.scope import scope_options
-from olmc.model.diagnostics import Severity
-from olmc.model.options import Options
+from olmc.compiler.model.options import Options
+from olmc.k8s.diagnostics import Severity
 
 if TYPE_CHECKING:
-    from olmc.api import Compilation
-    from olmc.model.cluster import CatalogSource
-    from olmc.report.extensions import ReportExtensions
+    from olmc.compiler.api import Compilation
+    from olmc.compiler.model.cluster import CatalogSource
+    from olmc.review.report.operators import ReportExtensions
 
 
 @click.command()
@@ -65,15 +64,13 @@ def report(
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.
     """
-    from olmc.check.check import CheckInput, check_directory
-    from olmc.check.validators.findings import ValidatorSettings
     from olmc.cli.plan import plan_of
-    from olmc.explain.left_out import left_out_of
-    from olmc.plan.html import as_html as plan_html
-    from olmc.report.folder import ForeignFileError, write_site
-    from olmc.report.operators import operator_pages
-    from olmc.report.overview import overview
-    from olmc.report.site import INDEX, pages
+    from olmc.review.check.check import CheckInput, check_directory
+    from olmc.review.check.validators.findings import ValidatorSettings
+    from olmc.review.explain.left_out import left_out_of
+    from olmc.review.plan.outputs import as_html as plan_html
+    from olmc.review.report.folder import ForeignFileError, write_site
+    from olmc.review.report.operators import INDEX, operator_pages, overview, pages
 
     inputs = inputs_of(ctx, paths, entries)
     if len(inputs) > 1:
@@ -113,7 +110,7 @@ def report(
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:
     """What there is to say of ClusterExtensions, and the ClusterCatalogs."""
-    from olmc.report.extensions import ReportExtensions, report_extensions, served_catalogs
+    from olmc.review.report.operators import ReportExtensions, report_extensions, served_catalogs
 
     if done.workspace is None or not done.workspace.has_extensions:
         return ReportExtensions(), ()

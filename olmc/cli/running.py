@@ -18,9 +18,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up
 from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf, Whole
-from olmc.cli.process import BAD_INPUT, DONE, UNREAD, give_up
-from olmc.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple
 
 MODULES = {
     "check": "check",

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from olmc.cli.console import tell
-from olmc.cli.process import BAD_INPUT, Input, wrong_usage
-from olmc.diff.git import GitError, Revision, top_of, write_tree
-from olmc.lean import NamedTuple
-from olmc.model.diagnostics import Diagnostic, Report, Severity
+from olmc.cli.console import BAD_INPUT, Input, tell, wrong_usage
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.review.diff.git import GitError, Revision, top_of, write_tree
 
 _Key = tuple[str, str, str]
 

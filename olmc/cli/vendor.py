@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from olmc.cli.as_click import GivenPath
-from olmc.cli.console import progress, say, tell
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, wrong_usage
 from olmc.cli.options import allow_empty_option, approve_option, as_option, empty_finding
-from olmc.cli.process import BAD_INPUT, DONE, FINDINGS, wrong_usage
-from olmc.model.diagnostics import Report
-from olmc.model.options import Options
+from olmc.compiler.model.options import Options
+from olmc.k8s.diagnostics import Report
 
 if TYPE_CHECKING:
-    from olmc.vendor.vendor import VendorResult
+    from olmc.integrations.fetch.vendor import VendorResult
 
 
 @click.command()
@@ -118,11 +117,10 @@ def vendor(
         wrong_usage("--check and --catalog exclude each other.")
     if not all(all(item.partition("=")) for item in catalogs):
         wrong_usage("--catalog takes NAME=PATH.")
-    from olmc.vendor.catalog_files import GivenCatalog
-    from olmc.vendor.fetch import Places, source_finder
-    from olmc.vendor.sources import Progress
-    from olmc.vendor.vendor import VendorRequest
-    from olmc.vendor.vendor import vendor as vendored
+    from olmc.integrations.fetch.fetch import Places, source_finder
+    from olmc.integrations.fetch.sources import Progress
+    from olmc.integrations.fetch.vendor import GivenCatalog, VendorRequest
+    from olmc.integrations.fetch.vendor import vendor as vendored
 
     places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
     report = Report()
@@ -157,7 +155,7 @@ def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> Ven
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("olmc"):
             raise
-        from olmc.diagnostics.rules.vendor import NO_CLIENT
+        from olmc.compiler.rules.texts.vendor import NO_CLIENT
 
         report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
         return None

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import UncataloguedBundle
-from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import Diagnostic, Report
-from olmc.yaml import read
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.catalogs.properties import UncataloguedBundle
+from olmc.compiler.model.catalog import Catalog
+from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.yaml import read
 
 DATA = Path(__file__).parent / "data"
 ROOT = "catalogs/acme"

@@ -18,17 +18,16 @@ import pytest
 from building import write_workspace
 from click.testing import CliRunner
 
-from olmc import cache
-from olmc.catalogs import loading
-from olmc.catalogs.content import content_value, served_candidates
-from olmc.catalogs.loading import load_catalog
 from olmc.cli.main import main
-from olmc.load import cached_catalogs
-from olmc.load.beside import read_beside
-from olmc.load.workspace import load
-from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
+from olmc.compiler import cache
+from olmc.compiler.catalogs import loading
+from olmc.compiler.catalogs.content import content_value, served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.load import cached_catalogs
+from olmc.compiler.load.workspace import load, read_beside
+from olmc.compiler.model.catalog import Catalog
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
 
 
 @pytest.fixture
@@ -135,7 +134,7 @@ def test_small_catalogs_touch_nothing(workspace: Path, store: cache.Cache, monke
     monkeypatch.setattr(cache, "user_cache", lambda: pytest.fail("the cache was asked"))
     read(workspace)
     assert not store.folder.exists()
-    code = "import sys, olmc; olmc.compile(sys.argv[1]); assert 'olmc.cache' not in sys.modules"
+    code = "import sys, olmc; olmc.compile(sys.argv[1]); assert 'olmc.compiler.cache' not in sys.modules"
     subprocess.run([sys.executable, "-c", code, workspace], check=True, capture_output=True)
 
 

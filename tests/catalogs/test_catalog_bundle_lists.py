@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from catalog_workshop import bundle
 
-from olmc.catalogs.bundle_lists import catalog_from_bundles, report_dropped
-from olmc.catalogs.rendering import UncataloguedBundle
-from olmc.model.catalog import Catalog, Channel
-from olmc.model.diagnostics import Report
-from olmc.model.options import Indexing
+from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles, report_dropped
+from olmc.compiler.catalogs.properties import UncataloguedBundle
+from olmc.compiler.model.catalog import Catalog, Channel
+from olmc.compiler.model.options import Indexing
+from olmc.k8s.diagnostics import Report
 
 
 def made(mode: str, *bundles: UncataloguedBundle) -> Catalog:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from catalog_workshop import value
 
-from olmc.catalogs.bundle_lists import catalog_from_configmap
-from olmc.catalogs.content import inline_objects, served_candidates
-from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import Report, Severity, Source
-from olmc.model.objects import CatalogKey
+from olmc.compiler.catalogs.bundle_lists import catalog_from_configmap
+from olmc.compiler.catalogs.content import inline_objects, served_candidates
+from olmc.compiler.model.catalog import Catalog
+from olmc.k8s.diagnostics import Report, Severity, Source
+from olmc.k8s.objects import CatalogKey
 
 CRDS = """\
 - apiVersion: apiextensions.k8s.io/v1beta1

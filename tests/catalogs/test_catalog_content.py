@@ -8,9 +8,9 @@ from textwrap import indent
 import pytest
 from catalog_workshop import loaded, place
 
-from olmc.catalogs.content import check_content, csv_of, has_inline_content, inline_objects
-from olmc.model.catalog import CatalogBundle, Package
-from olmc.model.diagnostics import Report
+from olmc.compiler.catalogs.content import check_content, csv_of, has_inline_content, inline_objects
+from olmc.compiler.model.catalog import CatalogBundle, Package
+from olmc.k8s.diagnostics import Report
 
 CSV = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: pot.v1}\n"
 

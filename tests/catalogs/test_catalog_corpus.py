@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from olmc.catalogs.content import served_candidates
-from olmc.catalogs.loading import load_catalog
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
-from olmc.yaml import c_reader_active
+from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
+from olmc.k8s.yaml import c_reader_active
 
 CPU_SECONDS = 4.0
 """Four times what it may take on the machine it is measured on: tests run beside others, on slower machines."""

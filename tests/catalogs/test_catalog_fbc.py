@@ -6,9 +6,9 @@ from textwrap import dedent
 
 from catalog_workshop import loaded, place
 
-from olmc.catalogs.catalog_errors import location_of
-from olmc.catalogs.loading import looks_like_catalog
-from olmc.model.diagnostics import Severity
+from olmc.compiler.catalogs.loading import looks_like_catalog
+from olmc.compiler.catalogs.properties import location_of
+from olmc.k8s.diagnostics import Severity
 
 PACKAGE = """\
 schema: olm.package

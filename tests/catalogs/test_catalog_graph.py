@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.catalogs.model_checks import graph_problem, heads
-from olmc.model.catalog import ChannelEntry
+from olmc.compiler.catalogs.content import graph_problem, heads
+from olmc.compiler.model.catalog import ChannelEntry
 
 
 def channel(written: str) -> list[ChannelEntry]:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from olmc.catalogs.fbc import kept_files
+from olmc.compiler.catalogs.loading import kept_files
 
 FILES = ["a.md", "a.yaml", "b/a.md", "b/c/a.yaml", "b/c/d.yaml", "docs/x.yaml", "src/docs/x.yaml"]
 

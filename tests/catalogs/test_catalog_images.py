@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.catalogs.properties import pull_spec_problem
+from olmc.compiler.catalogs.properties import pull_spec_problem
 
 HEX = "0123456789abcdef" * 4
 

@@ -8,10 +8,10 @@ from textwrap import dedent
 import pytest
 from catalog_workshop import loaded, place
 
-from olmc.catalogs.content import inline_objects, served_candidates
-from olmc.model.catalog import Catalog, Channel
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
+from olmc.compiler.catalogs.content import inline_objects, served_candidates
+from olmc.compiler.model.catalog import Catalog, Channel
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
 
 PACKAGE = """\
 packageName: pot

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from catalog_workshop import bundle, crd
 
-from olmc.catalogs.content import served_properties
-from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import UncataloguedBundle, bundle_properties, related_images
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.compiler.catalogs.content import served_properties
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.catalogs.properties import UncataloguedBundle, bundle_properties, related_images
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 GROUP = "things.example.com"
 KETTLE = crd(f"kettles.{GROUP}", "Kettle", "v1alpha1", "v1")

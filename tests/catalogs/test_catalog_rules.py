@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from olmc.diagnostics.rule import Rule
-from olmc.diagnostics.rules import catalogs
+from olmc.compiler.rules.texts import catalogs
+from olmc.k8s.diagnostics import Rule
 
 RULES = [each for each in vars(catalogs).values() if isinstance(each, Rule)]
 

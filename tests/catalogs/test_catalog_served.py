@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from catalog_workshop import loaded
 
-from olmc.catalogs.content import has_inline_content, served_candidates, served_properties
-from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.properties import properties_text
-from olmc.model.catalog import Candidate, Catalog, CatalogBundle, Property
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
-from olmc.yaml import located
+from olmc.compiler.catalogs.content import has_inline_content, served_candidates, served_properties
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.catalogs.properties import properties_text
+from olmc.compiler.model.catalog import Candidate, Catalog, CatalogBundle, Property
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
+from olmc.k8s.yaml import located
 
 KEY = CatalogKey("olm", "cat")
 

@@ -10,14 +10,14 @@ from catalog_workshop import ROOT, bundle, cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.catalogs.bundle_lists import catalog_from_bundles
-from olmc.catalogs.csv_graphs import edges_of
-from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.rendering import UncataloguedBundle
-from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import Report
-from olmc.model.options import Indexing
-from olmc.yaml import dump_one
+from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles
+from olmc.compiler.catalogs.csv_graphs import edges_of
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.catalogs.properties import UncataloguedBundle
+from olmc.compiler.model.catalog import Catalog
+from olmc.compiler.model.options import Indexing
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import dump_one
 
 ALPHA = Indexing(alpha=True)
 

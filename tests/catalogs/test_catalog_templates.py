@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from catalog_workshop import bundle, cases, loaded, place
 
-from olmc.catalogs.rendering import UncataloguedBundle
-from olmc.model.catalog import Channel
+from olmc.compiler.catalogs.properties import UncataloguedBundle
+from olmc.compiler.model.catalog import Channel
 
 
 def workspace(written: Mapping[str, str]) -> dict[str, UncataloguedBundle]:

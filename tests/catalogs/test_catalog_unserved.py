@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from catalog_workshop import cases, loaded, place
 
-from olmc.model.diagnostics import Severity
+from olmc.k8s.diagnostics import Severity
 
 
 @pytest.mark.parametrize("case", cases("fbc.yaml"))

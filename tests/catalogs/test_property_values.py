@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from olmc.catalogs.properties import SoundItems, check_metadata, decode_value, field_texts
-from olmc.gojson import DecodeError, match_keys
+from olmc.compiler.catalogs.properties import SoundItems, check_metadata, decode_value, field_texts
+from olmc.k8s.gojson import DecodeError, match_keys
 
 PACKAGE, CHANNEL, METADATA = "olm.package", "olm.channel", "olm.csv.metadata"
 

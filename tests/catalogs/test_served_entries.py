@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from olmc.catalogs.entries import indexed
-from olmc.model.catalog import Candidate, Property
-from olmc.model.objects import GVK, CatalogKey
+from olmc.compiler.catalogs.properties import indexed
+from olmc.compiler.model.catalog import Candidate, Property
+from olmc.k8s.objects import GVK, CatalogKey
 
 
 def test_packages_with_the_very_same_properties_are_both_known_by_them() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from olmc.check.check import dedupe
-from olmc.model.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, RuleTag, Severity
+from olmc.k8s.diagnostics import DecodeFailure, Diagnostic, Location, LockFault, RuleTag, Severity
+from olmc.review.check.check import dedupe
 
 PLACE = Location("bundle/manifests/csv.yaml", 6, 1)
 GO = "json: cannot unmarshal string into Go value of type []string"

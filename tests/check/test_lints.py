@@ -1,4 +1,4 @@
-"""What the lints say, and above all of what they say nothing; olmc/diagnostics/examples has one of each, too."""
+"""What the lints say, and above all of what they say nothing; olmc/compiler/rules/examples has one of each, too."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from building import write_workspace
 
 import olmc
-from olmc.check.check import lint
-from olmc.check.lints import LintSubject
-from olmc.load.config import options_from, read_config
-from olmc.model.diagnostics import Diagnostic, Report
-from olmc.model.options import Options
+from olmc.compiler.load.config import options_from, read_config
+from olmc.compiler.model.options import Options
+from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.review.check.check import lint
+from olmc.review.check.lints import LintSubject
 
 OLM = "operators.coreos.com"
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {%s}\n"

@@ -9,8 +9,8 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from olmc.cli.main import main
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 BROKEN = {
     "a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commands import BROKEN, olmc
 
-from olmc.check.validators.findings import OPTIONAL
+from olmc.review.check.validators.findings import OPTIONAL
 
 GOOD = Path(__file__).resolve().parents[1] / "check" / "validators" / "data" / "good"
 LABEL = "- type: olm.label\n  value:\n    label: water\n"

@@ -17,9 +17,9 @@ from commands import BROKEN, olmc
 from jsonschema import Draft202012Validator
 
 from olmc.cli.main import main
-from olmc.model.diagnostics import Report
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 from olmc.resources import schema
-from olmc.yaml import read
 
 BEFORE, AFTER = "review-upgrade/before", "review-upgrade/after"
 

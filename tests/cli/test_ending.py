@@ -65,8 +65,8 @@ def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int,
 @pytest.mark.parametrize(
     ("module", "command"),
     [
-        ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.api", "render x"),
-        ("click", "render --nope"), ("olmc.cli.main", "--help"), ("olmc.reconcile.loop", "check own-namespace"),
+        ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.compiler.api", "render x"),
+        ("click", "render --nope"), ("olmc.cli.main", "--help"), ("olmc.compiler.reconcile.loop", "check own-namespace"),
     ],
 )  # fmt: skip
 def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: str) -> None:
@@ -78,7 +78,7 @@ def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: 
 def test_ctrl_c_while_a_program_imports_olmc() -> None:
     """That is for the program to handle."""
     program = STOPPED_AT.replace("from olmc.__main__ import run\nrun()", "import olmc\nolmc.compile")
-    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.api"])
+    code, told = stopped([sys.executable, "-c", program, "program.py", "olmc.compiler.api"])
     assert code == -signal.SIGINT
     assert told.endswith("KeyboardInterrupt\n")
 

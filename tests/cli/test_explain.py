@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
-from olmc.diagnostics.catalogue import all_rules
-from olmc.diagnostics.rulebook import spec_rules
-from olmc.diagnostics.rules.validation import CRD
+from olmc.compiler.rules.catalogue import all_rules
+from olmc.compiler.rules.rulebook import spec_rules
+from olmc.compiler.rules.texts.validation import CRD
 
 
 def explained(code: str) -> tuple[int, str]:
@@ -77,8 +77,8 @@ def test_a_rule_of_olm(rule_id: str) -> None:
     assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
     _, page, modules = text.rpartition("\nPage: docs/spec/deployments.md\n")
     assert page
-    assert modules.startswith("Named in: olmc/reconcile/deployments.py, ")
-    assert modules.endswith(" olmc/render/deployments.py\n")
+    assert modules.startswith("Named in: olmc/compiler/reconcile/deployments.py, ")
+    assert modules.endswith(" olmc/compiler/render/deployments.py\n")
 
 
 @pytest.mark.parametrize(

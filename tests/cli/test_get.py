@@ -10,8 +10,8 @@ import pytest
 from commands import BROKEN, olmc
 from scenarios import write
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 TABLE = """\
 NAME                        INSTALLATION_NAMESPACE   CHANNEL             CURRENT_VERSION   TARGET_VERSION   PHASE

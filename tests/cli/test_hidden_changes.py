@@ -15,8 +15,8 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import write
 
-from olmc.load import build_files
-from olmc.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
+from olmc.compiler.load import build_files
+from olmc.compiler.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
 from olmc.resources import schema
 
 Files = dict[str, str]

@@ -15,12 +15,10 @@ from commands import olmc
 
 import olmc as package
 from olmc import Report
-from olmc.load.apis import read_apis
-from olmc.load.cluster_state import read_dump, read_served, read_state
-from olmc.model.objects import ObjectKey
-from olmc.model.secrets import LAST_APPLIED
-from olmc.model.workspace import IMPORTED
-from olmc.yaml import dump
+from olmc.compiler.load.live_objects import read_apis, read_dump, read_served, read_state
+from olmc.compiler.model.workspace import IMPORTED
+from olmc.k8s.objects import LAST_APPLIED, ObjectKey
+from olmc.k8s.yaml import dump
 
 SECRET_VALUE = "c2VjcmV0LXZhbHVl"
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from commands import BROKEN, olmc
 
-from olmc.cli.console import UNTIMED, Timings
+from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings
 from olmc.cli.jobs import do_each, jobs_of
-from olmc.cli.process import BAD_INPUT, Input
-from olmc.fleet.pool import default_jobs
+from olmc.integrations.fleet.pool import default_jobs
 
 WORKSPACES = (
     "own-namespace",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from commands import names, olmc
 
-from olmc.olm.profiles.data import UnknownVersionError, canonical
-from olmc.olmv1.feature_gates import gates_of
+from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical
+from olmc.targets.v1.generators import gates_of
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  olmVersion: {version}\n"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

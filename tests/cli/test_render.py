@@ -10,8 +10,8 @@ import pytest
 from commands import BROKEN, identities, kinds, names, olmc
 from scenarios import write
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 
 def test_three_formats_of_the_same_objects() -> None:

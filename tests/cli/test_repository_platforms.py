@@ -14,7 +14,7 @@ from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
 
-from olmc.load import helm
+from olmc.compiler.load import helm
 
 CATALOG = (
     "schema: olm.package\nname: {name}\ndefaultChannel: {channel}\n---\n"

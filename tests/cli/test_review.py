@@ -14,7 +14,7 @@ from commands import olmc
 from jsonschema import Draft202012Validator
 from scenarios import workspace, write
 
-from olmc.diagnostics.rulebook import rule_url
+from olmc.compiler.rules.rulebook import rule_url
 from olmc.resources import schema
 
 CASES = yaml.safe_load((Path(__file__).parent.parent / "rbac_report" / "answers.yaml").read_text(encoding="utf-8"))

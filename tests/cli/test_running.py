@@ -19,10 +19,18 @@ from olmc.cli.running import quick_call
 # Whatever is slow to import, and what a bundle and its rendering have nothing to do with.
 HEAVY = set(
     """click ruamel.yaml _ruamel_yaml dataclasses inspect ast hashlib _hashlib uuid platform datetime locale gettext
-    tempfile threading subprocess importlib.metadata jsonschema random pickle multiprocessing olmc.fleet
+    tempfile threading subprocess importlib.metadata jsonschema random pickle multiprocessing olmc.integrations.fleet
     base64 binascii struct""".split()
 )
-COMPILER = {"olmc.api", "olmc.load", "olmc.reconcile", "olmc.render", "olmc.resolver", "olmc.kube", "olmc.gojson"}
+COMPILER = {
+    "olmc.compiler.api",
+    "olmc.load",
+    "olmc.compiler.reconcile",
+    "olmc.compiler.render",
+    "olmc.compiler.resolver",
+    "olmc.k8s.api",
+    "olmc.k8s.gojson",
+}
 
 IMPORTED = """\
 import atexit, sys
@@ -99,10 +107,12 @@ def test_a_comparison_of_renderings_takes_no_solver(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / name).write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n", encoding="utf-8")
     modules = imported("diff", str(tmp_path / "old"), str(tmp_path / "new"))
-    assert modules.isdisjoint({"click", "pysat", "olmc.resolver.explain", "olmc.explain.provenance", "olmc.diff.html"})
+    assert modules.isdisjoint(
+        {"click", "pysat", "olmc.compiler.resolver.explain", "olmc.review.explain.provenance", "olmc.review.diff.html"}
+    )
 
 
-@pytest.mark.parametrize("module", ["olmc.load", "olmc.load.files", "olmc.load.workspace"])
+@pytest.mark.parametrize("module", ["olmc.load", "olmc.compiler.load.files", "olmc.compiler.load.workspace"])
 def test_load_is_the_function(module: str) -> None:
     """Whatever was imported before: a package of olmc has the same name."""
     program = f"import {module}, olmc; from olmc import load; print(callable(olmc.load), load is olmc.load)"

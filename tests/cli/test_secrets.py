@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from commands import olmc
 
-from olmc.check.secret_lines import line_masker
-from olmc.model.secrets import AFTER, BEFORE, MASK, REDACTED, masked, redacted
+from olmc.k8s.objects import AFTER, BEFORE, MASK, REDACTED, masked, redacted
+from olmc.review.check.check import line_masker
 
 OLD, NEW, KEPT = "hunter2-before", "hunter2-after", "always-the-same"
 WORKSPACE = """\

@@ -12,9 +12,8 @@ from click.testing import CliRunner
 from test_examples import CODES, written
 
 from olmc.cli.main import main
-from olmc.diagnostics.catalogue import RUN, Example, example_of
-from olmc.diagnostics.rule import Rule
-from olmc.model.diagnostics import Diagnostic
+from olmc.compiler.rules.catalogue import RUN, Example, example_of
+from olmc.k8s.diagnostics import Diagnostic, Rule
 
 FINDING = Rule.finding
 ANOTHER = "RULE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.diagnostics.rule import one_line
+from olmc.k8s.diagnostics import one_line
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 from string import Formatter
 
-from olmc.diagnostics.catalogue import all_rules, chapters, hint_of, message_of
-from olmc.diagnostics.page import page
-from olmc.diagnostics.rule import Rule
-from olmc.diagnostics.rules import catalogs, validation
-from olmc.model.diagnostics import Severity
+from olmc.compiler.rules.catalogue import all_rules, chapters, hint_of, message_of
+from olmc.compiler.rules.page import page
+from olmc.compiler.rules.texts import catalogs, validation
+from olmc.k8s.diagnostics import Rule, Severity
 
 
 def test_codes_are_unique() -> None:
@@ -46,7 +45,7 @@ def test_templates_are_shown_with_plain_names() -> None:
 
 
 def test_the_page_is_current(project: Path) -> None:
-    """docs/rules.md is what `python -m olmc.diagnostics.page` prints."""
+    """docs/rules.md is what `python -m olmc.compiler.rules.page` prints."""
     assert (project / "docs" / "rules.md").read_text(encoding="utf-8") == page()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import LIKELY, POSSIBLE, close_matches, closest, did_you_mean, join_limited
+from olmc.k8s.diagnostics import LIKELY, POSSIBLE, close_matches, closest, did_you_mean, join_limited
 
 
 @pytest.mark.parametrize(

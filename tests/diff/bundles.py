@@ -11,12 +11,12 @@ from typing import Any
 import yaml
 from kit import HERE
 
-from olmc.api import Compilation, compile
-from olmc.diff.both_sides import read_sides
-from olmc.diff.compare import Difference, compare, with_kept_back
-from olmc.diff.premises import Premises
-from olmc.diff.sides import Sides
-from olmc.model.options import Narrowing, Options
+from olmc.compiler.api import Compilation, compile
+from olmc.compiler.model.options import Narrowing, Options
+from olmc.review.diff.both_sides import read_sides
+from olmc.review.diff.compare import Difference, compare, with_kept_back
+from olmc.review.diff.premises import Premises
+from olmc.review.diff.settings import Sides
 
 PAIRS = sorted((HERE / "pairs").glob("*.yaml"))
 

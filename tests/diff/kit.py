@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.diff.change import SEVERITY_WORDS, DiffChange, plain
-from olmc.diff.compare import Difference, compare
-from olmc.diff.sides import Side
+from olmc.review.diff.compare import Difference, compare
+from olmc.review.diff.crd_kinds import SEVERITY_WORDS, DiffChange, plain
+from olmc.review.diff.settings import Side
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]

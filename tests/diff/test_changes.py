@@ -8,11 +8,11 @@ import pytest
 import yaml
 from kit import HERE, compared, lines
 
-from olmc.diff.change import plain
-from olmc.diff.compare import compare
-from olmc.diff.permission_kinds import joined_message, permission_gained
-from olmc.diff.sides import Side
-from olmc.model.objects import PolicyRule, object_key
+from olmc.k8s.objects import PolicyRule, object_key
+from olmc.review.diff.compare import compare
+from olmc.review.diff.crd_kinds import plain
+from olmc.review.diff.settings import Side
+from olmc.review.diff.webhooks import joined_message, permission_gained
 
 
 def cases(name: str) -> list[Any]:

@@ -11,13 +11,13 @@ from jsonschema import Draft202012Validator
 from kit import line, lines
 from test_algebra import permissions
 
-from olmc.api import compile
 from olmc.cli.diff import write
-from olmc.diff.change import BREAKING
-from olmc.diff.compare import compare
-from olmc.diff.outputs import LIMIT, as_markdown
-from olmc.diff.sides import Side
+from olmc.compiler.api import compile
 from olmc.resources import schema
+from olmc.review.diff.compare import compare
+from olmc.review.diff.crd_kinds import BREAKING
+from olmc.review.diff.outputs import LIMIT, as_markdown
+from olmc.review.diff.settings import Side
 
 SEVERAL = 30  # operators with more than one version
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from kit import HERE, compared, crd, lines
 
-from olmc.diff import crd_kinds
-from olmc.diff.change import ChangeKind
+from olmc.review.diff import crd_kinds
+from olmc.review.diff.crd_kinds import ChangeKind
 
 CASES = sorted((HERE / "crds").glob("*.yaml"))
 

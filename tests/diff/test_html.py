@@ -19,12 +19,12 @@ from kit import PROJECT, compared
 from test_algebra import values
 from test_markdown import HOSTILE, config_map
 
-from olmc.api import compile
-from olmc.diff.compare import compare
-from olmc.diff.html import as_html, beside
-from olmc.diff.sides import Side
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.compiler.api import compile
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
+from olmc.review.diff.compare import compare
+from olmc.review.diff.html import as_html, beside
+from olmc.review.diff.settings import Side
 
 
 class Tags(HTMLParser):

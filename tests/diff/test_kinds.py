@@ -12,21 +12,16 @@ from bundles import PAIRS, pair_difference
 from test_algebra import CASES
 from test_settings import SIDES
 
-from olmc.diff import (
-    catalog_kinds,
-    crd_kinds,
-    extension_kinds,
-    lasting_kinds,
-    object_kinds,
-    permission_kinds,
-    setting_kinds,
-    version_kinds,
-    workload_kinds,
-)
-from olmc.diff.change import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
-from olmc.diff.compare import Difference, compare
-from olmc.diff.outputs import as_json
-from olmc.diff.sides import Side
+from olmc.review.diff import catalog_kinds, crd_kinds, object_kinds, version_kinds
+from olmc.review.diff import crd_kinds as workload_kinds
+from olmc.review.diff import extensions as extension_kinds
+from olmc.review.diff import settings as setting_kinds
+from olmc.review.diff import webhooks as permission_kinds
+from olmc.review.diff import workloads as lasting_kinds
+from olmc.review.diff.compare import Difference, compare
+from olmc.review.diff.crd_kinds import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
+from olmc.review.diff.outputs import as_json
+from olmc.review.diff.settings import Side
 
 TABLES = (
     catalog_kinds,

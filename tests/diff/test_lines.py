@@ -8,9 +8,8 @@ from bundles import pair_difference
 from kit import HERE, compared, crd
 from test_changes import rbac
 
-from olmc.diff.compare import Difference
-from olmc.diff.lines import line_groups, review_sections
-from olmc.diff.outputs import as_text, heading
+from olmc.review.diff.compare import Difference
+from olmc.review.diff.outputs import as_text, heading, line_groups, review_sections
 
 
 def text_lines(difference: Difference) -> list[str]:

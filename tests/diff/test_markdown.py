@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kit import compared
 
-from olmc.diff.lines import review_sections
-from olmc.diff.outputs import LIMIT, as_markdown, as_text, code
+from olmc.review.diff.outputs import LIMIT, as_markdown, as_text, code, review_sections
 
 HOSTILE = "x` <script>alert(1)</script> ``[a](javascript:b)``` @team #1 | **b** \n# heading\n- \x1b[31m\u202e"
 

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from kit import HERE, lines
 
-from olmc.diff.compare import compare
-from olmc.diff.sides import Side, SideSettings
-from olmc.load.build_files import BuildFile, builder
-from olmc.load.suppressions import Suppression
-from olmc.model.diagnostics import Location
-from olmc.model.objects import ObjectKey
-from olmc.model.workspace import LeftObject, LeftOut, Reason
+from olmc.compiler.load.build_files import BuildFile, builder
+from olmc.compiler.load.suppressions import Suppression
+from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason
+from olmc.k8s.diagnostics import Location
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diff.compare import compare
+from olmc.review.diff.settings import Side, SideSettings
 
 DATA = yaml.safe_load((HERE / "settings.yaml").read_text(encoding="utf-8"))
 

@@ -13,11 +13,10 @@ import yaml
 from scenarios import workspace, write
 
 import olmc
-from olmc.explain.metrics import as_prometheus
-from olmc.explain.status import as_table, operators
-from olmc.explain.targets import ExplainContext
-from olmc.explain.why import as_text, why
-from olmc.model.indexed import by_namespace
+from olmc.compiler.model.cluster import by_namespace
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.missing import as_text, why
+from olmc.review.explain.status import ExplainContext, as_table, operators
 
 SCENARIOS = yaml.safe_load(Path(__file__).with_name("whys.yaml").read_text(encoding="utf-8"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from scenarios import write
 
-from olmc.fleet.closures import ClosureReader, reader_of
-from olmc.fleet.trees import work_tree
+from olmc.integrations.fleet.run import ClosureReader, reader_of
+from olmc.integrations.fleet.trees import work_tree
 
 
 def reader(top: Path, kustomizations: dict[str, list[str]]) -> ClosureReader:

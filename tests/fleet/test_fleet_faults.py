@@ -15,9 +15,9 @@ from building import pigeonhole
 from fleets import CLUSTERS, Fleet, compiled, fake_kustomize, make_kustomization
 
 from olmc.cli.fleet_worker import run_task
-from olmc.fleet.results import unpacked
-from olmc.fleet.staging import WorkerFolders
-from olmc.fleet.tasks import task_bytes
+from olmc.integrations.fleet.outputs import unpacked
+from olmc.integrations.fleet.run import task_bytes
+from olmc.integrations.fleet.trees import WorkerFolders
 
 BROKEN = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: [\n"
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")

@@ -16,11 +16,11 @@ import pytest
 from click.testing import CliRunner
 from fleets import git
 
-from olmc.cli import fleet_runs
+from olmc.cli import fleet as fleet_runs
 from olmc.cli.main import main
-from olmc.fleet.config_maps import READS_VALUES
-from olmc.fleet.pool import TaskEnd
-from olmc.fleet.results import packed
+from olmc.integrations.fleet.config_maps import READS_VALUES
+from olmc.integrations.fleet.outputs import packed
+from olmc.integrations.fleet.pool import TaskEnd
 
 TOLERANCE = 1.02
 """What happens once or twice whatever the number of clusters is, such as imports and folders of the cache."""

@@ -15,8 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmc.cli.main import main
-from olmc.fleet.outputs import as_html, as_json, as_markdown, as_text, from_json
-from olmc.fleet.results import FleetReport, OutcomeGroup, merged, ordered, outcome_key, packed, report_of, unpacked
+from olmc.integrations.fleet.outputs import (
+    FleetReport,
+    OutcomeGroup,
+    as_html,
+    as_json,
+    as_markdown,
+    as_text,
+    from_json,
+    merged,
+    ordered,
+    outcome_key,
+    packed,
+    report_of,
+    unpacked,
+)
 
 GITHUB = 65_536
 HOSTILE = "</pre><script>alert(1)</script> | `a` <!-- "

@@ -27,33 +27,43 @@ from mutations import Archive, Mutate, mutated_archive, mutated_bytes, mutated_d
 from pages import OBEYED, faults
 
 import olmc
-from olmc import cache
-from olmc.attestation.statement import RenderStatement, read_statement, statement_text
-from olmc.catalogs.loading import load_catalog
-from olmc.catalogs.properties import pull_spec_problem
-from olmc.catalogs.stored import NotStorableError, StoredCatalog, stored_catalog, stored_form, with_index
 from olmc.cli.main import main
-from olmc.fleet.closures import reader_of
-from olmc.fleet.entries import entries_of
-from olmc.fleet.outputs import as_html, as_json, as_markdown, from_json
-from olmc.fleet.outputs import as_text as as_fleet_text
-from olmc.fleet.results import FleetReport, OutcomeGroup, merged, outcome_key, report_of, unpacked
-from olmc.fleet.tasks import sides_of
-from olmc.fleet.trees import work_tree
-from olmc.load.cluster_state import read_dump
-from olmc.load.config import lock_text, options_from, read_config, read_lock
-from olmc.lsp.positions import offset_at, olmc_lines, position_at
-from olmc.lsp.server import language_server
-from olmc.model.catalog import Candidate, Catalog, Property, names_of_bundles
-from olmc.model.cel_account import CelAccount, CelCostError
-from olmc.model.diagnostics import Report, Severity
-from olmc.model.objects import CatalogKey
-from olmc.model.options import Options
-from olmc.olmv1.version_ranges import VersionRangeError, parse_version_range
-from olmc.output.messages import as_text
-from olmc.resolver.predicates import ConstraintError, matches, predicate_of, wording
-from olmc.resolver.snapshot import entry_of_candidate
-from olmc.semver import (
+from olmc.compiler import cache
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.catalogs.properties import pull_spec_problem
+from olmc.compiler.catalogs.stored import NotStorableError, StoredCatalog, stored_catalog, stored_form, with_index
+from olmc.compiler.load.config import lock_text, options_from, read_config, read_lock
+from olmc.compiler.load.live_objects import read_dump
+from olmc.compiler.model.catalog import Candidate, Catalog, Property, names_of_bundles
+from olmc.compiler.model.options import Options
+from olmc.compiler.output.messages import as_text
+from olmc.compiler.resolver.predicates import ConstraintError, matches, predicate_of, wording
+from olmc.compiler.resolver.snapshot import entry_of_candidate
+from olmc.integrations.fetch.containers_config import read_auth_files, read_rewrites
+from olmc.integrations.fetch.layers import LayerLimits, Tree, add_layer, content_folders, write_tree
+from olmc.integrations.fetch.sources import OCI_INDEX, Index, VendorError, choose, decode_manifest, parse
+from olmc.integrations.fetch.transport import challenges_in
+from olmc.integrations.fleet.outputs import (
+    FleetReport,
+    OutcomeGroup,
+    as_html,
+    as_json,
+    as_markdown,
+    from_json,
+    merged,
+    outcome_key,
+    report_of,
+    unpacked,
+)
+from olmc.integrations.fleet.outputs import as_text as as_fleet_text
+from olmc.integrations.fleet.run import reader_of, sides_of
+from olmc.integrations.fleet.trees import entries_of, work_tree
+from olmc.integrations.lsp.findings import offset_at, olmc_lines, position_at
+from olmc.integrations.lsp.server import language_server
+from olmc.k8s.diagnostics import Report, Severity
+from olmc.k8s.limits import CelAccount, CelCostError
+from olmc.k8s.objects import CatalogKey
+from olmc.k8s.semver import (
     RangeError,
     VersionError,
     parse_range,
@@ -62,15 +72,12 @@ from olmc.semver import (
     parse_tolerant,
     range_problem,
 )
-from olmc.vendor.containers_config import read_auth_files, read_rewrites
-from olmc.vendor.layers import LayerLimits, Tree, add_layer, content_folders
-from olmc.vendor.registry import challenges_in
-from olmc.vendor.sources import OCI_INDEX, Index, VendorError, choose, decode_manifest, parse
-from olmc.vendor.store import write_tree
-from olmc.yaml import locate
-from olmc.yaml.cursor import cursor
-from olmc.yaml.emitter import dump
-from olmc.yaml.reader import read
+from olmc.k8s.yaml import locate
+from olmc.k8s.yaml.emitter import dump
+from olmc.k8s.yaml.places import cursor
+from olmc.k8s.yaml.reader import read
+from olmc.review.attestation.statement import RenderStatement, read_statement, statement_text
+from olmc.targets.v1.resolution import VersionRangeError, parse_version_range
 
 SECONDS = 5.0
 EXIT_CODES = frozenset({0, 1, 2, 3})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import DecodeError, decode, encode, json_kind, unmarshal
+from olmc.k8s.gojson import DecodeError, decode, encode, json_kind, unmarshal
 
 CSV = "ClusterServiceVersion"
 

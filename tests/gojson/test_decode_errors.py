@@ -8,12 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from olmc.gojson import DecodeError, decode, encode
-from olmc.gojson.decode_errors import first_error
-from olmc.gojson.decoder import reader
-from olmc.gojson.quantity import quantity
-from olmc.gojson.scalars import Mismatch
-from olmc.gojson.type_table import full_type
+from olmc.k8s.gojson import DecodeError, decode, encode
+from olmc.k8s.gojson.decode_errors import first_error
+from olmc.k8s.gojson.decoder import reader
+from olmc.k8s.gojson.scalars import Mismatch, quantity
+from olmc.k8s.gojson.type_table import full_type
 
 
 def deployment(**container: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import canonical_base64, decode, encode, encode_plain
-from olmc.gojson.scalars import canonical_time
-from olmc.strconv import number_text, quoted
+from olmc.k8s.gojson import canonical_base64, decode, encode, encode_plain
+from olmc.k8s.gojson.scalars import canonical_time
+from olmc.k8s.strconv import number_text, quoted
 
 
 def test_escapes() -> None:

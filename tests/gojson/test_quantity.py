@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from olmc.gojson.quantity import Amount, quantity, stored_amount, thousandths
-from olmc.gojson.quantity import amount as amount_of
+from olmc.k8s.gojson.scalars import Amount, quantity, stored_amount, thousandths
+from olmc.k8s.gojson.scalars import amount as amount_of
 
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}

@@ -9,13 +9,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-import olmc.gojson
-from olmc.gojson import decode, encode
-from olmc.gojson.decoder import reader
-from olmc.gojson.generate import compact, merge, render
-from olmc.gojson.type_table import field_of, fields, full_type, printed, struct_name, underlying
+import olmc.k8s.gojson
+from olmc.k8s.gojson import decode, encode
+from olmc.k8s.gojson.decoder import reader
+from olmc.k8s.gojson.generate import compact, merge, render
+from olmc.k8s.gojson.type_table import field_of, fields, full_type, printed, struct_name, underlying
 
-TYPES = Path(olmc.gojson.__file__).parent / "types"
+TYPES = Path(olmc.k8s.gojson.__file__).parent / "types"
 
 
 def all_types() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import unknown_keys
+from olmc.k8s.gojson import unknown_keys
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from olmc.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
+from olmc.compiler.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
 
 HERE = Path(__file__).parent
 REVIEW = HERE  # where docs/graph.md and the cases of the command have them

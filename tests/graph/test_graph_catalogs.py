@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from olmc.graph.catalogs import NamedCatalog, catalog_with, catalogs_at
-from olmc.model.diagnostics import Report, Severity
-from olmc.output.messages import QueryError
+from olmc.compiler.output.messages import QueryError
+from olmc.k8s.diagnostics import Report, Severity
+from olmc.review.graph.catalogs import NamedCatalog, catalog_with, catalogs_at
 
 CSV = "operators.coreos.com/v1alpha1"
 

@@ -10,15 +10,14 @@ import pytest
 from graph_kit import CATALOGS, HOSTILE, NAMES, hostile, package, packages
 from hypothesis import given, settings
 
-from olmc.graph.catalogs import catalogs_at
-from olmc.graph.channel_rows import MARKS, channel_rows
-from olmc.graph.output import draw_package
-from olmc.graph.rails import BOX_HEIGHT
-from olmc.graph.svg import Picture, as_svg, layout, shortened
-from olmc.graph.upgrade_graph import upgrade_graph
-from olmc.model.catalog import Deprecation, Package
-from olmc.model.diagnostics import Report
-from olmc.resolver.upgrade_path import EDGE_KINDS
+from olmc.compiler.model.catalog import Deprecation, Package
+from olmc.compiler.resolver.upgrade_path import EDGE_KINDS
+from olmc.k8s.diagnostics import Report
+from olmc.review.graph.catalogs import catalogs_at
+from olmc.review.graph.channel_rows import MARKS, channel_rows
+from olmc.review.graph.output import draw_package
+from olmc.review.graph.svg import BOX_HEIGHT, Picture, as_svg, layout, shortened
+from olmc.review.graph.upgrade_graph import upgrade_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = re.compile(r"-?[0-9.]+")

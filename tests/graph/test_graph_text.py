@@ -10,12 +10,12 @@ import pytest
 from graph_kit import CATALOGS, EXPECTED, hostile, package, packages
 from hypothesis import given
 
-from olmc.graph.catalogs import NamedCatalog, catalogs_at
-from olmc.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
-from olmc.graph.output import as_dot, as_mermaid, draw_package
-from olmc.graph.upgrade_graph import upgrade_graph
-from olmc.model.catalog import Deprecation, Package
-from olmc.model.diagnostics import Report
+from olmc.compiler.model.catalog import Deprecation, Package
+from olmc.k8s.diagnostics import Report
+from olmc.review.graph.catalogs import NamedCatalog, catalogs_at
+from olmc.review.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
+from olmc.review.graph.output import as_dot, as_mermaid, draw_package
+from olmc.review.graph.upgrade_graph import upgrade_graph
 
 
 def drawn(made: Package, *, all_ranges: bool = False) -> tuple[ChannelRow, ...]:

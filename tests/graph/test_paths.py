@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 from graph_kit import package
 
-from olmc.graph.paths import Walk, channel_named, obstacle, route, route_text, version_named, walk
-from olmc.graph.upgrade_graph import UpgradeGraph, upgrade_graph
-from olmc.output.messages import QueryError
+from olmc.compiler.output.messages import QueryError
+from olmc.review.graph.upgrade_graph import (
+    UpgradeGraph,
+    Walk,
+    channel_named,
+    obstacle,
+    route,
+    route_text,
+    upgrade_graph,
+    version_named,
+    walk,
+)
 
 Z_STREAM = ["4.1.0", "4.1.2 > 4.1.0 range >=4.1.0 <4.1.2"]
 

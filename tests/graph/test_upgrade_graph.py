@@ -9,12 +9,8 @@ from graph_kit import CATALOGS, EXPECTED, NAMES, package, packages
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from olmc.catalogs.content import served_candidates
-from olmc.graph.catalogs import catalogs_at
-from olmc.graph.output import as_json, draw_package
-from olmc.graph.paths import walk
-from olmc.graph.upgrade_graph import ChannelView, Edge, UpgradeGraph, upgrade_graph
-from olmc.model.catalog import (
+from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.model.catalog import (
     Catalog,
     Deprecation,
     InstalledEntry,
@@ -23,11 +19,14 @@ from olmc.model.catalog import (
     SubscriptionRequest,
     VisibleCatalog,
 )
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
-from olmc.resolver.snapshot import entry_of_installed, snapshot_of
-from olmc.resolver.upgrade_path import ChannelError, offer
+from olmc.compiler.resolver.snapshot import entry_of_installed, snapshot_of
+from olmc.compiler.resolver.upgrade_path import ChannelError, offer
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
 from olmc.resources import schema
+from olmc.review.graph.catalogs import catalogs_at
+from olmc.review.graph.output import as_json, draw_package
+from olmc.review.graph.upgrade_graph import ChannelView, Edge, UpgradeGraph, upgrade_graph, walk
 
 KEY = CatalogKey("ns", "cat")
 

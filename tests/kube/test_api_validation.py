@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patching import patched
 
-from olmc.kube.api_validation.metadata import config_key_problems
-from olmc.kube.api_validation.objects import creation_errors, update_errors
-from olmc.kube.names import is_dns1123_subdomain, is_qualified_name
+from olmc.k8s.api.selectors import is_dns1123_subdomain, is_qualified_name
+from olmc.k8s.api.validation.metadata import config_key_problems
+from olmc.k8s.api.validation.objects import creation_errors, update_errors
 
 DATA = yaml.safe_load(Path(__file__).with_name("api_validation.yaml").read_text(encoding="utf-8"))
 VALID: dict[str, Any] = DATA["valid"]

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.api_validation.cel_rules import _environment
-from olmc.kube.api_validation.cel_syntax import is_surely_bool
+from olmc.k8s.api.validation.cel_rules import _environment, is_surely_bool
 
 BOOL = (
     "self.size > 0",

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import patched, values_of
 
-from olmc.gojson import DecodeError, decode
-from olmc.kube.api_validation import cel_rules
-from olmc.kube.api_validation.crds import creation_errors, update_errors
-from olmc.kube.api_validation.field import FieldError, invalid_text
-from olmc.reconcile.crds import as_v1
+from olmc.compiler.reconcile.crds import as_v1
+from olmc.k8s.api.validation import cel_rules
+from olmc.k8s.api.validation.crds import creation_errors, update_errors
+from olmc.k8s.api.validation.field import FieldError, invalid_text
+from olmc.k8s.gojson import DecodeError, decode
 
 HERE = Path(__file__).parent
 BASE, *CASES = values_of(HERE / "crd_validation.yaml")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.kube.api_validation.field import FieldError, JsonText, Path, Struct, invalid_text
+from olmc.k8s.api.validation.field import FieldError, JsonText, Path, Struct, invalid_text
 
 
 def text(*errors: FieldError) -> str:

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patching import patched, values_of
 
-from olmc.gojson import DecodeError, decode
-from olmc.kube.api_validation.field import FieldError
-from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
-from olmc.kube.api_validation.workloads import creation_errors, update_errors
+from olmc.k8s.api.validation.field import FieldError
+from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
+from olmc.k8s.api.validation.workloads import creation_errors, update_errors
+from olmc.k8s.gojson import DecodeError, decode
 
 ROOM = Path(__file__).parent / "deployments"
 BASE = values_of(ROOM / "base.yaml")[0]

@@ -9,12 +9,12 @@ from typing import Any
 
 from patching import values_of
 
-from olmc.gojson import decode
-from olmc.kube.api_validation.workloads import creation_errors
-from olmc.model.operators import CSV_KIND, Csv
-from olmc.model.options import Options
-from olmc.olm.profiles.data import profile_of
-from olmc.reconcile.serving import serving_deployments, with_certificates
+from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.options import Options
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.reconcile.deployments import serving_deployments, with_certificates
+from olmc.k8s.api.validation.workloads import creation_errors
+from olmc.k8s.gojson import decode
 
 OBSERVED = 300
 PUBLISHED = 260

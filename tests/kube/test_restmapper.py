@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from olmc.kube.builtin_kinds import CLUSTER_SCOPED, builtin_kinds, kubernetes_kinds, plural_of
-from olmc.kube.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds, rest_mapper
-from olmc.model.objects import GVK, RBAC, GroupKind, gvk_of
+from olmc.k8s.api.restmapper import (
+    BUILTIN,
+    CLUSTER_SCOPED,
+    RestMapping,
+    builtin_kinds,
+    closest_kind,
+    find_kinds,
+    known_kinds,
+    kubernetes_kinds,
+    plural_of,
+    rest_mapper,
+)
+from olmc.k8s.objects import GVK, RBAC, GroupKind, gvk_of
 
 TIDES = GroupKind("tides.example.com", "Tide")
 VERSION = "v1.36.2"

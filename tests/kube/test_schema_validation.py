@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.api_validation.schema_values import violations
+from olmc.k8s.api.validation.schema_values import violations
 
 CASES = yaml.safe_load(Path(__file__).with_name("schema_validation.yaml").read_text(encoding="utf-8"))
 

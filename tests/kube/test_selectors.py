@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.api_validation.field import Path, Struct
-from olmc.kube.api_validation.metadata import selector_errors
-from olmc.kube.selectors import (
+from olmc.k8s.api.selectors import (
     LabelIndex,
     NamedLabelIndex,
     SelectorError,
@@ -22,6 +20,8 @@ from olmc.kube.selectors import (
     problem,
     requirements,
 )
+from olmc.k8s.api.validation.field import Path, Struct
+from olmc.k8s.api.validation.metadata import selector_errors
 
 KEYS, VALUES = ("env", "tier", "team"), ("", "prod", "test")
 labels = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from patching import patched
 
-from olmc.kube.api_validation import field
-from olmc.kube.api_validation.webhooks import webhook_errors
+from olmc.k8s.api.validation import field
+from olmc.k8s.api.validation.webhooks import webhook_errors
 
 DATA = yaml.safe_load(Path(__file__).with_name("webhook_validation.yaml").read_text(encoding="utf-8"))
 PLACE = field.Path("webhooks[0]", ("webhooks", 0))

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from shown_pages import run_as_shown, shown
 
-from olmc.load.files import scan
-from olmc.model.diagnostics import Diagnostic, FurtherFindings, Location, RefusedObject, Report, Severity
-from olmc.model.limits import CACHE_BYTES, LIMITS
-from olmc.yaml import read
+from olmc.compiler.load.files import scan
+from olmc.k8s.diagnostics import Diagnostic, FurtherFindings, Location, RefusedObject, Report, Severity
+from olmc.k8s.limits import CACHE_BYTES, LIMITS
+from olmc.k8s.yaml import read
 
 SECONDS, BYTES = 5, 1024**3
 RUNS = 3

@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from olmc.gojson.quantity import amount
-from olmc.kube.formats import conforms
-from olmc.kube.selectors import Requirement
-from olmc.model.options import full_kube_version, minor_of
-from olmc.olmv1.crd_upgrade import crd_errors
-from olmc.pipelines.function import file_of, run
-from olmc.pipelines.settings import parse_value
-from olmc.reconcile.requirements import kube_version_problem
+from olmc.compiler.model.options import full_kube_version, minor_of
+from olmc.compiler.reconcile.requirements import kube_version_problem
+from olmc.integrations.pipelines.argocd import parse_value
+from olmc.integrations.pipelines.function import file_of, run
+from olmc.k8s.api.formats import conforms
+from olmc.k8s.api.selectors import Requirement
+from olmc.k8s.gojson.scalars import amount
+from olmc.targets.v1.crd_upgrade import crd_errors
 
 LONG = "1" * 5_000
 NUMBERS = [LONG, "0" * 5_000, "\u00b2", "\u0663"]

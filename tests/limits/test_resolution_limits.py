@@ -15,9 +15,9 @@ import pytest
 from building import pigeonhole
 from test_input_limits import olmc
 
-from olmc.kube.cel_cost import bundle_size, rule_cost
-from olmc.model.cel_account import CelAccount, CelCostError
-from olmc.resolver.predicates import compile_rule
+from olmc.compiler.resolver.predicates import compile_rule
+from olmc.k8s.api.cel_cost import bundle_size, rule_cost
+from olmc.k8s.limits import CelAccount, CelCostError
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -14,8 +14,8 @@ from small_files import CONFIG, namespace
 import olmc
 from olmc import Report
 from olmc.cli.main import main
-from olmc.load.apis import read_apis
-from olmc.model.options import APIResource, Options
+from olmc.compiler.load.live_objects import read_apis
+from olmc.compiler.model.options import APIResource, Options
 
 TABLE = """\
 NAME                  SHORTNAMES   APIVERSION                   NAMESPACED   KIND              VERBS          CATEGORIES

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from scenarios import write
 
-from olmc.load.applicationsets import Effort, applications_of
-from olmc.load.entries import entries_at
+from olmc.compiler.load.entries import entries_at
+from olmc.compiler.load.releases import Effort, applications_of
 
 SECONDS = 5
 FILES = {

@@ -14,14 +14,13 @@ from small_files import namespace
 
 import olmc
 from olmc import Report
-from olmc.load.cluster_state import read_dump, read_served, read_state
-from olmc.model.objects import CRD_KIND, CRD_V1, ObjectKey, object_key
-from olmc.model.options import APIResource
-from olmc.model.secrets import LAST_APPLIED
-from olmc.model.state import ClusterState
-from olmc.olm.naming import COPIED_FROM
-from olmc.transition.state_file import state_text
-from olmc.yaml import dump as dump_yaml
+from olmc.compiler.load.live_objects import read_dump, read_served, read_state
+from olmc.compiler.model.options import APIResource
+from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.transition.state_commands import state_text
+from olmc.k8s.objects import CRD_KIND, CRD_V1, LAST_APPLIED, ObjectKey, object_key
+from olmc.k8s.yaml import dump as dump_yaml
 
 SECRET_VALUE = "c2VjcmV0LXZhbHVl"
 SECRET = {

@@ -12,9 +12,9 @@ from small_files import CONFIG, namespace
 
 import olmc
 from olmc import Report, Severity
-from olmc.load.config import indexing_from, options_from, read_config
-from olmc.model.options import Indexing, PlatformGroup
-from olmc.olm.profiles.openshift import served_by
+from olmc.compiler.load.config import indexing_from, options_from, read_config
+from olmc.compiler.model.options import Indexing, PlatformGroup
+from olmc.compiler.olm.profiles.data import served_by
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from olmc import Report
-from olmc.load import dumps
-from olmc.load.cluster_state import read_state
-from olmc.yaml import dump
+from olmc.compiler.load import dumps
+from olmc.compiler.load.live_objects import read_state
+from olmc.k8s.yaml import dump
 
 IMAGE = "must-gather.local.42/quay-example-com-must-gather-sha256-0123"
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from scenarios import write
 
 from olmc.cli.main import main
-from olmc.load.entries import entries_at
+from olmc.compiler.load.entries import entries_at
 
 KIND = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: "
 GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"

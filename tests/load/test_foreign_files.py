@@ -10,7 +10,7 @@ from scenarios import write
 from small_files import bundle, catalog, loaded, names, namespace
 
 from olmc.cli.main import main
-from olmc.load.foreign import is_for_cluster
+from olmc.compiler.load.workspace_files import is_for_cluster
 
 CHART = "apiVersion: v2\nname: kettle\nversion: 1.0.0\n"
 SUBSCRIPTION = (

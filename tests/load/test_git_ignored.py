@@ -11,7 +11,7 @@ from scenarios import write
 from small_files import loaded, namespace
 
 from olmc.cli.main import main
-from olmc.load.files import git_ignore_lines, spec_of
+from olmc.compiler.load.files import git_ignore_lines, spec_of
 
 PATHS = ("a.yaml", "build/a.yaml", "sub/a.yaml", "sub/build/b.yaml", "sub/deep/a.yaml", "sub/deep/c.yaml")
 

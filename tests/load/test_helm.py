@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from scenarios import write
 
-from olmc.load import helm
-from olmc.load.charts import read_chart, stage
-from olmc.load.entries import RepositoryEntry, entries_at
-from olmc.load.locked_down import merged
-from olmc.load.workspace import load
-from olmc.model.diagnostics import Report
-from olmc.model.workspace import Workspace
-from olmc.yaml import locate
+from olmc.compiler.load import helm
+from olmc.compiler.load.charts import read_chart, stage
+from olmc.compiler.load.entries import RepositoryEntry, entries_at
+from olmc.compiler.load.locked_down import merged
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.workspace import Workspace
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import locate
 
 needs_helm = pytest.mark.skipif(
     not (shutil.which("helm") or find_spec(helm.LIBRARY)), reason="needs helm, or the extra olmc[helm]"

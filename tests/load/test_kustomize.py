@@ -10,11 +10,11 @@ import pytest
 from scenarios import write
 
 import olmc
-from olmc.load import kustomize
-from olmc.load.workspace import load
-from olmc.model.diagnostics import Report
-from olmc.model.options import Purpose
-from olmc.model.workspace import GENERATED, SCAFFOLDED, Workspace
+from olmc.compiler.load import kustomize
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.options import Purpose
+from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED, Workspace
+from olmc.k8s.diagnostics import Report
 
 needs_tool = pytest.mark.skipif(
     not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"

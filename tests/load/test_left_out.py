@@ -11,9 +11,9 @@ from scenarios import write
 from small_files import bundle, config_map, namespace
 
 import olmc
-from olmc.load.left_out import left_out, objects_of
-from olmc.model.objects import ObjectKey
-from olmc.model.workspace import Inputs, LeftOut, Reason
+from olmc.compiler.load.workspace_files import left_out, objects_of
+from olmc.compiler.model.workspace import Inputs, LeftOut, Reason
+from olmc.k8s.objects import ObjectKey
 
 
 def found_in(root: Path, files: Mapping[str, str], *ignored: str) -> list[LeftOut]:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from scenarios import write
 
-from olmc.load.workspace import load
-from olmc.model.diagnostics import Report
-from olmc.model.workspace import Manifest, Workspace
-from olmc.yaml import dump, locate
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import dump, locate
 
 GROUP = "policy.open-cluster-management.io"
 SUBSCRIPTION = {

@@ -10,12 +10,12 @@ from scenarios import write
 from test_kustomize import GROUP, KIND, SUBSCRIPTION, needs_tool
 from test_policies import NAMESPACE, configuration, operator
 
-from olmc.load.entries import entries_at
-from olmc.load.workspace import load
-from olmc.model.diagnostics import Report
-from olmc.model.objects import POLICY_GROUP
-from olmc.model.workspace import Manifest
-from olmc.yaml import dump
+from olmc.compiler.load.entries import entries_at
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.workspace import Manifest
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import POLICY_GROUP
+from olmc.k8s.yaml import dump
 
 KUSTOMIZATION = f"{KIND}generators: [generator.yaml]\n"
 HARBOUR = SUBSCRIPTION.replace("name: beacon\nspec", "name: beacon\n  namespace: harbour\nspec")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.load.suppressions import apply_suppressions, comments, entries
-from olmc.model.diagnostics import Diagnostic, Location, Severity
+from olmc.compiler.load.suppressions import apply_suppressions, comments, entries
+from olmc.k8s.diagnostics import Diagnostic, Location, Severity
 
 FINDING = Diagnostic("OLMC401", Severity.WARNING, "empty", Location("a/b.yaml", 3, 3))
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.load.config import lock_text, read_lock
-from olmc.load.vendored import FileNameError, catalog_image, content_digest, path_of
-from olmc.model.diagnostics import Report
-from olmc.model.workspace import LockedImage
+from olmc.compiler.load.config import lock_text, read_lock
+from olmc.compiler.load.vendored import FileNameError, catalog_image, content_digest, path_of
+from olmc.compiler.model.workspace import LockedImage
+from olmc.k8s.diagnostics import Report
 
 DIGEST = "sha256:" + "b" * 64
 

@@ -11,8 +11,8 @@ from small_files import CONFIG, bundle, catalog, loaded, names, namespace
 
 import olmc
 from olmc import Report, Severity
-from olmc.diff.renderings import read_rendering
-from olmc.graph.catalogs import catalogs_at
+from olmc.review.diff.both_sides import read_rendering
+from olmc.review.graph.catalogs import catalogs_at
 
 
 def test_hidden_folders_are_skipped(tmp_path: Path) -> None:

@@ -10,13 +10,26 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
-from olmc.load.unsaved import is_unsaved, with_unsaved
-from olmc.lsp.answers import hover
-from olmc.lsp.compiling import NOTHING, OpenDocuments, compiled
-from olmc.lsp.positions import EditorPosition, editor_lines, offset_at, olmc_lines, position_at, span_of
-from olmc.lsp.workspace import WorkspaceEntry, analyse, concerns, entries_of, root_of
-from olmc.model.diagnostics import Location, Severity
-from olmc.yaml.cursor import cursor
+from olmc.compiler.load.unsaved import is_unsaved, with_unsaved
+from olmc.integrations.lsp.answers import hover
+from olmc.integrations.lsp.findings import (
+    NOTHING,
+    EditorPosition,
+    OpenDocuments,
+    WorkspaceEntry,
+    analyse,
+    compiled,
+    concerns,
+    editor_lines,
+    entries_of,
+    offset_at,
+    olmc_lines,
+    position_at,
+    root_of,
+    span_of,
+)
+from olmc.k8s.diagnostics import Location, Severity
+from olmc.k8s.yaml.places import cursor
 
 
 @pytest.fixture
@@ -191,7 +204,7 @@ def test_a_finding_is_about_what_stands_at_its_place(text: str, line: int, colum
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygls", None)
-    monkeypatch.delitem(sys.modules, "olmc.lsp.server", raising=False)
+    monkeypatch.delitem(sys.modules, "olmc.integrations.lsp.server", raising=False)
     done = CliRunner().invoke(main, ["lsp"])
     assert done.exit_code == 3
     assert "pip install 'olmc[lsp]'" in done.output

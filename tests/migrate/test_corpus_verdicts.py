@@ -15,7 +15,7 @@ import yaml
 from corpus_workspaces import operator_workspace, supported_modes
 
 import olmc
-from olmc.migrate.to_extensions import ExtensionMigration, migrate_to_extensions
+from olmc.review.migrate.to_extensions import ExtensionMigration, migrate_to_extensions
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = PROJECT / "docs/migrate-to-olm-v1.md"

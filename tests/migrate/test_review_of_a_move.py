@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from transition_cases import state_after
 
 from olmc.cli.main import main
-from olmc.migrate.to_extensions import migrate_to_extensions
-from olmc.model.options import Options
-from olmc.transition.handover import handovers
+from olmc.compiler.model.options import Options
+from olmc.compiler.transition.deletion import handovers
+from olmc.review.migrate.to_extensions import migrate_to_extensions
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "transitions" / "extension-moved"
 BEFORE, AFTER = FIXTURE / "before", FIXTURE / "after"

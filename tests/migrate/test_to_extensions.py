@@ -14,9 +14,8 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
-from olmc.migrate.extension_losses import differences
-from olmc.migrate.extension_refusals import reason_of
-from olmc.migrate.to_extensions import ExtensionMigration, MoveVerdict, migrate_to_extensions
+from olmc.review.migrate.extension_losses import differences
+from olmc.review.migrate.to_extensions import ExtensionMigration, MoveVerdict, migrate_to_extensions, reason_of
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures/olmv1/migration"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.kube.formats import conforms, supports
+from olmc.k8s.api.formats import conforms, supports
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.kube.formats import duration_problem, seconds
+from olmc.k8s.api.formats import duration_problem, seconds
 
 
 @pytest.mark.parametrize(

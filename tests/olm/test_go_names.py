@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.gojson import encode
-from olmc.kube.names import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
-from olmc.olm.naming import (
+from olmc.compiler.olm.naming import (
     cluster_role_name,
     component_label_key,
     content_hash,
@@ -21,7 +19,9 @@ from olmc.olm.naming import (
     stable_group_uid,
     uid_for,
 )
-from olmc.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.k8s.api.selectors import is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name
+from olmc.k8s.gojson import encode
 
 NEWEST = profile_of("0.46")
 

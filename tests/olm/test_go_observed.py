@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from olmc.gojson import decode
-from olmc.model.diagnostics import Report
-from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.naming import cluster_role_name, content_hash_rules, deep_hash, role_name
-from olmc.olm.profiles.data import profile_of
-from olmc.yaml import read
+from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
+from olmc.compiler.olm.naming import cluster_role_name, content_hash_rules, deep_hash, role_name
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.gojson import decode
+from olmc.k8s.yaml import read
 
 NEWEST = profile_of("0.46")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.formats import compile_error, search
+from olmc.k8s.api.formats import compile_error, search
 
 WRONG = {
     "(": "missing closing ): `(`",

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import decode
-from olmc.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.olm.naming import deep_hash
+from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
+from olmc.compiler.olm.naming import deep_hash
+from olmc.k8s.gojson import decode
 
 
 def csv(**pod: Any) -> dict[str, Any]:

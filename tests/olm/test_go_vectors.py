@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import encode
-from olmc.gojson.quantity import quantity
-from olmc.olm.naming import (
+from olmc.compiler.olm.naming import (
     binding_hash,
     cluster_role_name,
     component_label_key,
@@ -20,7 +18,9 @@ from olmc.olm.naming import (
     operator_group_role_name,
     role_name,
 )
-from olmc.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.k8s.gojson import encode
+from olmc.k8s.gojson.scalars import quantity
 
 NEWEST = profile_of("0.46")
 

@@ -9,10 +9,9 @@ import pytest
 from building import bundle_files, described, write_workspace
 
 import olmc
-from olmc.model.options import Options
-from olmc.olm.profiles.data import formats
-from olmc.olm.profiles.openshift import on_platform, openshift, served_by
-from olmc.semver import parse_tolerant
+from olmc.compiler.model.options import Options
+from olmc.compiler.olm.profiles.data import formats, on_platform, openshift, served_by
+from olmc.k8s.semver import parse_tolerant
 
 MONITOR = {
     "apiVersion": "monitoring.coreos.com/v1",

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.model.options import Profile
-from olmc.olm.profiles.data import (
+from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.profiles.data import (
     DOCS,
     UnknownVersionError,
     canonical,
@@ -24,7 +24,7 @@ from olmc.olm.profiles.data import (
     newest,
     profile_of,
 )
-from olmc.olm.profiles.page import gaps_text, page
+from olmc.compiler.olm.profiles.page import gaps_text, page
 
 KNOWN = (*formats()["versions"], *formats()["named"])
 ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates"}
@@ -90,9 +90,9 @@ def bare_uses(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def test_nothing_else_branches_on_a_version(project: Path) -> None:
-    """Outside of olmc/olm/profiles a version of OLM is handed on and shown, not compared or looked up."""
+    """Outside of olmc/compiler/olm/profiles a version of OLM is handed on and shown, not compared or looked up."""
     for path, tree in source_files(project):
-        if not path.startswith("olmc/olm/profiles/"):
+        if not path.startswith("olmc/compiler/olm/profiles/"):
             assert [f"{path}: {ast.unparse(node)}" for node in bare_uses(tree)] == []
 
 
@@ -113,11 +113,11 @@ def test_what_counts_as_branching(code: str) -> None:
 
 
 def test_nothing_else_has_the_formats_of_a_version(project: Path) -> None:
-    """What a newer OLM calls something is no text outside of olmc/olm/profiles: other versions call it otherwise."""
+    """What a newer OLM calls something is no text outside of olmc/compiler/olm/profiles: other versions call it otherwise."""
     held = [
         f"{path}:{node.lineno}: {node.value}"
         for path, tree in source_files(project)
-        if not path.startswith(("olmc/olm/profiles/", "olmc/diagnostics/"))
+        if not path.startswith(("olmc/compiler/olm/profiles/", "olmc/compiler/rules/"))
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("olm.og.")
     ]
@@ -197,7 +197,7 @@ def test_what_users_may_ask_for() -> None:
 
 
 def test_the_page_is_current(project: Path) -> None:
-    """docs/olm-versions.md is what `python -m olmc.olm.profiles.page` prints."""
+    """docs/olm-versions.md is what `python -m olmc.compiler.olm.profiles.page` prints."""
     assert (project / "docs" / "olm-versions.md").read_text(encoding="utf-8") == page()
 
 

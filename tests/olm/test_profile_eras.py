@@ -12,7 +12,7 @@ from building import write_workspace
 from rule_cases import LOADER, differences, options
 
 import olmc
-from olmc.olm.profiles.data import canonical, eras, formats
+from olmc.compiler.olm.profiles.data import canonical, eras, formats
 
 DOCUMENT = yaml.load(Path(__file__).with_name("eras.yaml").read_text(encoding="utf-8"), LOADER)
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmc.gojson import encode
-from olmc.olm.naming import (
+from olmc.compiler.olm.naming import (
     cluster_role_name,
     deployment_spec_hash,
     gvk_hash,
@@ -19,7 +18,8 @@ from olmc.olm.naming import (
     rbac_name,
     role_name,
 )
-from olmc.olm.profiles.data import profile_of
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.k8s.gojson import encode
 
 RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 LONG = "a-very-long-operator-name-that-goes-on.v10.20.30-rc1"

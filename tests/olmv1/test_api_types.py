@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from v1_vectors import cases
 
-from olmc.kube.api_validation import objects, webhooks
-from olmc.kube.api_validation.cel_values import rule_errors
-from olmc.kube.api_validation.field import Path as FieldPath
-from olmc.model.workspace import EXTENSIONS_V1
-from olmc.olmv1.api_types import (
+from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.k8s.api.validation import objects, webhooks
+from olmc.k8s.api.validation.cel_values import rule_errors
+from olmc.k8s.api.validation.field import Path as FieldPath
+from olmc.targets.v1.permissions import (
     METADATA_NAME,
     InstalledBundle,
     api_errors,

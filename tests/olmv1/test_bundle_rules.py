@@ -21,11 +21,17 @@ from olmv1_bundles import (
     strategy,
 )
 
-from olmc.olmv1.feature_gates import FeatureGates, certificate_provider, gates_of
-from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
-from olmc.olmv1.render import InstallRequest, render_bundle, render_objects
-from olmc.olmv1.server_errors import server_errors
-from olmc.olmv1.validators import validation_errors
+from olmc.targets.v1.generators import (
+    FeatureGates,
+    InstallRequest,
+    certificate_provider,
+    gates_of,
+    render_bundle,
+    render_objects,
+)
+from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
+from olmc.targets.v1.server_errors import server_errors
+from olmc.targets.v1.validators import validation_errors
 
 
 def error_of(files: dict[str, str]) -> str:

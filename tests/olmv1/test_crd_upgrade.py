@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from v1_vectors import cases
 
-from olmc.model.diagnostics import Report
-from olmc.olmv1.crd_upgrade import UNHANDLED, crd_errors, flatten, is_checked, upgrade_errors
-from olmc.strconv import quoted
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.strconv import quoted
+from olmc.k8s.yaml import read
+from olmc.targets.v1.crd_upgrade import UNHANDLED, crd_errors, flatten, is_checked, upgrade_errors
 
 _CUT = re.compile(
     rf"{UNHANDLED}|oneOf (?:constraint added when there was none previously|schemas \w+):|oneOf schemas \w+:"

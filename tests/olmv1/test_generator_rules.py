@@ -10,14 +10,22 @@ from typing import Any
 import pytest
 from olmv1_bundles import CONVERSION, CRD, HOOK, OWNED, PERMISSION, bundle, csv, modes, objects_of, strategy
 
-from olmc.gojson import encode_plain
-from olmc.olm.naming import h36, joined_name
-from olmc.olmv1.certificates import secret_name, service_name
-from olmc.olmv1.object_set import Owner, RevisionBundle, labelled, object_set, phase_of, phases_of, revision_object
-from olmc.olmv1.registry_bundle import BundleError
-from olmc.olmv1.render import render_objects
-from olmc.olmv1.secret_packing import MAX_DATA, pack
-from olmc.olmv1.server_errors import server_errors
+from olmc.compiler.olm.naming import h36, joined_name
+from olmc.k8s.gojson import encode_plain
+from olmc.targets.v1.generators import render_objects, secret_name, service_name
+from olmc.targets.v1.registry_bundle import BundleError
+from olmc.targets.v1.server_errors import server_errors
+from olmc.targets.v1.single_extension import (
+    MAX_DATA,
+    Owner,
+    RevisionBundle,
+    labelled,
+    object_set,
+    pack,
+    phase_of,
+    phases_of,
+    revision_object,
+)
 
 PREFIX = "olm.operatorframework.io/"
 

@@ -12,8 +12,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from olmc.cli.main import main
-from olmc.model.objects import Origin, Provenance, Rendered
-from olmc.olmv1.held import applied_over, held_objects, is_same_revision, latest_revision
+from olmc.k8s.objects import Origin, Provenance, Rendered
+from olmc.targets.v1.installing import applied_over, held_objects, is_same_revision, latest_revision
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures/transitions"
 OWNED = {"olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "kettle"}

@@ -31,7 +31,7 @@ def imported(command: str) -> str:
     done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=PROJECT)
     lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
     assert len(lines) > 20
-    return " ".join(name for name in lines if name.startswith("olmc.olmv1"))
+    return " ".join(name for name in lines if name.startswith("olmc.targets.v1"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -40,4 +40,4 @@ def test_nothing_of_it_is_imported(command: str, tmp_path: object) -> None:
 
 
 def test_what_has_some_of_it_imports_it() -> None:
-    assert "olmc.olmv1.extensions" in imported("status fixtures/olmv1/extension")
+    assert "olmc.targets.v1.extensions" in imported("status fixtures/olmv1/extension")

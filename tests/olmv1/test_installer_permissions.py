@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from olmc.kube.rbac import EVERYTHING
-from olmc.kube.rbac_access import Access
-from olmc.kube.restmapper import RestMapper
-from olmc.model.objects import PolicyRule
-from olmc.olmv1.api_types import CatalogFilter, ClusterExtension
-from olmc.olmv1.permissions import installer, missing_rules, preflight_error, required_rules
+from olmc.k8s.api.rbac import EVERYTHING
+from olmc.k8s.api.rbac_access import Access
+from olmc.k8s.api.restmapper import RestMapper
+from olmc.k8s.objects import PolicyRule
+from olmc.targets.v1.permissions import (
+    CatalogFilter,
+    ClusterExtension,
+    installer,
+    missing_rules,
+    preflight_error,
+    required_rules,
+)
 
 EXTENSION = ClusterExtension("kettle", "brewing", "installer", CatalogFilter("kettle"))
 RBAC = "rbac.authorization.k8s.io"

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from olmv1_bundles import bundle_files, canonical, identity, normal_objects, row, vectors
 
-from olmc.olmv1.deployment_config import NO_CONFIG, read_deployment_config
-from olmc.olmv1.feature_gates import FeatureGates
-from olmc.olmv1.object_set import Owner, RevisionBundle, object_set
-from olmc.olmv1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
-from olmc.olmv1.render import InstallRequest, render_bundle, render_objects
-from olmc.olmv1.secret_packing import pack
+from olmc.targets.v1.deployment_config import NO_CONFIG, read_deployment_config
+from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle, render_objects
+from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
+from olmc.targets.v1.single_extension import Owner, RevisionBundle, object_set, pack
 
 PROFILES = {
     "upstream-standard": FeatureGates(webhook_provider_cert_manager=True),

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from v1_vectors import cases
 
-from olmc.catalogs.blobs import Blobs, add_document
-from olmc.model.diagnostics import Source
-from olmc.olmv1.api_types import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
-from olmc.olmv1.catalog_content import served_packages
-from olmc.olmv1.conditions import condition, conditions_after, rolling_out, service_account_missing
-from olmc.olmv1.resolution import ExtensionResolution, ServedCatalog, resolve
+from olmc.compiler.catalogs.conversion import Blobs, add_document
+from olmc.k8s.diagnostics import Source
+from olmc.targets.v1.catalog_content import served_packages
+from olmc.targets.v1.installing import condition, conditions_after, rolling_out, service_account_missing
+from olmc.targets.v1.permissions import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
 
 IMAGE = "example.com/installed@sha256:0"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olmc.diagnostics.rulebook import spec_rules
+from olmc.compiler.rules.rulebook import spec_rules
 
 TESTS = Path(__file__).resolve().parents[1]
 RULES = sorted(rule for rule in spec_rules() if rule.startswith("R-V1-"))

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import olmc
 from olmc.cli.main import main
-from olmc.model.diagnostics import Severity
+from olmc.k8s.diagnostics import Severity
 
 RUNS = {
     "webhooks": "turbine -n power",
@@ -60,7 +60,7 @@ def findings(made: olmc.Compilation) -> list[tuple[str, str]]:
 
 
 def test_v0_runs_without_code_of_v1(project: Path) -> None:
-    """Neither a bundle by itself nor a workspace imports anything of olmc.olmv1. A bundle for OLM v1 does, and nothing
+    """Neither a bundle by itself nor a workspace imports anything of olmc.targets.v1. A bundle for OLM v1 does, and nothing
     of OLM v0's controllers, so that it costs no more."""
     code = (
         "import sys, olmc; made = olmc.compile(sys.argv[1], olmc.Options(olm_version=sys.argv[2])); "

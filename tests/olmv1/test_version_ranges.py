@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from v1_vectors import cases
 
-from olmc.model.workspace import EXTENSIONS_V1
-from olmc.olmv1.api_types import api_errors
-from olmc.olmv1.version_ranges import VersionRangeError, parse_version_range
-from olmc.semver import Version, parse_strict, range_or_none
+from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.k8s.semver import Version, parse_strict, range_or_none
+from olmc.targets.v1.permissions import api_errors
+from olmc.targets.v1.resolution import VersionRangeError, parse_version_range
 
 ALPHA = "1.0.0-alpha"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from olmc.output.directory import put, rewrite
+from olmc.compiler.output.directory import put, rewrite
 
 
 def names(folder: Path) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.output.ci_reports import as_github
+from olmc.compiler.output.ci_reports import as_github
+from olmc.k8s.diagnostics import Diagnostic, Location, Severity
 
 PLACE = Location("a/b.yaml", 12, 5)
 

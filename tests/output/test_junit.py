@@ -7,8 +7,8 @@ from xml.etree import ElementTree as Xml
 
 import xmlschema
 
-from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.output.ci_reports import as_junit
+from olmc.compiler.output.ci_reports import as_junit
+from olmc.k8s.diagnostics import Diagnostic, Location, Severity
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).with_name("junit.xsd"))
 PLACE = Location("a/b.yaml", 12, 5)

@@ -7,8 +7,8 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.output.messages import as_counts, as_json, as_text, as_text_with_source
+from olmc.compiler.output.messages import as_counts, as_json, as_text, as_text_with_source
+from olmc.k8s.diagnostics import Diagnostic, Location, Severity
 from olmc.resources import schema
 
 PLACE = Location("a/b.yaml", 12, 5)

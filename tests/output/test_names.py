@@ -6,10 +6,9 @@ import io
 import json
 from xml.etree import ElementTree as Xml
 
-from olmc.model.diagnostics import Diagnostic, Location, Severity
-from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
-from olmc.output.messages import as_json, as_text
-from olmc.output.unicode import ESCAPED, json_text, legible, register
+from olmc.compiler.output.ci_reports import Tool, as_github, as_junit, as_sarif
+from olmc.compiler.output.messages import ESCAPED, as_json, as_text, json_text, legible, register
+from olmc.k8s.diagnostics import Diagnostic, Location, Severity
 
 NAME = b"gr\xfcn/\xe2\x98\x83.yaml".decode("utf-8", "surrogateescape")
 SHOWN = r"gr\xfcn/☃.yaml"

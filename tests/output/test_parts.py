@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.objects import Origin, Provenance, Rendered
-from olmc.output import directory
-from olmc.output.directory import files_of
-from olmc.output.held import held_parts, hold, roomy
-from olmc.output.text import FORMATS, as_json, as_names, as_yaml, whole_text
-from olmc.output.unicode import legible
-from olmc.yaml import dump_one
+from olmc.compiler.output import directory
+from olmc.compiler.output.directory import files_of
+from olmc.compiler.output.held import held_parts, hold, roomy
+from olmc.compiler.output.messages import legible
+from olmc.compiler.output.text import FORMATS, as_json, as_names, as_yaml, whole_text
+from olmc.k8s.objects import Origin, Provenance, Rendered
+from olmc.k8s.yaml import dump_one
 
 ODD = ["", "metadata", "a: b", "- c", "ü\n", "\n x", "y", "\ud800", "\x07", "#", "k" * 1100]
 VALUES = st.recursive(

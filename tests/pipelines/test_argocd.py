@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, copied, name_of, run, stream
 from scenarios import write
 
-from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT
-from olmc.kube.applied import SYNC_OPTIONS
-from olmc.model.diagnostics import Severity
-from olmc.pipelines.argocd import SYNC_WAVE, announcements, generate
+from olmc.integrations.pipelines.argocd import SYNC_WAVE, announcements, generate
+from olmc.k8s.api.applied import SYNC_OPTIONS
+from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
+from olmc.k8s.diagnostics import Severity
 
 Parameters = Sequence[Mapping[str, Any]]
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\n"

@@ -10,7 +10,7 @@ import yaml
 from pipeline_workshop import Object, copied, name_of, run, stream
 from scenarios import write
 
-from olmc.pipelines.function import PRUNE, SUBSTITUTE
+from olmc.integrations.pipelines.function import PRUNE, SUBSTITUTE
 
 URL = "oci://registry.example.com/harbour/rendered"
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, name_of, stream
 
 from olmc.cli.main import main
-from olmc.pipelines.function import RENDERED_FROM, SUBSTITUTE, run
+from olmc.integrations.pipelines.function import RENDERED_FROM, SUBSTITUTE, run
 
 V1 = "config.kubernetes.io/v1"
 WITHOUT_OLM = ["Deployment/harbour/beacon-controller"]
@@ -118,7 +118,7 @@ def test_the_proposed_apis_can_be_asked_for() -> None:
 def test_every_option_of_render_is_a_setting() -> None:
     """All but those that say where input is, where output goes and which state it begins with, how long a run may take
     and with what, and what of it is proven or shown; `--api` is `apis`."""
-    from olmc.pipelines.settings import known_settings, option_name
+    from olmc.integrations.pipelines.argocd import known_settings, option_name
 
     options = {option.removeprefix("--") for each in main.get_command(None, "render").params for option in each.opts}  # type: ignore[arg-type, union-attr]
     places = {

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from pipeline_workshop import run
 
-from olmc.pipelines.scaffolds import files_of
+from olmc.integrations.pipelines.scaffolds import files_of
 
 ME = 99
 MARK = f"<!-- olmc plan {hashlib.sha256(b'olmc-plan').hexdigest()[:16]} -->"

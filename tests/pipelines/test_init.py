@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from pipeline_workshop import copied
 
 from olmc.cli.main import main
-from olmc.pipelines.scaffolds import SCAFFOLDS, files_of
+from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 from olmc.version import __version__
 
 KINDS = {

@@ -13,7 +13,7 @@ from scenarios import write
 
 import olmc
 from olmc.cli.main import main
-from olmc.olm.profiles.openshift import openshift
+from olmc.compiler.olm.profiles.data import openshift
 
 GROUP = """\
 apiVersion: v1

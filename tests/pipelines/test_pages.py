@@ -51,7 +51,7 @@ def test_page(page: str, tmp_path: Path) -> None:
 
 
 def test_the_page_about_argo_cd_has_all_parameters() -> None:
-    from olmc.pipelines.argocd import announcements
+    from olmc.integrations.pipelines.argocd import announcements
 
     text = (PROJECT / "docs" / "argocd.md").read_text(encoding="utf-8")
     table = [line.partition("|")[2].partition("|")[0] for line in text.splitlines() if line.startswith("| `")]

@@ -12,16 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from olmc.cli.main import main
-from olmc.diff.compare import Difference, compare
-from olmc.diff.outputs import LIMIT
-from olmc.diff.sides import Side
-from olmc.model.objects import ObjectKey
-from olmc.output.budget import shares
-from olmc.plan.applied import Action, AppliedChange
-from olmc.plan.outcomes import OperatorOutcome, PlannedInstall
-from olmc.plan.outputs import as_markdown
-from olmc.plan.plan import Plan
-from olmc.plan.tasks import Task
+from olmc.compiler.output.budget import shares
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diff.compare import Difference, compare
+from olmc.review.diff.outputs import LIMIT
+from olmc.review.diff.settings import Side
+from olmc.review.plan.leftovers import Action, AppliedChange, Plan, Task
+from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
+from olmc.review.plan.outputs import as_markdown
 
 
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(1, 9)), max_size=8), st.integers(0, 20_000))

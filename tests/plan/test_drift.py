@@ -11,13 +11,12 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-from olmc.api import compile
 from olmc.cli.main import main
-from olmc.diff.deltas import path_text
-from olmc.model.objects import object_key
-from olmc.plan.drift import DriftedObject, compare_state
-from olmc.plan.repair import AT_ONCE, NEVER, TOOL, Repair
+from olmc.compiler.api import compile
+from olmc.k8s.objects import object_key
 from olmc.resources import schema
+from olmc.review.diff.deltas import path_text
+from olmc.review.plan.repair import AT_ONCE, NEVER, TOOL, DriftedObject, Repair, compare_state
 
 Object = dict[str, Any]
 

@@ -9,23 +9,20 @@ from click.testing import CliRunner
 from transition_cases import state_after
 
 from olmc.cli.main import main
-from olmc.output.messages import in_black
-from olmc.plan.applied import AppliedChange
-from olmc.plan.html import as_html
-from olmc.plan.outcomes import OperatorOutcome
-from olmc.plan.outputs import as_markdown, as_text
-from olmc.plan.plan import Plan
-from olmc.plan.tasks import Task
+from olmc.compiler.output.messages import in_black
+from olmc.review.plan.leftovers import AppliedChange, Plan, Task
+from olmc.review.plan.outcomes import OperatorOutcome
+from olmc.review.plan.outputs import as_html, as_markdown, as_text
 
 HOSTILE = "a|b`c`<img src=x onerror=alert(1)>\x1b[31m"
 
 
 @pytest.fixture
 def hostile(project: Path) -> Plan:
-    from olmc.api import compile
-    from olmc.diff.compare import compare
-    from olmc.diff.sides import Side
-    from olmc.model.objects import ObjectKey
+    from olmc.compiler.api import compile
+    from olmc.k8s.objects import ObjectKey
+    from olmc.review.diff.compare import compare
+    from olmc.review.diff.settings import Side
 
     done = compile(project / "fixtures" / "own-namespace")
     side = Side(HOSTILE, tuple(rendered.object for rendered in done.objects), done.settled)

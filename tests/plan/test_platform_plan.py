@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from olmc.cli.main import main
-from olmc.model.cluster import NamespacedName
-from olmc.olm.openshift_maximum import (
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.olm.naming import (
     BlockingCsv,
     OpenShiftMaximum,
     blocking_message,

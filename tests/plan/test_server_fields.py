@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.plan.server_fields import STATUS_KINDS, predicted
+from olmc.review.plan.repair import STATUS_KINDS, predicted
 
 _ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 1) | st.sampled_from(["", "a", "1.5"]),

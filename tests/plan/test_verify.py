@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from olmc.api import compile
 from olmc.cli.main import main
-from olmc.diff.deltas import Delta, ListItem
-from olmc.plan.verify_outputs import shape
+from olmc.compiler.api import compile
+from olmc.review.diff.deltas import Delta, ListItem
+from olmc.review.plan.outputs import shape
 
 Object = dict[str, Any]
 

@@ -14,8 +14,8 @@ from transition_cases import state_after, state_left
 
 import olmc
 from olmc.cli.main import main
-from olmc.model.options import Options
-from olmc.yaml import dump
+from olmc.compiler.model.options import Options
+from olmc.k8s.yaml import dump
 
 OPERATORS, TARGETS = 2, 6
 
@@ -55,7 +55,7 @@ def plan(after: Path, before: Path) -> None:
 
 def test_files_that_both_sides_have_are_read_once(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = fleet("before", TARGETS, 0), fleet("after", TARGETS, 1)
-    calls = counted(monkeypatch, "olmc.yaml.reader._read_yaml", lambda path, *_: path)
+    calls = counted(monkeypatch, "olmc.k8s.yaml.reader._read_yaml", lambda path, *_: path)
     plan(after, before)
     read = {path: times for path, times in calls.items() if "manifests" in path or path == "cluster.yaml"}
     own = {f"bundles/op00-1/manifests/{name}.yaml" for name in ("csv", "crd")}
@@ -89,7 +89,7 @@ def test_rules_of_copies_are_decoded_once(fleet: Fleet, monkeypatch: pytest.Monk
     def decoded(targets: int) -> int:
         sides = [fleet(f"{targets}-{upgraded}", targets, upgraded) for upgraded in (0, 1)]
         with monkeypatch.context() as patch:
-            calls = counted(patch, "olmc.kube.rbac.decode_rule", lambda *_: "rules")
+            calls = counted(patch, "olmc.k8s.api.rbac.decode_rule", lambda *_: "rules")
             plan(sides[1], sides[0])
         return calls["rules"]
 
@@ -101,7 +101,7 @@ def test_rights_of_copies_are_held_against_a_need_once(fleet: Fleet, monkeypatch
         path = fleet(f"{targets}", targets, 0)
         state = state_after(path)
         with monkeypatch.context() as patch:
-            calls = counted(patch, "olmc.reconcile.requirements.rule_satisfied", lambda *_: "rules")
+            calls = counted(patch, "olmc.compiler.reconcile.requirements.rule_satisfied", lambda *_: "rules")
             olmc.compile(path, Options(state=state))
         return calls["rules"]
 
@@ -121,6 +121,6 @@ def test_what_is_the_same_is_the_same_value(fleet: Fleet) -> None:
 
 def test_no_place_is_looked_up_where_nothing_is_said(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = fleet("before", TARGETS, 0), fleet("after", TARGETS, 1)
-    calls = counted(monkeypatch, "olmc.yaml.places.find", lambda *_: "places")
+    calls = counted(monkeypatch, "olmc.k8s.yaml.places.find", lambda *_: "places")
     plan(after, before)
     assert not calls

@@ -22,7 +22,7 @@ from image_kit import CATALOG_LABELS, Image, catalog_image, digest, folder_files
 from running import tree
 
 from olmc.cli.main import main
-from olmc.vendor.layers import LayerLimits, Tree, add_layer
+from olmc.integrations.fetch.layers import LayerLimits, Tree, add_layer
 
 # What to answer to a path: a status, headers (Content-Length is added unless it is there), and a body.
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -293,7 +293,7 @@ def test_a_bomb_is_refused(compression: str, workspace: Path, monkeypatch: pytes
         tree_.limits = LayerLimits(layer_bytes=1024**3)
         add_layer(tree_, blob, name)
 
-    monkeypatch.setattr("olmc.vendor.fetch.add_layer", bounded)
+    monkeypatch.setattr("olmc.integrations.fetch.fetch.add_layer", bounded)
     layer = bomb(compression)
     assert len(layer) < 5_000_000
     said = check_refused(workspace, image([layer], CATALOG_LABELS))

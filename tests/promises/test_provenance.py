@@ -16,10 +16,10 @@ from click.testing import CliRunner, Result
 from running import tree
 from shown_pages import is_as_shown, shown
 
-from olmc.api import compile
-from olmc.attestation.statement import is_inside
 from olmc.cli.main import main
-from olmc.cli.stated import OF_PLACE, STATED, UNSTATED
+from olmc.cli.verify import OF_PLACE, STATED, UNSTATED
+from olmc.compiler.api import compile
+from olmc.review.attestation.statement import is_inside
 
 PAGE = "docs/provenance.md"
 STATEMENT = "rendered.intoto.jsonl"
@@ -261,7 +261,7 @@ def test_no_statement_about_inputs_that_change(repository: Path, monkeypatch: py
         return compile_(*arguments, **values)
 
     compile_ = compile
-    monkeypatch.setattr("olmc.cli.rendered_paths.compile", compiled)
+    monkeypatch.setattr("olmc.cli.render.compile", compiled)
     done = olmc("render w --provenance s.jsonl")
     assert done.exit_code == 3
     assert "w/operators.yaml has changed while it was read" in done.output

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from olmc.pipelines.scaffolds import files_of
+from olmc.integrations.pipelines.scaffolds import files_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((PROJECT / ".github" / "workflows").glob("*.yml"))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from olmc.pipelines.bill_of_materials import bill_of_materials
+from olmc.integrations.pipelines.bill_of_materials import bill_of_materials
 
 LINE = re.compile(r"^([a-z0-9.-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.restmapper import Crd
-from olmc.model.cluster import Subscription
-from olmc.model.objects import (
+from olmc.compiler.model.cluster import Subscription
+from olmc.compiler.model.operators import CONVERSION, Csv, OperatorGroup
+from olmc.k8s.api.restmapper import Crd
+from olmc.k8s.objects import (
     annotations_of,
     labels_of,
     metadata_of,
@@ -22,7 +23,6 @@ from olmc.model.objects import (
     spec_of,
     status_of,
 )
-from olmc.model.operators import CONVERSION, Csv, OperatorGroup
 
 KEYS = st.sampled_from(
     "metadata spec status name namespace labels annotations ownerReferences install strategy deployments template "

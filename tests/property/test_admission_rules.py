@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from olmc.kube import admission_rules
-from olmc.kube.admission_rules import decode_admission_rule, match_more
+from olmc.k8s.api import admission_rules
+from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
 
 GROUPS = ("", "apps", "*")
 RESOURCES = ("pods", "pods/exec", "pods/*", "deployments/scale", "*", "*/scale", "*/*")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.reconcile.deployments import merged_env
+from olmc.compiler.reconcile.deployments import merged_env
 
 Entry = Mapping[str, str]
 

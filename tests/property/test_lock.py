@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scenarios import workspace, write
 
 import olmc
-from olmc.load.config import LOCK_FILE, lock_text
+from olmc.compiler.load.config import LOCK_FILE, lock_text
 
 EXAMPLES = settings(max_examples=60)
 PACKAGES = ("p", "q", "r")

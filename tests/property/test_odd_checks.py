@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
 
 import olmc
-from olmc.check.check import CheckInput, check_directory, line_reader, located_diagnostics
-from olmc.check.validators.findings import ValidatorSettings
-from olmc.model.diagnostics import Severity
-from olmc.output.ci_reports import Tool, as_github, as_junit, as_sarif
-from olmc.output.messages import as_text
+from olmc.compiler.output.ci_reports import Tool, as_github, as_junit, as_sarif
+from olmc.compiler.output.messages import as_text
+from olmc.k8s.diagnostics import Severity
+from olmc.review.check.check import CheckInput, check_directory, line_reader, located_diagnostics
+from olmc.review.check.validators.findings import ValidatorSettings
 
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 

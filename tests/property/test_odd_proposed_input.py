@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_odd_input import BUNDLE, EXAMPLES, IN_BUNDLE, JUNK, Keys, odd_workspace, paths
 
 import olmc
-from olmc.migrate.proposed import migrate
+from olmc.review.migrate.proposed import migrate
 
 WORKSPACE = yaml.safe_load("""
 namespaces: {ns: {}, a: {}}

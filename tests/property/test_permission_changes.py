@@ -8,11 +8,10 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from olmc.diff.accounts import Accounts
-from olmc.diff.operators import DiffOperator
-from olmc.diff.permissions import access, permission_changes, without_common
-from olmc.model.cluster import NamespacedName
-from olmc.model.objects import ObjectKey, object_key
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.k8s.objects import ObjectKey, object_key
+from olmc.review.diff.operators import DiffOperator
+from olmc.review.diff.permissions import Accounts, access, permission_changes, without_common
 
 RBAC = "rbac.authorization.k8s.io"
 Object = dict[str, Any]

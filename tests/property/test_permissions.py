@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.rbac import decode_rule, decode_rules, rule_satisfied
-from olmc.model.objects import ObjectKey, Provenance, Rendered
-from olmc.model.operators import Csv
-from olmc.reconcile.install_strategy import strategy_failure
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.reconcile.install_strategy import strategy_failure
+from olmc.k8s.api.rbac import decode_rule, decode_rules, rule_satisfied
+from olmc.k8s.objects import ObjectKey, Provenance, Rendered
 
 Rule = Mapping[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.objects import GVK
-from olmc.model.operators import OperatorGroup
-from olmc.reconcile.operator_groups import format_apis, intersects, parse_apis, target_set
+from olmc.compiler.model.operators import OperatorGroup
+from olmc.compiler.reconcile.operator_groups import format_apis, intersects, parse_apis, target_set
+from olmc.k8s.objects import GVK
 
 NAMESPACES = ("a", "b", "c", "d")
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.kube.rbac import (
+from olmc.k8s.api.rbac import (  # fmt: skip
     EVERYTHING,
     RuleIndex,
     decode_rule,
@@ -21,11 +21,11 @@ from olmc.kube.rbac import (
     rule_satisfied,
     rules_allow,
     subtract,
-)  # fmt: skip
-from olmc.kube.rbac_access import Access, access, escalation_refusal, with_groups
-from olmc.model.objects import PolicyRule, Provenance, Rendered, Request, Subject
-from olmc.rbac_report.permissions import permissions
-from olmc.rbac_report.risks import RISKS, level_of, risks_of
+)
+from olmc.k8s.api.rbac_access import Access, access, escalation_refusal, with_groups
+from olmc.k8s.objects import PolicyRule, Provenance, Rendered, Request, Subject
+from olmc.review.rbac.risks import RISKS, level_of, risks_of
+from olmc.review.rbac.subjects import permissions
 
 RBAC = "rbac.authorization.k8s.io"
 

@@ -9,10 +9,17 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Candidate, InstalledEntry, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
-from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import derivation, reasons
-from olmc.resolver.resolve import resolve
+from olmc.compiler.model.catalog import (
+    Candidate,
+    InstalledEntry,
+    Property,
+    ResolveRequest,
+    SubscriptionRequest,
+    VisibleCatalog,
+)
+from olmc.compiler.resolver.explain import derivation, reasons
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.objects import CatalogKey
 
 T = TypeVar("T")
 KINDS = st.sampled_from("ABCD")

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_resolver import resolve_requests
 
-from olmc.catalogs.content import served_candidates
-from olmc.catalogs.loading import load_catalog
-from olmc.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, VisibleCatalog
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import derivation, held_back, reasons
-from olmc.resolver.left_out import package_of_entries, reachable
-from olmc.resolver.resolve import resolve
+from olmc.compiler.catalogs.content import served_candidates
+from olmc.compiler.catalogs.loading import load_catalog
+from olmc.compiler.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.compiler.resolver.explain import derivation, held_back, reasons
+from olmc.compiler.resolver.predicates import package_of_entries, reachable
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import CatalogKey
 
 KEY = CatalogKey("olm", "community")
 

@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from olmc.model.diagnostics import Report, Severity, Source
-from olmc.yaml import dump, dump_one, locate, plain_is_safe, read
-from olmc.yaml.json_text import read_json
+from olmc.k8s.diagnostics import Report, Severity, Source
+from olmc.k8s.yaml import dump, dump_one, locate, plain_is_safe, read
+from olmc.k8s.yaml.construct import read_json
 
 # Texts that look like something else are rare among all texts, so these alphabets make them.
 NUMBER_LIKE = st.text("0123456789+-._eExXoObB:aAfFnN TZ", max_size=12)

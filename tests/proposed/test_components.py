@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
-from olmc.model.objects import CatalogKey
-from olmc.resolver.cluster_wide import components
+from olmc.compiler.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.compiler.resolver.cluster_wide import components
+from olmc.k8s.objects import CatalogKey
 
 CATALOG = CatalogKey("olm", "cat")
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from olmc.kube.restmapper import BUILTIN
-from olmc.model.diagnostics import Source
-from olmc.model.objects import CatalogKey
-from olmc.model.options import Options
-from olmc.model.workspace import Manifest
-from olmc.olm.profiles.data import profile_of
-from olmc.proposed.v2alpha1.content import namespaces_of, placed_steps
-from olmc.resolver.steps import Content
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.resolver.steps import Content
+from olmc.k8s.api.restmapper import BUILTIN
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.objects import CatalogKey
+from olmc.targets.proposed.v2alpha1.approval import namespaces_of, placed_steps
 
 SOURCE = Source("a.yaml", "")
 

@@ -12,15 +12,15 @@ from building import write_workspace
 from rule_cases import options, subset, unequal
 
 import olmc
-from olmc.proposed.installed.resources import INSTALLED, as_list
-from olmc.proposed.installed.view import (
+from olmc.targets.proposed.installed.resources import INSTALLED, as_list
+from olmc.targets.proposed.installed.view import (
     InstalledView,
     ObjectQuery,
     QueryResult,
     answer,
-    as_text,
     items_in,
     list_version,
+    view_as_text,
     view_of,
 )
 
@@ -55,7 +55,7 @@ def differences(expected: Mapping[str, Any], shown: InstalledView) -> Iterator[s
     for namespace, texts in expected.get("says", {}).items():
         yield from unequal(namespace, texts, [each.message for each in asked(shown, namespace).findings])
     for namespace, table in expected.get("table", {}).items():
-        text = as_text(ObjectQuery(INSTALLED, namespace), asked(shown, namespace), "", "table")
+        text = view_as_text(ObjectQuery(INSTALLED, namespace), asked(shown, namespace), "", "table")
         yield from unequal(namespace, table, text)
     if "list" in expected:
         objects = [each.object for each in items_in(shown, INSTALLED, None)]

@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
-from olmc.load.v2alpha1 import V2ALPHA1
-from olmc.proposed.document_edits import with_settings
-from olmc.yaml.edit import EditError
+from olmc.compiler.load.v2alpha1 import V2ALPHA1
+from olmc.k8s.yaml.edit import EditError
+from olmc.targets.proposed.document_edits import with_settings
 
 TWO = {
     "olmc": {"descoped": True},

@@ -10,12 +10,12 @@ from typing import Any
 from corpus_workspaces import NAMESPACE, operator_workspace, supported_mode
 
 import olmc
-from olmc.diff.change import plain
-from olmc.diff.operators import operators as operators_of
-from olmc.diff.permission_kinds import permission_gained, permission_lost, role_gained, role_lost
-from olmc.diff.permissions import SideAccess, access, permission_changes
-from olmc.migrate.proposed import migrate
-from olmc.model.cluster import NamespacedName
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.review.diff.crd_kinds import plain
+from olmc.review.diff.operators import operators as operators_of
+from olmc.review.diff.permissions import SideAccess, access, permission_changes
+from olmc.review.diff.webhooks import permission_gained, permission_lost, role_gained, role_lost
+from olmc.review.migrate.proposed import migrate
 
 # OLM's own bookkeeping, and the accounts and grants by which Installs are applied.
 BOOKKEEPING = {"Subscription", "InstallPlan", "Operator", "Install"}

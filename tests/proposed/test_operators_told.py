@@ -16,11 +16,10 @@ from jsonschema import Draft202012Validator
 from rule_cases import options
 
 import olmc
-from olmc.explain.resolution import as_data, hops, operator_hops, resolutions
-from olmc.explain.resolution import as_table as as_rows
-from olmc.explain.status import as_table, operators
-from olmc.explain.targets import ExplainContext
-from olmc.explain.why import as_text, why
+from olmc.review.explain.missing import as_text, why
+from olmc.review.explain.resolution import as_data, hops, operator_hops, resolutions
+from olmc.review.explain.resolution import as_table as as_rows
+from olmc.review.explain.status import ExplainContext, as_table, operators
 
 CASES = yaml.safe_load(Path(__file__).with_name("told.yaml").read_text(encoding="utf-8"))
 KEYS = {"title", "statement", "namespaces", "groups", "operators", "manifests", "files", "olmc"}

@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 
 import olmc
-from olmc.model.cluster import NamespacedName
-from olmc.model.options import Options
-from olmc.proposed.installed.package_manifests import icon_of
-from olmc.proposed.installed.resources import PACKAGE_MANIFESTS
-from olmc.proposed.installed.view import InstalledView, ObjectQuery, answer, as_text, item_called, items_in, view_of
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.options import Options
+from olmc.targets.proposed.installed.resources import PACKAGE_MANIFESTS, icon_of
+from olmc.targets.proposed.installed.view import (
+    InstalledView,
+    ObjectQuery,
+    answer,
+    item_called,
+    items_in,
+    view_as_text,
+    view_of,
+)
 
 WORKSPACE = Path(__file__).parent / "packages"
 ICON = {"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}
@@ -190,7 +197,7 @@ def test_labels_r_cat_808(view: InstalledView) -> None:
 def test_table_r_cat_809(view: InstalledView) -> None:
     """Name, display name of the catalog, and an age that only a clock could tell."""
     asked = ObjectQuery(PACKAGE_MANIFESTS, "elsewhere")
-    assert as_text(asked, answer(view, asked), "", "table") == (
+    assert view_as_text(asked, answer(view, asked), "", "table") == (
         "NAME     CATALOG      AGE\n"
         "crane    Tea Things   <unknown>\n"
         "kettle   Tea Things   <unknown>\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rule_cases import cases
 
-from olmc.diagnostics.rulebook import spec_rules
+from olmc.compiler.rules.rulebook import spec_rules
 
 HERE = Path(__file__).parent
 _RULE = re.compile(r"R-(?:OPERATOR|INSTALL|DESCOPE)-[0-9]+")

@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from olmc.model.objects import Origin, PolicyRule, Provenance, Rendered
-from olmc.output.messages import QueryError
-from olmc.output.text import aligned, paragraph
-from olmc.rbac_report.permissions import Permissions, permissions
-from olmc.rbac_report.risks import RISKS, Level, level_of, risks_of
-from olmc.rbac_report.subjects import holders, select_holders
-from olmc.rbac_report.text import as_text, in_words
-from olmc.rbac_report.who_can import find_able, parse_question
+from olmc.compiler.output.messages import QueryError
+from olmc.compiler.output.text import aligned, paragraph
+from olmc.k8s.objects import Origin, PolicyRule, Provenance, Rendered
+from olmc.review.rbac.risks import RISKS, Level, level_of, risks_of
+from olmc.review.rbac.subjects import Permissions, holders, permissions, select_holders
+from olmc.review.rbac.who_can import as_text, find_able, in_words, parse_question
 
 RBAC = "rbac.authorization.k8s.io"
 NOTHING = Permissions((), (), ())

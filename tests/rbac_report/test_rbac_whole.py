@@ -11,19 +11,17 @@ from building import write_workspace
 from rule_cases import Case, cases, options
 
 import olmc
-from olmc.api import Compilation
-from olmc.explain.metrics import as_prometheus
-from olmc.explain.status import as_table, operators
-from olmc.explain.targets import ExplainContext, csv_names, packages
-from olmc.explain.why import PRESENT, why
-from olmc.explain.why import as_text as why_as_text
-from olmc.kube.rbac import decode_rules, normalize, subtract
-from olmc.kube.rbac_access import access, with_groups
-from olmc.model.cluster import CsvState
-from olmc.model.objects import ACCOUNT, PolicyRule, Subject
-from olmc.rbac_report.permissions import Grant, permissions
-from olmc.rbac_report.subjects import finder, gainers, holders
-from olmc.rbac_report.text import as_text
+from olmc.compiler.api import Compilation
+from olmc.compiler.model.cluster import CsvState
+from olmc.k8s.api.rbac import decode_rules, normalize, subtract
+from olmc.k8s.api.rbac_access import access, with_groups
+from olmc.k8s.objects import ACCOUNT, PolicyRule, Subject
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.missing import PRESENT, why
+from olmc.review.explain.missing import as_text as why_as_text
+from olmc.review.explain.status import ExplainContext, as_table, csv_names, operators, packages
+from olmc.review.rbac.subjects import Grant, finder, gainers, holders, permissions
+from olmc.review.rbac.who_can import as_text
 
 RULE_CASES = [
     case for folder in ("reconcile", "render") for case in cases(Path(__file__).parents[1] / folder / "cases")

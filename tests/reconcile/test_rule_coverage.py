@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from rule_cases import cases
 
-from olmc.diagnostics.rulebook import spec_rules
+from olmc.compiler.rules.rulebook import spec_rules
 
 HERE = Path(__file__).parent
 FOLDERS = (HERE / "cases", HERE.parent / "render" / "cases")

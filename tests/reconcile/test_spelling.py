@@ -12,7 +12,7 @@ import yaml
 from scenarios import write
 
 import olmc
-from olmc.kube.builtin_kinds import CLUSTER_SCOPED
+from olmc.k8s.api.restmapper import CLUSTER_SCOPED
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  "
 CASES = yaml.safe_load(Path(__file__).with_name("spelling.yaml").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from building import write_workspace
 from rule_cases import Case, cases, run
 
 import olmc
-from olmc.model.diagnostics import Severity
+from olmc.k8s.diagnostics import Severity
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(path for path in FIXTURES.iterdir() if path.is_dir() and path.name != "several-workspaces")

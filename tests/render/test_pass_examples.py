@@ -14,8 +14,8 @@ import yaml
 from building import write_workspace
 
 import olmc
-from olmc.render.context import Pass, render_context
-from olmc.render.passes import PASSES
+from olmc.compiler.render.rbac import PASSES
+from olmc.compiler.render.webhooks import Pass, render_context
 
 MODES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

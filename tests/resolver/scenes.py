@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from olmc.model.catalog import (
+from olmc.compiler.model.catalog import (
     Candidate,
     InstalledEntry,
     Property,
@@ -19,9 +19,9 @@ from olmc.model.catalog import (
     SubscriptionRequest,
     VisibleCatalog,
 )
-from olmc.model.diagnostics import Location
-from olmc.model.objects import CatalogKey
-from olmc.yaml import located
+from olmc.k8s.diagnostics import Location
+from olmc.k8s.objects import CatalogKey
+from olmc.k8s.yaml import located
 
 FOLDER = Path(__file__).parent / "cases"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
-from olmc.model.cel_account import CelAccount, CelMissingError
-from olmc.model.diagnostics import Report
-from olmc.model.objects import CatalogKey
-from olmc.resolver import predicates as cel
-from olmc.resolver.predicates import CelError, compile_rule, printed
-from olmc.resolver.resolve import resolve
+from olmc.compiler.model.catalog import Candidate, Property, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.compiler.resolver import predicates as cel
+from olmc.compiler.resolver.predicates import CelError, compile_rule, printed
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.limits import CelAccount, CelMissingError
+from olmc.k8s.objects import CatalogKey
 
 PROPERTIES: list[tuple[str, Any]] = [
     ("olm.package", {"packageName": "p", "version": "4.12.0"}),
@@ -126,7 +126,7 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
     def missing(_rule: str, _account: CelAccount) -> None:
         raise CelMissingError("No module named 'cel_expr_python'")
 
-    monkeypatch.setattr("olmc.resolver.predicates.compile_rule", missing)
+    monkeypatch.setattr("olmc.compiler.resolver.predicates.compile_rule", missing)
     report = Report()
     given = resolve(resolve_request(), report)
     assert (given.selections, given.reason) == ((), "ErrorPreventedResolution")
@@ -134,7 +134,7 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
 
 
 def test_the_libraries_are_not_imported_before_they_are_needed() -> None:
-    code = "import sys, olmc.resolver.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
+    code = "import sys, olmc.compiler.resolver.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

@@ -9,11 +9,11 @@ from scenarios import write
 from scenes import Scene, api, scenes, tea_workspace
 
 import olmc
-from olmc.model.catalog import Property, ResolveRequest
-from olmc.model.diagnostics import Location
-from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import ExplanationLine, derivation, reasons
-from olmc.resolver.resolve import resolve
+from olmc.compiler.model.catalog import Property, ResolveRequest
+from olmc.compiler.resolver.explain import ExplanationLine, derivation, reasons
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.diagnostics import Location
+from olmc.k8s.objects import CatalogKey
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 

@@ -10,9 +10,9 @@ from scenarios import write
 from scenes import tea_workspace
 
 import olmc
-from olmc.model.diagnostics import Source
-from olmc.model.operators import Csv
-from olmc.resolver.requests import UnreadablePropertiesError, csv_properties
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.resolver.rounds import UnreadablePropertiesError, csv_properties
+from olmc.k8s.diagnostics import Source
 
 CRD = {"name": "kettles.kitchen.example.com", "version": "v1", "kind": "Kettle"}
 SERVICE = {"name": "gauges", "group": "metrics.example.com", "version": "v1", "kind": "Gauge"}

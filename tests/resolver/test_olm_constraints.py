@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import Candidate, InstalledEntry, Property
-from olmc.model.cel_account import CelAccount
-from olmc.model.objects import CatalogKey
-from olmc.resolver.predicates import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
-from olmc.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
+from olmc.compiler.model.catalog import Candidate, InstalledEntry, Property
+from olmc.compiler.resolver.predicates import MAX_SIZE, ConstraintError, matches, predicate_of, requirements, wording
+from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
+from olmc.k8s.limits import CelAccount
+from olmc.k8s.objects import CatalogKey
 
 GVK = {"group": "g", "version": "v1", "kind": "K"}
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from scenes import Scene, carried_out, matches, scenes
 
-from olmc.resolver.explain import derivation, reasons
-from olmc.resolver.resolve import resolve
+from olmc.compiler.resolver.explain import derivation, reasons
+from olmc.compiler.resolver.resolve import resolve
 
 SCENES = [scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from scenes import Scene, scenes
 
-from olmc.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, VisibleCatalog
-from olmc.model.diagnostics import Diagnostic, Location, Report, Severity
-from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import derivation
-from olmc.resolver.resolve import resolve
+from olmc.compiler.model.catalog import Candidate, ResolveRequest, SubscriptionRequest, VisibleCatalog
+from olmc.compiler.resolver.explain import derivation
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.k8s.objects import CatalogKey
 
 SCENES = {scene.id: scene for name in ("seed.yaml", "further.yaml", "rules.yaml") for scene in scenes(name)}
 

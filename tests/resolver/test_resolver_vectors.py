@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from olmc.model.catalog import (
+from olmc.compiler.model.catalog import (
     Candidate,
     InstalledEntry,
     Property,
@@ -20,9 +20,9 @@ from olmc.model.catalog import (
     SubscriptionRequest,
     VisibleCatalog,
 )
-from olmc.model.objects import CatalogKey
-from olmc.resolver.explain import derivation
-from olmc.resolver.resolve import resolve
+from olmc.compiler.resolver.explain import derivation
+from olmc.compiler.resolver.resolve import resolve
+from olmc.k8s.objects import CatalogKey
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import ChannelEntry
-from olmc.resolver.upgrade_path import EDGE_KINDS, as_set, edge_kind, members, precedence, scale_of, sources
-from olmc.semver import parse_range, parse_strict
+from olmc.compiler.model.catalog import ChannelEntry
+from olmc.compiler.resolver.upgrade_path import EDGE_KINDS, as_set, edge_kind, members, precedence, scale_of, sources
+from olmc.k8s.semver import parse_range, parse_strict
 
 IDENTIFIERS = st.sampled_from(["0", "1", "2", "10", "a", "b", "rc", "rc1", "0a", "-", "A"])
 PRERELEASES = st.lists(IDENTIFIERS, max_size=3).map(lambda found: "-" + ".".join(found) if found else "")

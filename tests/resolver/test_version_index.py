@@ -7,11 +7,11 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.catalog import InstalledEntry, Property
-from olmc.resolver.predicates import PackagePredicate, matches
-from olmc.resolver.snapshot import entry_of_installed
-from olmc.resolver.version_index import version_index
-from olmc.semver import parse_range
+from olmc.compiler.model.catalog import InstalledEntry, Property
+from olmc.compiler.resolver.predicates import PackagePredicate, matches
+from olmc.compiler.resolver.snapshot import entry_of_installed
+from olmc.compiler.resolver.variables import version_index
+from olmc.k8s.semver import parse_range
 
 VERSIONS = st.builds(
     "{}.{}.{}{}".format,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from semver import Version
 
-from olmc.semver import RangeError, VersionError, parse_range, parse_strict, parse_tolerant
+from olmc.k8s.semver import RangeError, VersionError, parse_range, parse_strict, parse_tolerant
 
 NUMBER = st.integers(0, 30).map(str) | st.just("18446744073709551615")
 WORD = st.from_regex(r"[0-9A-Za-z-]{1,4}", fullmatch=True).filter(lambda text: not re.fullmatch("0[0-9]+", text))

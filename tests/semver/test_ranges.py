@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from olmc.semver import RangeError, dropped_parts, parse_range, parse_strict, range_or_none
+from olmc.k8s.semver import RangeError, dropped_parts, parse_range, parse_strict, range_or_none
 
 TABLE = yaml.safe_load((Path(__file__).parent / "cases" / "ranges.yaml").read_text(encoding="utf-8"))
 

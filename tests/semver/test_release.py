@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.semver import order_with_release, parse_release, parse_strict
+from olmc.k8s.semver import order_with_release, parse_release, parse_strict
 
 
 def order(one: str, other: str) -> int:

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from olmc.semver import VersionError, parse_strict, parse_tolerant, tolerant_or_none
-from olmc.strconv import quoted
+from olmc.k8s.semver import VersionError, parse_strict, parse_tolerant, tolerant_or_none
+from olmc.k8s.strconv import quoted
 
 MAX = "18446744073709551615"
 OVER = "18446744073709551616"

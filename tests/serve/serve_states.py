@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from olmc.proposed.installed.installed import TRACKED, Installations, InstalledOperator
-from olmc.proposed.installed.view import InstalledView
-from olmc.serve.store import Store, new_store, update
+from olmc.integrations.serve.store import Store, new_store, update
+from olmc.targets.proposed.installed.view import TRACKED, Installations, InstalledOperator, InstalledView
 
 
 def operator(

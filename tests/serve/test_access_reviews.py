@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from serve_processes import Served, needs_kubectl, serving
 from serve_states import feed, operator, view
 
-from olmc.serve.app import RequestLimits, application, limited
+from olmc.integrations.serve.app import RequestLimits, application, limited
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 BASE = "/apis/authorization.k8s.io/v1"

@@ -13,13 +13,13 @@ from jsonschema import Draft202012Validator
 from serve_states import advance, feed, operator, view
 
 import olmc
-from olmc.model.options import Options
-from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, RESOURCES, Resource
-from olmc.proposed.installed.view import view_of
+from olmc.compiler.model.options import Options
+from olmc.integrations.serve.app import application
+from olmc.integrations.serve.handlers import NO_ICON
+from olmc.integrations.serve.store import Store, new_store
 from olmc.resources import schema
-from olmc.serve.app import application
-from olmc.serve.handlers import NO_ICON
-from olmc.serve.store import Store, new_store
+from olmc.targets.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, RESOURCES, Resource
+from olmc.targets.proposed.installed.view import view_of
 
 V2, V1 = f"/apis/{INSTALLED.api_version}", f"/apis/{PACKAGE_MANIFESTS.api_version}"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}

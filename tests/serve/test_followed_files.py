@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from olmc.model.options import Options
-from olmc.proposed.installed.view import viewing
-from olmc.serve import workspace
-from olmc.serve.store import Store, new_store
-from olmc.serve.workspace import compile_workspace, follow, is_of_interest, state_of
+from olmc.compiler.model.options import Options
+from olmc.integrations.serve import workspace
+from olmc.integrations.serve.store import Store, new_store
+from olmc.integrations.serve.workspace import compile_workspace, follow, is_of_interest, state_of
+from olmc.targets.proposed.installed.view import viewing
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from serve_states import feed, operator, view
 from starlette.types import ASGIApp
 
-from olmc.proposed.installed.resources import RESOURCES
-from olmc.serve.app import RequestLimits, application, limited
+from olmc.integrations.serve.app import RequestLimits, application, limited
+from olmc.targets.proposed.installed.resources import RESOURCES
 
 FEED = feed(view(operator("kettle.v1", targets=["a"])))
 

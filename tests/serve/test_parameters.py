@@ -9,9 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.proposed.installed.resources import INSTALLED, Listed
-from olmc.serve.encoders import JSON, YAML, Accepted, StatusError, accepts, negotiate
-from olmc.serve.handlers import WATCH_SECONDS, ListPosition, page_of, place_of, query_of, token_for, versions_of
+from olmc.integrations.serve.handlers import (
+    JSON,
+    WATCH_SECONDS,
+    YAML,
+    Accepted,
+    ListPosition,
+    StatusError,
+    accepts,
+    negotiate,
+    page_of,
+    place_of,
+    query_of,
+    token_for,
+    versions_of,
+)
+from olmc.targets.proposed.installed.resources import INSTALLED, Listed
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 

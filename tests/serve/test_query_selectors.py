@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
-from olmc.serve.encoders import StatusError
-from olmc.serve.handlers import selection
+from olmc.integrations.serve.handlers import StatusError, selection
+from olmc.targets.proposed.installed.resources import INSTALLED, PACKAGE_MANIFESTS, Listed
 
 
 def item(**labels: str) -> Listed:

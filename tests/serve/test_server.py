@@ -27,7 +27,7 @@ from serve_processes import PATIENCE, Served, serving, until
 
 import olmc
 from olmc.cli.main import main
-from olmc.serve.server import MARK, Protocol, self_signed
+from olmc.integrations.serve.server import MARK, Protocol, self_signed
 
 LIST = "/apis/packages.operators.coreos.com/v2alpha1/installed"
 
@@ -190,7 +190,7 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 
 def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection without a request is closed; one with a request is not."""
-    monkeypatch.setattr("olmc.serve.server.REQUEST_SECONDS", 0.4)
+    monkeypatch.setattr("olmc.integrations.serve.server.REQUEST_SECONDS", 0.4)
 
     async def scene() -> tuple[bytes, bytes]:
         async with listening(late) as port:
@@ -211,7 +211,7 @@ def test_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("first", [b"", REQUEST + b"\r\n"], ids=["the first request", "a second one"])
 def test_headers_that_trickle_in_are_not_waited_for(first: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """One byte after the other, for as long as the server likes: a slow one must not keep its connection for ever."""
-    monkeypatch.setattr("olmc.serve.server.REQUEST_SECONDS", 0.4)
+    monkeypatch.setattr("olmc.integrations.serve.server.REQUEST_SECONDS", 0.4)
 
     async def scene() -> float:
         async with listening(at_once) as port:
@@ -236,7 +236,7 @@ def test_headers_that_trickle_in_are_not_waited_for(first: bytes, monkeypatch: p
 
 def test_there_are_only_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are there go on; one more is closed, until one of them ends."""
-    monkeypatch.setattr("olmc.serve.server.MAX_CONNECTIONS", 2)
+    monkeypatch.setattr("olmc.integrations.serve.server.MAX_CONNECTIONS", 2)
 
     async def asked(port: int) -> tuple[bytes, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -322,7 +322,7 @@ def test_a_workspace_that_can_not_be_compiled(tmp_path: Path) -> None:
 
 
 def test_without_the_libraries(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "olmc.serve.server", None)
+    monkeypatch.setitem(sys.modules, "olmc.integrations.serve.server", None)
     result = refused(workspace)
     assert result.exit_code == 3
     assert result.stderr.startswith("error: olmc serve needs more than olmc alone: ")

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serve_states import operator, view
 
-from olmc.model.cluster import NamespacedName
-from olmc.proposed.installed.installed import TRACKED
-from olmc.proposed.installed.resources import Listed
-from olmc.proposed.installed.view import InstalledView
-from olmc.serve.handlers import versions_of
-from olmc.serve.store import InstalledSnapshot, changes, first_snapshot, next_snapshot
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.integrations.serve.handlers import versions_of
+from olmc.integrations.serve.store import InstalledSnapshot, changes, first_snapshot, next_snapshot
+from olmc.targets.proposed.installed.resources import Listed
+from olmc.targets.proposed.installed.view import TRACKED, InstalledView
 
 NAMES, NAMESPACES = ["kettle.v1", "stove.v1"], ["a", "b", "c"]
 

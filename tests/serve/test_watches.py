@@ -11,9 +11,9 @@ import pytest
 from asgi_client import Reply, ask, request, until_all_wait
 from serve_states import advance, feed, operator, view
 
-from olmc.proposed.installed.resources import INSTALLED
-from olmc.serve.app import application
-from olmc.serve.store import HISTORY, Store
+from olmc.integrations.serve.app import application
+from olmc.integrations.serve.store import HISTORY, Store
+from olmc.targets.proposed.installed.resources import INSTALLED
 
 LIST = f"/apis/{INSTALLED.api_version}/installed"
 WATCH = f"{LIST}?watch=1"
@@ -157,7 +157,7 @@ def test_watches_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     watched(going, WATCH, lambda: seen.append(going.watches))
     assert (seen, going.watches) == ([1], 0)
-    monkeypatch.setattr("olmc.serve.app.MAX_WATCHES", 0)
+    monkeypatch.setattr("olmc.integrations.serve.app.MAX_WATCHES", 0)
     reply = ask(application(feed(ONE), ""), WATCH)
     assert (reply.code, reply.data["reason"], reply.headers["retry-after"]) == (429, "TooManyRequests", "1")
 

@@ -9,7 +9,7 @@ import yaml
 from rule_cases import Case
 from transition_cases import run_transition, transition_cases
 
-from olmc.diagnostics.rulebook import spec_rules
+from olmc.compiler.rules.rulebook import spec_rules
 
 HERE = Path(__file__).parent
 CASES = transition_cases(HERE / "cases")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from olmc.vendor.containers_config import Credential, credential_for, read_auth_files, usual_auth_files
-from olmc.vendor.sources import VendorError
+from olmc.integrations.fetch.containers_config import Credential, credential_for, read_auth_files, usual_auth_files
+from olmc.integrations.fetch.sources import VendorError
 
 
 def basic(text: str) -> dict[str, str]:

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_kit import member, packed, tar
 
-from olmc.vendor.layers import LayerLimits, Tree, add_layer
-from olmc.vendor.sources import VendorError
-from olmc.vendor.store import write_tree
+from olmc.integrations.fetch.layers import LayerLimits, Tree, add_layer, write_tree
+from olmc.integrations.fetch.sources import VendorError
 
 NAMES = st.sampled_from("abc")
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 from image_kit import Image, as_archive, image, packed, tar, write_layout
 
-from olmc.vendor.layouts import layout_sources, read_layout
-from olmc.vendor.sources import Descriptor, SourceError, VendorError, fetch_blob, fetch_manifest
+from olmc.integrations.fetch.sources import (
+    Descriptor,
+    SourceError,
+    VendorError,
+    fetch_blob,
+    fetch_manifest,
+    layout_sources,
+    read_layout,
+)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from image_kit import image, index, packed, tar
 
-from olmc.vendor.sources import ImageManifest, Index, choose, decode_manifest
+from olmc.integrations.fetch.sources import ImageManifest, Index, choose, decode_manifest
 
 DIGEST = "sha256:" + "0" * 64
 LAYER = {"mediaType": "x", "digest": DIGEST, "size": 3}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from olmc.vendor.containers_config import from_config, locations, read_rewrites, usual_registries_files
-from olmc.vendor.sources import Reference, VendorError, parse
+from olmc.integrations.fetch.containers_config import from_config, locations, read_rewrites, usual_registries_files
+from olmc.integrations.fetch.sources import Reference, VendorError, parse
 
 DIGEST = "sha256:" + "a" * 64
 CONF = """

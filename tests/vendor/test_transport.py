@@ -13,8 +13,16 @@ from threading import Thread
 import pytest
 import urllib3
 
-from olmc.vendor.sources import StoppedError
-from olmc.vendor.transport import FinalError, Network, TransientError, exchange, is_loopback, read_body, with_retries
+from olmc.integrations.fetch.sources import StoppedError
+from olmc.integrations.fetch.transport import (
+    FinalError,
+    Network,
+    TransientError,
+    exchange,
+    is_loopback,
+    read_body,
+    with_retries,
+)
 
 
 class Hello(BaseHTTPRequestHandler):
@@ -88,7 +96,7 @@ def test_credentials_are_for_a_scheme_a_host_and_a_port(target: str, monkeypatch
         location = {"Location": leads[url]} if url in leads else {}
         return urllib3.HTTPResponse(status=307 if location else 200, headers=location)
 
-    monkeypatch.setattr("olmc.vendor.transport._once", answer)
+    monkeypatch.setattr("olmc.integrations.fetch.transport._once", answer)
     exchange(Network(), "GET", "http://127.0.0.1:1/", {"Authorization": "Basic YTpi"})
     assert list(sent.values()) == ["Basic YTpi", "Basic YTpi", None]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Report, Source
-from olmc.yaml import read
-from olmc.yaml.edit import EditError, set_text
+from olmc.k8s.diagnostics import Report, Source
+from olmc.k8s.yaml import read
+from olmc.k8s.yaml.edit import EditError, set_text
 
 KEY = ("spec", "startingCSV")
 

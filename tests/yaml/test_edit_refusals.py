@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from olmc.model.diagnostics import Source
-from olmc.yaml.edit import EditError, set_text
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.yaml.edit import EditError, set_text
 
 KEY = ("spec", "startingCSV")
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
-from olmc.yaml.heads import Head, documents_in, head_of, plain_keys
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
+from olmc.k8s.yaml.heads import Head, documents_in, head_of, plain_keys
 
 PLAIN = """\
 apiVersion: v1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
-from olmc.yaml.json_text import read_json
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
+from olmc.k8s.yaml.construct import read_json
 
 
 def values(path: str, text: str) -> list[object]:

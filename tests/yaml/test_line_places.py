@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Location, Report, Source
-from olmc.yaml import dump, locate, read
-from olmc.yaml.line_places import find_by_lines
-from olmc.yaml.places import find
+from olmc.k8s.diagnostics import Location, Report, Source
+from olmc.k8s.yaml import dump, locate, read
+from olmc.k8s.yaml.line_places import find_by_lines
+from olmc.k8s.yaml.places import find
 
 HERE = Path(__file__).resolve().parent.parent.parent
 TEXT = """\

@@ -11,11 +11,10 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import dump
-from olmc.yaml.event_values import event_values
-from olmc.yaml.folding import UnusualError
-from olmc.yaml.lines import read_lines
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import dump
+from olmc.k8s.yaml.event_values import event_values
+from olmc.k8s.yaml.lines import UnusualError, read_lines
 
 TEXTS = st.one_of(
     st.text("ab -:#'\"\\\n\t,[]{}&*!|>%@`?~é…\x85\u2028\x07", max_size=14),

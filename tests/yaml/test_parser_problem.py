@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.yaml.problems import parser_problem
+from olmc.k8s.yaml.problems import parser_problem
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Report, Source
-from olmc.yaml import read
-from olmc.yaml.edit import EditError, with_block, with_documents, without_document
+from olmc.k8s.diagnostics import Report, Source
+from olmc.k8s.yaml import read
+from olmc.k8s.yaml.edit import EditError, with_block, with_documents, without_document
 
 FIRST, SECOND, THIRD = "# one\na: 1\n", "# two\nb:\n- x  # why\n- y\nc: 3\n", "d: |\n  text\n  ---- no mark\n"
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from olmc.diagnostics.rule import Rule
-from olmc.model.diagnostics import Diagnostic, Report, Severity
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Diagnostic, Report, Rule, Severity
+from olmc.k8s.yaml import read
 
 REFUSED = sorted((Path(__file__).parent / "refused").glob("*.yaml"))
 
@@ -53,9 +52,7 @@ def test_the_reader_in_python_refuses_alike(case: Path) -> None:
 
 
 def test_every_rule_has_a_refused_case_or_a_test_of_its_own() -> None:
-    declared = {
-        rule.code for rule in vars(import_module("olmc.diagnostics.rules.yaml")).values() if isinstance(rule, Rule)
-    }
+    declared = {rule.code for rule in vars(import_module("olmc.k8s.yaml.rules")).values() if isinstance(rule, Rule)}
     covered = {code for case in REFUSED for code in declared if code in case.with_suffix(".txt").read_text()}
     assert declared - covered == {"OLMC101"}  # JSON: test_json_reading.py
     assert all("OLMC100" <= code <= "OLMC119" for code in declared)

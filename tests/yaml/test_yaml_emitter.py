@@ -14,8 +14,8 @@ import pytest
 import yaml as pyyaml
 from ruamel.yaml import YAML
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import dump, dump_one, plain_is_safe, read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import dump, dump_one, plain_is_safe, read
 
 HERE = Path(__file__).parent
 EMITTED = sorted((HERE / "emitted").glob("*.json"))

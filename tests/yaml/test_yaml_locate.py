@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from olmc.model.diagnostics import Report, Source
-from olmc.yaml import locate, read
+from olmc.k8s.diagnostics import Report, Source
+from olmc.k8s.yaml import locate, read
 
 BLOCK = """\
 # comment

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import locate, read
-from olmc.yaml.pieces import Known, locate_in_pieces, read_pieces
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import locate, read
+from olmc.k8s.yaml.pieces import Known, locate_in_pieces, read_pieces
 
 HERE = Path(__file__).parent
 LONG = "a-word-and-another-one " * 12

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from olmc.model.diagnostics import Report, Severity
-from olmc.yaml import c_reader_active, dump, read
+from olmc.k8s.diagnostics import Report, Severity
+from olmc.k8s.yaml import c_reader_active, dump, read
 
 HERE = Path(__file__).parent
 PAIRS = sorted((HERE / "read").glob("*.yaml"))
@@ -136,7 +136,7 @@ def test_works_without_the_c_reader(project: Path) -> None:
     """Without the C reader, olmc says so when asked, and reads the same."""
     program = (
         "import sys; sys.modules['_ruamel_yaml'] = sys.modules['_ruamel_yaml_clibz'] = None\n"
-        "from olmc.model.diagnostics import Report\n"
+        "from olmc.k8s.diagnostics import Report\n"
         "from olmc.yaml import c_reader_active, read\n"
         "print(c_reader_active(), [d.value for d in read('a', 'a: yes\\nb:\\t0777', Report())])\n"
     )

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from olmc.model.diagnostics import Report
-from olmc.yaml import read
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import read
 
 HERE = Path(__file__).parent
 TYPES: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "null": type(None)}

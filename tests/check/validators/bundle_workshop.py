@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from patching import patched, values_of
 
-from olmc.api import load
-from olmc.check.validators.findings import Categories, Platform, ValidatorSettings
-from olmc.check.validators.validate import validate
-from olmc.model.diagnostics import Diagnostic, Report
-from olmc.resolver.predicates import CelError, compile_rule
-from olmc.yaml import dump_one
+from olmc.compiler.api import load
+from olmc.compiler.resolver.predicates import CelError, compile_rule
+from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.yaml import dump_one
+from olmc.review.check.validators.bundles import validate
+from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 HERE = Path(__file__).parent
 GOOD = HERE / "data" / "good"

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from bundle_workshop import findings, patched_bundle, settings_of
 
-from olmc.check.validators.bundles import readable, size_findings
-from olmc.check.validators.folders import BundleFolder, Sizes, read_folder
-from olmc.load.files import scan
-from olmc.model.diagnostics import Report
+from olmc.compiler.load.files import scan
+from olmc.k8s.diagnostics import Report
+from olmc.review.check.validators.bundles import readable, size_findings
+from olmc.review.check.validators.folders import BundleFolder, Sizes, read_folder
 
 
 def told(whole: int, compressed: int) -> list[tuple[str, str]]:

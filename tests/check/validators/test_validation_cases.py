@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from bundle_workshop import GOOD, HERE, cases, findings, patched_bundle, place, settings_of
 
-from olmc.check.validators.findings import OPTIONAL
-from olmc.diagnostics.rule import Rule
+from olmc.k8s.diagnostics import Rule
+from olmc.review.check.validators.findings import OPTIONAL
 
 RULES = {
     value.code: value
-    for value in vars(import_module("olmc.diagnostics.rules.validation")).values()
+    for value in vars(import_module("olmc.compiler.rules.texts.validation")).values()
     if isinstance(value, Rule)
 }
 

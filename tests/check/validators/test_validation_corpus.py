@@ -6,10 +6,10 @@ from pathlib import Path
 
 from bundle_workshop import settings_of
 
-from olmc.api import load
-from olmc.check.validators.findings import OPTIONAL
-from olmc.check.validators.validate import validate
-from olmc.model.diagnostics import Report, Severity
+from olmc.compiler.api import load
+from olmc.k8s.diagnostics import Report, Severity
+from olmc.review.check.validators.bundles import validate
+from olmc.review.check.validators.findings import OPTIONAL
 
 SAMPLE = 60
 

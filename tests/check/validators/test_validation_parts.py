@@ -13,9 +13,14 @@ from bundle_workshop import CSV, GOOD, findings, patched_bundle, place, settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmc.api import load
-from olmc.check.validators.examples import invalid_offset
-from olmc.check.validators.findings import (
+from olmc.compiler.api import load
+from olmc.compiler.load.files import scan
+from olmc.compiler.model.workspace import Manifest
+from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT, metadata_errors
+from olmc.k8s.diagnostics import Report, Source
+from olmc.review.check.validators.bundles import OPTIONAL_VALIDATORS, subject_findings, subject_of, validate
+from olmc.review.check.validators.community import link_problem, mail_problem
+from olmc.review.check.validators.findings import (
     OPTIONAL,
     SUITES,
     Categories,
@@ -23,14 +28,8 @@ from olmc.check.validators.findings import (
     result_text,
     select_validators,
 )
-from olmc.check.validators.folders import read_folder
-from olmc.check.validators.objects import csv_findings
-from olmc.check.validators.operatorhub import link_problem, mail_problem
-from olmc.check.validators.validate import OPTIONAL_VALIDATORS, subject_findings, subject_of, validate
-from olmc.kube.api_validation.metadata import ANNOTATIONS_LIMIT, metadata_errors
-from olmc.load.files import scan
-from olmc.model.diagnostics import Report, Source
-from olmc.model.workspace import Manifest
+from olmc.review.check.validators.folders import read_folder
+from olmc.review.check.validators.objects import csv_findings, invalid_offset
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from image_kit import BUNDLE_LABELS, CATALOG_LABELS, bundle_image, folder_files,
 from image_workspaces import CATALOG
 from vendoring import BEACON, FERRY, at_registry, locked, replaced
 
-from olmc.load.config import lock_text
-from olmc.load.vendored import content_digest, path_of
-from olmc.vendor.proofs import PROOF_BYTES, Proof, prove
+from olmc.compiler.load.config import lock_text
+from olmc.compiler.load.vendored import content_digest, path_of
+from olmc.integrations.fetch.fetch import PROOF_BYTES, Proof, prove
 
 EVIL = "registry.example.com/evil/miner:v1"
 OTHER = """\

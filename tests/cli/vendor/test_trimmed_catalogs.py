@@ -13,11 +13,11 @@ from image_kit import Image, catalog_image, write_layout
 from image_workspaces import CATALOG, PROJECT, state, with_images
 from vendoring import locked
 
-from olmc.load.config import read_lock
-from olmc.load.workspace import load
-from olmc.model.catalog import Catalog
-from olmc.model.diagnostics import Report
-from olmc.yaml import dump, read
+from olmc.compiler.load.config import read_lock
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.catalog import Catalog
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.yaml import dump, read
 
 LANTERN = """\
 schema: olm.package

@@ -11,8 +11,8 @@ from image_kit import Image, bundle_image, catalog_image, write_layout
 from image_workspaces import PROJECT, state
 from vendoring import locked
 
-from olmc.load.config import read_lock
-from olmc.model.diagnostics import Report
+from olmc.compiler.load.config import read_lock
+from olmc.k8s.diagnostics import Report
 
 FIXTURE = PROJECT / "fixtures/transitions/extension-upgraded/after"
 CATALOG, BUNDLES = "registry.example.com/catalogs/tools:latest", "registry.example.com/bundles/kettle"

@@ -11,7 +11,7 @@ from image_kit import CATALOG_LABELS, bundle_image, image, packed, push, tar
 from image_workspaces import state
 from vendoring import FERRY, at_registry, locked
 
-from olmc.load.vendored import MARK
+from olmc.compiler.load.vendored import MARK
 
 
 def test_tags_are_locked_and_update_moves_them(tmp_path: Path, host: str, project: Path) -> None:

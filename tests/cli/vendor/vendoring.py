@@ -9,9 +9,9 @@ from commands import olmc
 from image_kit import Image, push
 from image_workspaces import CATALOG, located, state, with_images
 
-from olmc.load.config import read_lock
-from olmc.model.diagnostics import Report
-from olmc.model.workspace import LockedImage
+from olmc.compiler.load.config import read_lock
+from olmc.compiler.model.workspace import LockedImage
+from olmc.k8s.diagnostics import Report
 
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n  vendor:\n"
 QUICK = ("--retries", "0", "--timeout", "20")

@@ -1,0 +1,1 @@
+"""The compiler: a directory goes in, the objects that OLM v0 leaves in the cluster come out."""

@@ -1,0 +1,388 @@
+"""The whole compiler on one screen: directory → Workspace → settled cluster → objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
+from olmc.compiler.load.files import Folder, no_folder, scan
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
+from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import Rendered
+
+if TYPE_CHECKING:
+    from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.workspace import Beside, CatalogLoader
+    from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.compiler.render.rbac import Rewrite
+    from olmc.compiler.render.webhooks import Pass
+    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.targets.proposed.v2alpha1.installs import InitialInstalls
+    from olmc.targets.v1.extensions import ExtensionResult
+
+DEFAULTS = Options()
+NO_INPUTS = Inputs()
+
+
+class Compilation(NamedTuple):
+    """What compiling a directory gives.
+
+    `objects`: everything rendered, in apply order, each with its provenance; () when an error stopped the compile.
+    `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
+    `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
+    olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
+    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `extensions`: what became of
+    ClusterExtensions. `missing`: what is wanted and not
+    among the objects of an output for apply, which nobody is to prune by then, each with the reason.
+    `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
+    files were read, and what in them does not count.
+    """
+
+    objects: tuple[Rendered, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    phases: Mapping[NamespacedName, tuple[str, str]]
+    settled: SettledCluster | None = None
+    workspace: Workspace | None = None
+    lock: Lock | None = None
+    suppressed: tuple[Diagnostic, ...] = ()
+    inputs: Inputs = NO_INPUTS
+    options: Options = DEFAULTS
+    operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
+    missing: tuple[str, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the input could not be compiled."""
+        return any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    @property
+    def findings(self) -> bool:
+        """Whether an operator would fail, or an object be refused."""
+        return any(d.severity is Severity.FAILURE for d in self.diagnostics)
+
+
+def load(root: Path | str, report: Report | None = None) -> Workspace:
+    """The front end alone: read the workspace at `root`; problems go to `report`."""
+    report = report if report is not None else Report()
+    return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
+
+
+def _read_workspace(
+    path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
+    narrowing: Narrowing | None = None, beside: Beside | None = None, release: Release | None = None,
+    loader: CatalogLoader | None = None,
+) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
+    """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
+    # A bundle by itself needs none of these, and imports take time.
+    from olmc.compiler.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
+    from olmc.compiler.load.workspace import load as load_workspace
+
+    config = read_config(path, report)
+    options = _narrowed(options_from(config, options, given), narrowing, given)
+    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
+    ignored = narrowing.ignored if narrowing is not None else ignored
+    # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
+    lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
+    workspace = load_workspace(
+        path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
+        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
+        resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
+        release=release, loader=loader,
+        known=options.state.documents if options.state is not None else {},
+    )  # fmt: skip
+    if release is not None and release.namespace:
+        from olmc.compiler.load.bundles import in_default_namespace
+
+        there = options._replace(default_namespace=release.namespace)
+        workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
+    return workspace, options, config
+
+
+def _bundle_options(
+    path: Path, folder: Folder, options: Options, given: frozenset[str], report: Report
+) -> tuple[Options, Mapping[str, Any]]:
+    """The options for a bundle by itself with what an olmc.yaml in its folder says, and all that it says."""
+    has_config = any(name.startswith("olmc.y") for name in folder.files)
+    if not has_config and not is_openshift(options.olm_version):
+        return options, {}  # most bundles have none, and imports take time
+    from olmc.compiler.load.config import options_from, read_config
+
+    config = read_config(path, report) if has_config else {}
+    return options_from(config, options, given), config
+
+
+def _narrowed(options: Options, narrowing: Narrowing | None, given: frozenset[str]) -> Options:
+    """The options with what `narrowing` leaves out in the place of what a workspace does."""
+    if narrowing is None:
+        return options
+    values: dict[str, Any] = {"include": narrowing.include, "exclude": narrowing.exclude}
+    values |= {"purpose": narrowing.purpose} if narrowing.purpose is not None else {}
+    return options._replace(**{name: value for name, value in values.items() if name not in given})
+
+
+def compile(
+    root: Path | str,
+    options: Options | None = None,
+    *,
+    given: frozenset[str] = frozenset(),
+    obey_lock: bool = True,
+    narrowing: Narrowing | None = None,
+    beside: Beside | None = None,
+    release: Release | None = None,
+    loader: CatalogLoader | None = None,
+    stage: Callable[[str], object] = str,
+) -> Compilation:
+    """Compile the workspace, or the bundle, in the directory `root`.
+
+    `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
+    anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
+    say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
+    as `release` says; `loader` loads catalogs in the place of `load_catalog`, and `stage` hears when a stage
+    begins. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
+    """
+    stage("read")
+    report, path = Report(), root if isinstance(root, Path) else Path(root)
+    options = options or Options()
+    if not _knows_version(options, report):
+        return Compilation((), tuple(report), {})
+    scanned = Report()
+    ignored, own = ((), True) if narrowing is None else (narrowing.ignored, False)
+    folder = scan(path, scanned, ignored=ignored, ignore_file=own) if not no_folder(path) else None
+    workspace: Workspace | None = None
+    bundles: Mapping[str, Bundle] = {}
+    settled: SettledCluster | None = None
+    begun: InitialInstalls | None = None
+    live: Workspace | None = None
+    config: Mapping[str, Any] = {}
+    bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
+    if folder is not None and bundle_folder is not None:
+        report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
+        options, config = _bundle_options(path, folder, options, given, report)
+        options = _narrowed(options, narrowing, given)
+        if config.get("ignore") and narrowing is None:
+            rest = scan(path, Report(), ignored=tuple(config["ignore"]))
+            bundle_folder = _bundle_in(rest, Report()) or bundle_folder
+        if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
+            chosen = "certificates" in given or "certs" in config
+            return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
+        if not report.failed:
+            settled, bundles = _settle_bundle(path, bundle_folder, options, report, stage)
+    else:
+        workspace, options, config = _read_workspace(
+            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release,
+            loader=loader,
+        )  # fmt: skip
+        stage("settle")
+        if not report.failed:
+            live, begun, settled = _settle_workspace(workspace, options, report)
+        bundles = workspace.bundles
+    stage("render")
+    made = _compilation(workspace, live, bundles, begun, settled, options, report)
+    if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
+        from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
+
+        report_config(path, config, given, made.settled.cluster, made.workspace, report)
+    return _without_suppressed(made, path, report, config)
+
+
+def compile_manifests(manifests: Iterable[Manifest], options: Options, report: Report) -> Compilation:
+    """Compile a workspace that is no directory, but these manifests; what was found before is in `report`."""
+    from olmc.compiler.load.workspace import of_manifests
+
+    if not _knows_version(options, report):
+        return Compilation((), tuple(report), {})
+    return compile_workspace(of_manifests(manifests, report), options, report)
+
+
+def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
+    """Compile a workspace that was read already; what was found before is in `report`."""
+    live, begun, settled = (None, None, None) if report.failed else _settle_workspace(workspace, options, report)
+    return _compilation(workspace, live, workspace.bundles, begun, settled, options, report)
+
+
+def _settle_workspace(
+    workspace: Workspace, options: Options, report: Report
+) -> tuple[Workspace, InitialInstalls | None, SettledCluster | None]:
+    """The workspace with all that its cluster holds, what became of its Installs, and the cluster at rest."""
+    from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
+
+    check_spelling(workspace, options, report)
+    if options.state is not None:
+        from olmc.compiler.transition.deletion import successor_workspace  # most compilations are of a fresh cluster
+
+        workspace = successor_workspace(options.state, workspace, options)
+    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
+        from olmc.targets.proposed.v2alpha1.unknown_fields import (
+            check_v2alpha1,  # hardly any workspace has such objects
+        )
+
+        check_v2alpha1(workspace, options, report)
+    if not options.v2alpha1:
+        from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
+
+        return workspace, None, reconcile(workspace, options, report)
+    from olmc.targets.proposed.pipeline_hooks import settled_with_installs
+
+    return workspace, *settled_with_installs(workspace, options, report)
+
+
+def _compilation(
+    workspace: Workspace | None,
+    live: Workspace | None,
+    bundles: Mapping[str, Bundle],
+    begun: InitialInstalls | None,
+    settled: SettledCluster | None,
+    options: Options,
+    report: Report,
+) -> Compilation:
+    if settled is None or report.failed:
+        return Compilation((), tuple(report), {}, workspace=workspace, options=options)
+    from olmc.compiler.reconcile.diagnose import diagnose
+    from olmc.compiler.reconcile.loop import in_scope_of_crds
+    from olmc.compiler.render.rbac import render
+
+    locking = workspace is not None and (settled.rounds or workspace.lock is not None)
+    lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
+    operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
+    further: Sequence[Pass] = ()
+    rewrite: Rewrite | None = None
+    if options.descoped or options.v2alpha1:
+        from olmc.targets.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
+
+        stage = proposed(begun, settled, bundles, options, report)
+        settled, operators, installs = stage.settled, stage.operators, stage.installs
+        further, rewrite = stage.further, stage.rewrite
+    settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
+    extensions: tuple[ExtensionResult, ...] = ()
+    if live is not None and live.has_extensions:
+        from olmc.targets.v1.extensions import install_extensions  # most workspaces have none
+
+        extended = install_extensions(live, settled.cluster, options, report)
+        extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
+        settled = settled._replace(cluster=extended.without_held(settled.cluster))
+        lock = (lock or Lock({}))._replace(extensions=extended.locked) if extended.locked else lock
+    diagnose(settled, bundles, options, report)
+    if options.purpose == "review" and workspace is not None:
+        from olmc.compiler.render.components import refused_objects
+
+        further = (*further, refused_objects(workspace.inputs))
+    objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
+    if options.state is not None:
+        from olmc.compiler.transition.state import in_known_order
+
+        objects = in_known_order(objects, options.state)
+    if report.failed:  # in the objects themselves
+        objects = ()
+    lacking: tuple[str, ...] = ()
+    if options.purpose == "apply":
+        from olmc.review.explain.left_out import missing
+
+        lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
+    phases = _phases(settled.cluster)
+    inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
+    return Compilation(
+        objects, tuple(report), phases, settled, workspace, lock,
+        inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
+        extensions=extensions,
+    )  # fmt: skip
+
+
+def _extension(path: Path, folder: Folder, options: Options, report: Report, chosen: bool) -> Compilation:
+    """A bundle by itself as a ClusterExtension has it; `chosen`: somebody has asked for a provider of certificates."""
+    from olmc.targets.v1.single_extension import single_extension  # most runs know nothing of OLM v1
+
+    certificates = options.certificates if chosen else None
+    made = single_extension(path, folder, options, certificates, report)
+    objects = () if report.failed else made.objects
+    return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
+
+
+def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:
+    """The compilation, what is suppressed in the files or in olmc.yaml kept apart from the other diagnostics."""
+    if not report.found:
+        return made
+    from olmc.compiler.load.suppressions import apply_suppressions  # most compilations have nothing to tell
+
+    found = apply_suppressions(path, report, config)
+    return made._replace(diagnostics=found.kept, suppressed=found.suppressed)
+
+
+def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
+    """The lock for the outcome; where it differs from the one that there is, that is reported."""
+    from olmc.compiler.reconcile.loop import selections
+    from olmc.compiler.resolver.steps import (  # only workspaces with Subscriptions need it
+        find_changed,
+        find_deviations,
+        lock_of,
+    )
+    from olmc.compiler.rules.texts import reconcile as rules
+
+    present = lock_of(workspace, settled.cluster, selections(settled))
+    if workspace.lock is not None and workspace.lock.place is not None:
+        place = Location(workspace.lock.place.source.path)
+        for namespace, text in find_deviations(workspace.lock, present):
+            report.add(rules.NOT_LOCKED.finding(place, where=f"namespace {namespace}", text=text))
+        for namespace, name in find_changed(workspace.lock, present):
+            report.add(rules.MOVED.finding(place, where=f"in namespace {namespace}", name=name))
+    return present
+
+
+def _bundle_in(folder: Folder, report: Report) -> Folder | None:
+    """The bundle that a directory is, or has as a project of operator-sdk."""
+    if is_bundle(folder):
+        return folder
+    if PROJECT_FILE not in folder.files:
+        return None
+    from olmc.compiler.load.bundles import project_bundle, report_project  # few bundles are in one
+
+    bundle = project_bundle(folder)
+    if bundle is not None:
+        report_project(folder, report)
+    return bundle
+
+
+def _settle_bundle(
+    path: Path, folder: Folder, options: Options, report: Report, stage: Callable[[str], object]
+) -> tuple[SettledCluster | None, Mapping[str, Bundle]]:
+    bundle = read_bundle(path, folder, report)
+    if bundle is None:
+        return None, {}
+    stage("settle")
+    from olmc.compiler.reconcile.loop import (
+        reconcile,
+        single_bundle,  # workspaces don't need it
+    )
+
+    made = single_bundle(bundle, options, report)
+    if made.watched and options.purpose == "apply":
+        from olmc.compiler.rules.texts.output import WATCHED_NAMESPACE
+
+        for name in made.watched:
+            report.add(WATCHED_NAMESPACE.finding(None, name=name))
+    there = options._replace(namespaces=(*options.namespaces, *made.watched))
+    settled = reconcile(made.workspace, there, report, direct=made.steps, home=made.namespace)
+    return settled, made.workspace.bundles
+
+
+def _knows_version(options: Options, report: Report) -> bool:
+    try:
+        profile_of(options.olm_version)
+    except UnknownVersionError as error:
+        from olmc.compiler.rules.texts.reconcile import UNKNOWN_VERSION
+
+        report.add(UNKNOWN_VERSION.finding(None, problem=error, hint=error.hint))
+        return False
+    return True
+
+
+def _phases(cluster: Cluster) -> dict[NamespacedName, tuple[str, str]]:
+    return {name: (member.phase, member.reason) for name, member in sorted(cluster.members.items())}

@@ -1,0 +1,286 @@
+"""The files by which tools build what they apply of a folder, where olmc does not: charts, kustomizations and Jsonnet,
+with all that these read.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from olmc.compiler.load.bundles import compiled_part
+from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, no_folder, read_text, scan_everything
+from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
+from olmc.compiler.load.kustomization import (
+    PLUGIN_FIELDS,
+    KustomizationTree,
+    only_lists_output,
+    policy_generators,
+    read_kustomization,
+)
+from olmc.compiler.load.policy_generators import GenerationError, policies_of
+from olmc.compiler.load.workspace_files import CHART_FILE, digest_at, objects_of
+from olmc.compiler.model.workspace import Inputs
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import KubernetesObject, mapping
+from olmc.k8s.yaml import dump, read
+from olmc.k8s.yaml.heads import documents_in
+
+_NAMES = {**dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm"}
+_ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
+_IMPORT = regex(r"\bimport(?:str|bin)?\s*@?(?:\"([^\"\n]+)\"|'([^'\n]+)')")
+_LIBRARIES = ("", "lib", "vendor")
+"""Where tools for Jsonnet look for what is imported, in each folder above."""
+_LONGEST = 1_000
+_MOST_PATHS = 300_000
+"""How many texts are tried as paths. Where there are more, which no repository needs, any file may be named."""
+
+
+class BuildFile(NamedTuple):
+    """A file that decides what a tool builds: a digest of its content and, of a file that the build reads besides, the
+    file that makes it a build, which is "" of that file itself."""
+
+    tool: str
+    digest: str
+    lead: str = ""
+
+
+class _TooManyPathsError(Exception):
+    """There are too many texts to look for files that they name."""
+
+
+class _PathSearch:
+    """How many texts were tried as paths, and the texts in the files that configure plugins: many kustomizations may
+    have the same."""
+
+    def __init__(self) -> None:
+        self.paths = 0
+        self.plugins: dict[str, tuple[str, ...]] = {}
+
+
+class _BuildTree(NamedTuple):
+    """All files of a folder, with whether they are links that are not followed, and the folders, by path."""
+
+    root: Path
+    files: Mapping[str, bool]
+    folders: Mapping[str, Folder]
+    seen: _PathSearch
+
+    def joined(self, folder: str, text: str) -> str:
+        """Where a text leads from a folder, "" for the root."""
+        self.seen.paths += 1
+        if self.seen.paths > _MOST_PATHS:
+            raise _TooManyPathsError
+        path = posixpath.normpath(posixpath.join(folder, text))
+        return "" if path == "." else path
+
+    def paths(self, folder: str, text: str) -> Iterator[str]:
+        """What a text may name: as a path, or as `key=path`."""
+        if text and len(text) <= _LONGEST and "\n" not in text:
+            yield self.joined(folder, text)
+            if "=" in text:
+                yield self.joined(folder, text.partition("=")[2])
+
+
+def build_files(root: Path, inputs: Inputs) -> dict[str, BuildFile]:
+    """The files at any depth by which a folder is built, whatever patterns name, each with a digest of its content.
+
+    What can't be read, or is a link that is not followed, has a digest of its own. What `inputs` are compiled from is
+    none of them: it is compared as what it is compiled to.
+    """
+    if no_folder(root):
+        return {}
+    folders = {folder.path: folder for folder in _folders(compiled_part(scan_everything(root)))}
+    files = {folder.join(name): False for folder in folders.values() for name in folder.files}
+    files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
+    tree = _BuildTree(root, files, folders, _PathSearch())
+    builders = {path: tool for path in files if (tool := builder(path)) and not _is_listing(tree, path)}
+    leads: dict[str, str] = {}
+    for path in sorted(builders, key=lambda path: (-path.count("/"), path)):  # the innermost chart has its files
+        try:
+            for named in _read_by(tree, path, builders[path]):
+                leads.setdefault(named, path)
+        except _TooManyPathsError:
+            leads = {**dict.fromkeys(files, path), **leads}
+            break
+    found = {path: BuildFile(tool, "") for path, tool in builders.items()}
+    found |= {path: BuildFile(builders[lead], "", lead) for path, lead in leads.items() if path not in builders}
+    kept = (path for path in sorted(found) if not _is_compared(root, path, inputs, is_builder=path in builders))
+    return {path: found[path]._replace(digest=digest_at(root / path, is_link=files[path])) for path in kept}
+
+
+def builder(path: str) -> str:
+    """The tool that builds a folder by a file, "" if it is no such file."""
+    name = path.rpartition("/")[2]
+    return _NAMES.get(name, "") or next((tool for end, tool in _ENDS.items() if name.endswith(end)), "")
+
+
+def _folders(folder: Folder) -> Iterator[Folder]:
+    yield folder
+    for below in folder.folders:
+        yield from _folders(below)
+
+
+def _is_listing(tree: _BuildTree, path: str) -> bool:
+    return not tree.files[path] and only_lists_output(read_text(tree.root, path, Report()) or "")
+
+
+def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> bool:
+    """Whether all that a file says is in what is compared: in what was built of it, a bundle, a catalog, or objects."""
+    if path in inputs.parts or path not in inputs.files:
+        return False
+    if path in inputs.built or is_builder:
+        return path in inputs.built
+    if path in inputs.content:
+        return True
+    # Of values, and of other files without objects, nothing is compiled.
+    text = read_text(root, path, Report())
+    return text is not None and all(objects_of(document)[0] for document in documents_in(text))
+
+
+def _read_by(tree: _BuildTree, path: str, tool: str) -> Iterable[str]:
+    """The files that a build reads because of a file."""
+    if tree.files[path]:
+        return ()
+    folder = path.rpartition("/")[0]
+    if tool == "Helm":
+        # Templates can read any file of their chart.
+        below = tree.folders[folder]
+        return [inner.join(name) for inner in _outside_of_charts(below) for name in (*inner.files, *inner.links)]
+    text = read_text(tree.root, path, Report()) or ""
+    return _imported(tree, folder, text) if tool == "Jsonnet" else _named_by_kustomization(tree, folder, text)
+
+
+def _outside_of_charts(chart: Folder) -> Iterator[Folder]:
+    """The folders of a chart, without the charts in it, which have their own files: each file is looked at once."""
+    yield chart
+    for below in chart.folders:
+        if CHART_FILE not in below.files:
+            yield from _outside_of_charts(below)
+
+
+def _imported(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
+    above = [folder]
+    while above[-1]:
+        above.append(above[-1].rpartition("/")[0])
+    for name in dict.fromkeys(double or single for double, single in _IMPORT.findall(text)):
+        places = (tree.joined(posixpath.join(one, library), name) for one in above for library in _LIBRARIES)
+        yield from (path for path in places if path in tree.files)
+
+
+def _named_by_kustomization(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
+    """The files that a kustomization, or what configures its plugins, names in whatever field: fields come with each
+    version of kustomize, and a text that is the path of a file is hardly ever anything else."""
+    for document in read("", text, Report()):
+        yield from (path for text in _texts(document.value) for path in tree.paths(folder, text) if path in tree.files)
+        for entry in _texts([mapping(document.value).get(field) for field in PLUGIN_FIELDS]):
+            yield from _named_by_plugin(tree, folder, _texts_of_plugin(tree, folder, entry))
+
+
+def _texts_of_plugin(tree: _BuildTree, folder: str, entry: str) -> Iterable[str]:
+    """The texts in an entry that is YAML itself, or in the file that it names."""
+    if "\n" in entry or "{" in entry:
+        return _texts([document.value for document in read("", entry, Report())])
+    path = tree.joined(folder, entry)
+    if path in tree.files and path not in tree.seen.plugins:
+        documents = read("", read_text(tree.root, path, Report()) or "", Report())
+        tree.seen.plugins[path] = tuple(_texts([document.value for document in documents]))
+    return tree.seen.plugins.get(path, ())
+
+
+def _named_by_plugin(tree: _BuildTree, folder: str, texts: Iterable[str]) -> Iterator[str]:
+    for path in (path for text in dict.fromkeys(texts) for path in tree.paths(folder, text)):
+        if path in tree.files:
+            yield path
+        elif path in tree.folders and path != folder:  # generators of policies take all files of a folder
+            for name in tree.folders[path].files:
+                yield tree.joined(path, name)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+# Kustomizations in a place of their own, with the Policies that their PolicyGenerators make in the place of these.
+#
+# kustomize itself then does with the Policies what the kustomizations say: patches, labels, names.
+
+Run = Callable[[Path], str]
+"""What kustomize makes of a folder; raises GenerationError."""
+
+_POLICIES = "olmc-policies.yaml"
+
+
+def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple[Path, Path]:
+    """Write a copy of all that a build of the kustomization `start` reads into the folder `place`.
+
+    Gives the folder that everything was below of, and the folder to build. Raises GenerationError, and OSError.
+    """
+    sources = (*tree.kustomizations, *tree.files)
+    top = Path(os.path.commonpath([path.parent for path in sources]))
+    for path in sources:
+        if not is_file(path) or path.stat().st_size > MAX_FILE_BYTES:
+            continue  # kustomize says what it lacks
+        target = place / path.relative_to(top)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    for kustomization in tree.generated:
+        _replace_generators(kustomization, place / kustomization.relative_to(top), place, run)
+    return top, place / start.resolve().parent.relative_to(top)
+
+
+def _replace_generators(kustomization: Path, target: Path, place: Path, run: Run) -> None:
+    content, _ = read_kustomization(kustomization, "")
+    generators = policy_generators(content, kustomization.parent)
+    policies = [
+        policy
+        for generator in generators.values()
+        for configuration in generator
+        for policy in policies_of(
+            configuration, kustomization.parent, lambda folder: _objects(run(folder)), _patching(place, run)
+        )
+    ]
+    others = [entry for number, entry in enumerate(content["generators"]) if number not in generators]
+    resources = content.get("resources")
+    rewritten: dict[str, Any] = {key: value for key, value in content.items() if key != "generators"}
+    rewritten["resources"] = [*(resources if isinstance(resources, list) else []), _POLICIES]
+    if others:
+        rewritten["generators"] = others
+    target.write_text(dump([rewritten]), "utf-8")
+    target.with_name(_POLICIES).write_text(dump(policies), "utf-8")
+
+
+def _patching(place: Path, run: Run) -> Callable[[list[dict[str, Any]], list[Mapping[str, Any]]], list[dict[str, Any]]]:
+    """How patches of manifests are applied: by a kustomization that holds nothing else."""
+
+    def patched(objects: list[dict[str, Any]], patches: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        folder = place / ".olmc-patched"
+        folder.mkdir(exist_ok=True)
+        names = [f"patch-{number}.yaml" for number in range(len(patches))]
+        for name, patch in zip(names, patches, strict=True):
+            (folder / name).write_text(dump([patch]), "utf-8")
+        (folder / "objects.yaml").write_text(dump(objects), "utf-8")
+        content = {"resources": ["objects.yaml"], "patches": [{"path": name} for name in names]}
+        (folder / "kustomization.yaml").write_text(dump([content]), "utf-8")
+        return [dict(obj) for obj in _objects(run(folder))]
+
+    return patched
+
+
+def _objects(text: str) -> list[KubernetesObject]:
+    report = Report()
+    values = [document.value for document in read("", text, report) if isinstance(document.value, dict)]
+    if report.failed:
+        raise GenerationError("what kustomize prints can't be read")
+    return values

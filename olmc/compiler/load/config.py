@@ -1,0 +1,260 @@
+"""`olmc.yaml`, the options that a workspace carries with it, and `olmc.lock`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olmc.compiler.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
+from olmc.compiler.load.json_schema import problems
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
+from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile, Manifest
+from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform
+from olmc.compiler.rules.texts import reconcile as lock_rules
+from olmc.compiler.rules.texts import reconcile as versions
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
+from olmc.k8s.objects import KubernetesObject
+from olmc.k8s.yaml import Document, dump_one, locate, read
+
+CONFIG_FILE = "olmc.yaml"
+_OTHER_NAME = "olmc.yml"
+
+# The fields of Options by their names in YAML.
+FIELDS = {
+    "for": "purpose",
+    "certs": "certificates",
+    "copiedCSVs": "copied_csvs",
+    "include": "include",
+    "exclude": "exclude",
+    "kubeVersion": "kube_version",
+    "olmVersion": "olm_version",
+    "globalCatalogNamespace": "global_catalog_namespace",
+    "legacyUpgradePrecedence": "legacy_precedence",
+    "legacyCRDRules": "legacy_crd_rules",
+    "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
+    "approve": "approve",
+    "delete": "delete",
+    "apis": "apis",
+    "namespaces": "namespaces",
+    "descoped": "descoped",
+    "allowSharedAPIs": "shared_apis",
+    "enableV2alpha1": "v2alpha1",
+    "approvedInstalls": "approved_installs",
+    "olmNamespace": "olm_namespace",
+}
+
+
+def read_config(root: Path, report: Report) -> dict[str, Any]:
+    """The `spec` of `olmc.yaml` in the root, {} without one; problems are reported, each with its place."""
+    if has_file(root, _OTHER_NAME):
+        report.add(rules.CONFIG_NAME.finding(Location(_OTHER_NAME)))
+    if not has_file(root, CONFIG_FILE):
+        return {}
+    text = read_text(root, CONFIG_FILE, report)
+    documents = read(CONFIG_FILE, text, report) if text is not None else []
+    if not documents or documents[0].value is None:
+        return {}
+    document = documents[0]
+    broken = problems("olmc", document.value)
+    if len(documents) > 1:
+        place = locate(documents[1].source, ())
+        report.add(rules.BAD_CONFIG.finding(place, where="the second document", problem="there can be only one"))
+    for problem in broken:
+        place = problem.place(document.source)
+        if problem.where == "spec.olmVersion":
+            hint = "Write a version in quotes, as '0.25': without them 0.20 is the number 0.2."
+            report.add(versions.UNKNOWN_VERSION.finding(place, problem=f"olmVersion: {problem.text}", hint=hint))
+            continue
+        where = problem.where or "the document"
+        finding = rules.BAD_CONFIG.finding(place, where=where, problem=problem.text)
+        report.add(finding.caused_by(misspelt(problem.written(document.value), problem.meant)))
+    # All or nothing: half of the options would compile something that nobody has asked for.
+    if broken or not _is_known(document, report) or not _has_usable_patterns(document, report):
+        return {}
+    spec = dict(document.value.get("spec") or {})
+    return _with_apis(root, spec, document, report) if "apisFrom" in spec else spec
+
+
+def _with_apis(root: Path, spec: dict[str, Any], document: Document, report: Report) -> dict[str, Any]:
+    """The spec with what the file of `apisFrom` says in the place of its name; {} where that can't be read."""
+    from olmc.compiler.load.live_objects import read_apis  # hardly anybody has such a file
+
+    path, place = spec["apisFrom"], locate(document.source, ("spec", "apisFrom"))
+    is_there = has_file(root, path)
+    if not is_there or not (root / path).resolve().is_relative_to(root.resolve()):
+        problem = f"there is no file {path} in the workspace"
+        report.add(rules.BAD_APIS.finding(place, problem=problem, hint="Give its path below the folder of olmc.yaml."))
+        return {}
+    text, findings = read_text(root, path, report), Report()
+    resources = read_apis(path, text, findings) if text is not None else ()
+    for diagnostic in findings:
+        report.add(diagnostic)
+    if text is None or findings.failed:
+        return {}
+    # It looks like manifests where it is YAML, and is none.
+    return {**spec, "apisFrom": resources, "ignore": [*(spec.get("ignore") or ()), f"/{path}"]}
+
+
+def _has_usable_patterns(document: Document, report: Report) -> bool:
+    """Whether all patterns of files can be used: those of what is left out, and of where findings are accepted."""
+    spec = document.value.get("spec") or {}
+    patterns: dict[tuple[str | int, ...], str] = {
+        **{("spec", "ignore", number): entry for number, entry in enumerate(spec.get("ignore") or ())},
+        **{
+            ("spec", "suppress", number, "path"): entry["path"]
+            for number, entry in enumerate(spec.get("suppress") or ())
+            if "path" in entry
+        },
+    }
+    usable = True
+    for keys, pattern in patterns.items():
+        try:
+            spec_of([pattern])
+        except ValueError as error:
+            where = ".".join(map(str, keys))
+            report.add(rules.BAD_CONFIG.finding(locate(document.source, keys), where=where, problem=error))
+            usable = False
+    return usable
+
+
+def _is_known(document: Document, report: Report) -> bool:
+    """Whether the document asks for a version of OLM that there is, if for any."""
+    version = (document.value.get("spec") or {}).get("olmVersion")
+    try:
+        if version is not None:
+            canonical(version)
+    except UnknownVersionError as error:
+        place = locate(document.source, ("spec", "olmVersion"))
+        report.add(versions.UNKNOWN_VERSION.finding(place, problem=error, hint=error.hint))
+        return False
+    return True
+
+
+def indexing_from(config: Mapping[str, Any]) -> Indexing:
+    """How the config wants catalogs to be made of what has no update graph."""
+    return Indexing(config.get("bundleEdges") or "replaces", bool(config.get("enableAlpha")))
+
+
+def narrowing_of(root: Path, config: Mapping[str, Any]) -> Narrowing:
+    """What the workspace at `root`, whose olmc.yaml says `config`, leaves out of itself."""
+    ignored = (*git_ignore_lines(root), *(config.get("ignore") or ()), *ignore_lines(root))
+    include, exclude = tuple(config.get("include") or ()), tuple(config.get("exclude") or ())
+    return Narrowing(ignored, include, exclude, config.get("for"))
+
+
+def cluster_catalogs(root: Path, config: Mapping[str, Any]) -> tuple[Manifest, ...]:
+    """The CatalogSources that exist in the cluster, as the olmc.yaml in `root` says, whose `config` this is; each with
+    its place there."""
+    listed = config.get("catalogs") or ()
+    text = read_text(root, CONFIG_FILE, Report()) if listed else ""
+    return tuple(
+        Manifest(_catalog_source(item), Source(CONFIG_FILE, text or "", prefix=("spec", "catalogs", number)))
+        for number, item in enumerate(listed)
+    )
+
+
+def _catalog_source(item: Mapping[str, Any]) -> KubernetesObject:
+    priority = {"priority": item["priority"]} if "priority" in item else {}
+    return {
+        "apiVersion": f"{OLM_GROUP}/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": item["name"], "namespace": item["namespace"]},
+        "spec": {"sourceType": "grpc", "image": item["image"], **priority},
+    }
+
+
+def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]) -> Options:
+    """`base` with what the config says, except for the fields in `given`, which the command line has set; and with what
+    the OpenShift release sets that is compiled for, where neither says anything else."""
+    values: dict[str, Any] = {}
+    for key, field in FIELDS.items():
+        if key in config and (field not in given or key == "apis"):
+            value = config[key]
+            values[field] = tuple(value) if isinstance(value, list) else value
+    # What the cluster serves, each says in addition to the others.
+    values["apis"] = tuple(dict.fromkeys((*base.apis, *values.get("apis", ()))))
+    values["api_resources"] = (*base.api_resources, *(config.get("apisFrom") or ()))
+    if "kube_version" in values:
+        values["kube_version"] = full_kube_version(values["kube_version"])
+    proxy = config.get("proxy")
+    if proxy and "proxy" not in given:
+        values["proxy"] = Proxy(proxy.get("httpProxy", ""), proxy.get("httpsProxy", ""), proxy.get("noProxy", ""))
+    if "images" in config and "images" not in given:
+        values["images"] = tuple(
+            ImageContent(item["image"], item.get("digest", ""), item.get("bundle", "")) for item in config["images"]
+        )
+    options = base._replace(**values)
+    return on_platform(options, given | (values.keys() - {"api_resources"}))
+
+
+LOCK_FILE = "olmc.lock"
+HEADER = "# Written by olmc resolve --update and olmc vendor. Commit it; olmc render follows it.\n"
+
+_FIELDS = ("package", "name", "version", "channel", "catalog", "catalogNamespace", "digest")
+_IMAGE_FIELDS = LockedImage._fields
+
+
+def read_lock(root: Path, report: Report) -> LockFile:
+    """The lock in the root of a workspace, an empty one without it; problems are reported, each with its place.
+
+    Problems with the operators cost no image: what was vendored is no choice that `olmc resolve` could make anew.
+    """
+    if not has_file(root, LOCK_FILE):
+        return LockFile()
+    text = read_text(root, LOCK_FILE, report)
+    if text is None:
+        return LockFile()
+    findings = Report()
+    documents = read(LOCK_FILE, text, findings)
+    for diagnostic in findings:
+        report.add(diagnostic)
+    if len(documents) != 1:
+        if not findings.failed:
+            problem = f"it should hold one document, not {len(documents)}"
+            report.add(lock_rules.BAD_LOCK.finding(Location(LOCK_FILE), where="the file", problem=problem))
+        return LockFile()
+    value, source = documents[0].value, documents[0].source
+    faults = problems("lock", value)
+    for fault in faults:
+        where = fault.where or "the document"
+        report.add(lock_rules.BAD_LOCK.finding(fault.place(source), where=where, problem=fault.text))
+    # A lock that is no lock, or whose images are damaged, says nothing at all; other faults cost the operators only.
+    if any(fault.keys[:1] in ((), ("images",)) for fault in faults):
+        return LockFile()
+    images = tuple(LockedImage(*(item.get(field, "") for field in _IMAGE_FIELDS)) for item in value.get("images", ()))
+    if faults or "namespaces" not in value:
+        return LockFile(None, images)
+    operators = {item["namespace"]: _operators(item["operators"]) for item in value["namespaces"]}
+    extensions = {
+        item["extension"]: LockedExtension(*(item[field] for field in LockedExtension._fields))
+        for item in value.get("extensions", ())
+    }
+    return LockFile(Lock(operators, Place(source), extensions), images)
+
+
+def _operators(items: list[dict[str, Any]]) -> tuple[LockedOperator, ...]:
+    return tuple(LockedOperator(*(item[field] for field in _FIELDS)) for item in items)
+
+
+def lock_text(lock: Lock | None, images: Sequence[LockedImage] = ()) -> str:
+    """The text of the file: namespaces and images in order."""
+    value: dict[str, Any] = {"apiVersion": "olmc.dev/v1alpha1", "kind": "Lock"}
+    if lock is not None:
+        value["namespaces"] = [
+            {"namespace": name, "operators": list(map(_item, operators))}
+            for name, operators in sorted(lock.namespaces.items())
+        ]
+    if lock is not None and lock.extensions:
+        value["extensions"] = [
+            {"extension": name, **locked._asdict()} for name, locked in sorted(lock.extensions.items())
+        ]
+    if images:
+        value["images"] = [{key: text for key, text in image._asdict().items() if text} for image in sorted(images)]
+    return HEADER + dump_one(value)
+
+
+def _item(operator: LockedOperator) -> Mapping[str, str]:
+    return dict(zip(_FIELDS, operator, strict=True))

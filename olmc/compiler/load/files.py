@@ -1,0 +1,519 @@
+"""Files of a workspace: which there are, by patterns as in `.gitignore`, and their text. Nothing outside of the root
+is ever read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, BinaryIO
+
+from olmc.compiler.model.catalog import names_of_bundles
+from olmc.compiler.model.options import Indexing, IndexingMode
+from olmc.compiler.model.workspace import Bundle, Workspace
+from olmc.compiler.rules.texts import foreign as foreign_rules
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, did_you_mean
+from olmc.k8s.diagnostics import closest as closest_of
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
+from olmc.k8s.yaml import locate, read
+
+if TYPE_CHECKING:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+# Of stars beside each other each may stand for any part of a name; two of them between slashes are one, for folders.
+_STARS = regex(r"(?:^!?|(?<=/))\*\*(?=/|$)|\*")
+_MOST_STARS = 3
+_LONGEST = 1_000
+_POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
+
+
+class PathPatterns:
+    """Patterns as in `.gitignore`: whether a path, relative to where they count, is one that they name.
+
+    `effort` is how many patterns had to be put together for it, where that takes its time. Raises ValueError for
+    patterns that can't be used.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        from pathspec import GitIgnoreSpec  # takes its time to import, and hardly any run needs it
+
+        # Others, which it would take where they are installed, take longer to begin with. But a name of 40 characters
+        # can be divided among a dozen stars in more ways than the one that it takes then could ever try.
+        many = any(map(_has_many_stars, lines))
+        self.effort = sum(map(_weight, lines)) if many else 0
+        patterns = [_pattern_of(line) for line in lines]
+        try:
+            self._spec = GitIgnoreSpec(patterns, backend="re2" if many else "simple")
+        except Exception as error:
+            # re2 has one exception for all, of no other kind: a set of patterns has no space in its memory.
+            raise ValueError(f"the patterns are too long to be compared: {error}") from error
+
+    def __call__(self, path: str) -> bool:
+        # A name need be no text to the system; what can't be encoded is some character to a pattern.
+        return bool(self._spec.match_file(path.encode("utf-8", "replace").decode()))
+
+
+@lru_cache(maxsize=2 * PATTERNS.default)
+def _pattern_of(line: str) -> GitIgnoreSpecPattern:
+    """A line as a pattern; the lines of a folder count in all folders below it, and are read once."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    if len(line) > _LONGEST:
+        raise ValueError(f"a pattern of {len(line):,} characters is longer than the {_LONGEST:,} that olmc compares")
+    if _POSIX_CLASS.search(line):
+        raise ValueError(f"{line!r} has a class of characters by name; write ranges, such as [a-z]")
+    with warnings.catch_warnings():
+        # Of brackets in brackets, which Python might read in another way one day.
+        warnings.simplefilter("ignore", FutureWarning)
+        try:
+            return GitIgnoreSpecPattern(line)
+        except re.error as error:
+            raise ValueError(f"{line!r} is no pattern: {error}") from error
+
+
+def _has_many_stars(line: str) -> bool:
+    return len(_STARS.findall(line)) > _MOST_STARS
+
+
+def _weight(line: str) -> int:
+    """How many patterns one counts as: what compares those with many stars takes its time for each of the stars."""
+    stars = len(_STARS.findall(line))
+    return stars if stars > _MOST_STARS else 1
+
+
+def _check_usable(line: str) -> None:
+    """Raise ValueError for a pattern that can't be used."""
+    _pattern_of(line) if not _has_many_stars(line) else _check_in_set(line)
+
+
+@lru_cache(maxsize=2 * PATTERNS.default)
+def _check_in_set(line: str) -> None:
+    PathPatterns([line])
+
+
+def spec_of(patterns: Iterable[str]) -> PathPatterns:
+    """What decides whether a path, relative to where the patterns count, is one that they name.
+
+    Raises ValueError for a pattern that can't be used.
+    """
+    return PathPatterns(list(patterns))
+
+
+MAX_FILE_BYTES = FILE_BYTES.most
+IGNORE_FILE = ".olmcignore"
+GIT_IGNORE_FILE = ".gitignore"
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+"""How files begin whose content is in Git LFS."""
+
+_GIT = ".git"
+_GLOB = regex(r"[\\*?\[\]]")
+
+
+class Folder(NamedTuple):
+    """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders, and
+    the names of links that are not followed."""
+
+    path: str
+    files: tuple[str, ...]
+    folders: tuple[Folder, ...]
+    links: tuple[str, ...] = ()
+
+    def join(self, name: str) -> str:
+        return f"{self.path}/{name}" if self.path else name
+
+    def folder(self, name: str) -> Folder | None:
+        return next((f for f in self.folders if f.path.rpartition("/")[2] == name), None)
+
+    def walk(self) -> Iterator[str]:
+        """All files at any depth, relative to the root, in byte order of their paths."""
+        for name in self.files:
+            yield self.join(name)
+        for folder in self.folders:
+            yield from folder.walk()
+
+
+def without_files(folder: Folder, paths: Collection[str]) -> Folder:
+    """A folder as it would be without some files at any depth."""
+    if not paths:
+        return folder
+    files = tuple(name for name in folder.files if folder.join(name) not in paths)
+    return folder._replace(files=files, folders=tuple(without_files(below, paths) for below in folder.folders))
+
+
+def no_folder(path: Path) -> str:
+    """What keeps a path from being the directory of a workspace, as in "PATH does not exist"; "" for nothing."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "does not exist"
+    except OSError as error:
+        return f"can't be read: {error.strerror or error}"
+    except ValueError:  # there is a NUL in it, as a path in a file may have
+        return "does not exist"
+    return "" if stat.S_ISDIR(mode) else "is a file and not a directory"
+
+
+def has_file(root: Path, path: str) -> bool:
+    """Whether a workspace has a file; what can't even be looked for is reported by whoever reads the folder."""
+    return is_file(root / path)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file; no name in untrusted input is too long, or too strange, to ask that."""
+    return stat.S_ISREG(mode_of(path))
+
+
+def mode_of(path: Path) -> int:
+    """The mode of what stands at a path, 0 if there is nothing or can't be."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+class _Seen:
+    """What a scan has come upon: the real folders, how many files and folders there are, how many patterns and how
+    much was done with them, and the limit that it met."""
+
+    def __init__(self) -> None:
+        self.folders: set[Path] = set()
+        self.number = 0
+        self.patterns = 0
+        self.effort = 0
+        self.limit: Limit | None = None
+
+
+class _Scan(NamedTuple):
+    """How a tree is looked through: where its root is, also when links are resolved, the patterns of what is left out,
+    and whether hidden folders are looked into as well. `git_lines` are the patterns of `.gitignore` so far, which count
+    before `lines`; None where git has no say. `below_link`: whether a link has led to where it looks."""
+
+    root: Path
+    home: Path
+    spec: Callable[[str], bool] | None
+    report: Report
+    seen: _Seen
+    hidden: bool = False
+    lines: tuple[str, ...] = ()
+    git_lines: tuple[str, ...] | None = None
+    below_link: bool = False
+
+
+def scan(root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True) -> Folder:
+    """The tree below `root` without hidden folders and without what `.gitignore`, at any depth, `ignored` and
+    `.olmcignore` name; the last pattern that fits a path counts.
+
+    Links that leave the root are reported and not followed; neither are links to folders that contain them. A folder
+    that can't be read is reported and taken for empty. Without `ignore_file` only `ignored` counts.
+    """
+    own = tuple(_usable_lines(root, report))
+    patterns = (*ignored, *own) if ignore_file else ignored
+    home = root.resolve()
+    how = _Scan(root, home, None, report, _Seen(), lines=patterns, git_lines=() if ignore_file else None)
+    spec = _spec(how, patterns, patterns, IGNORE_FILE) if patterns else None
+    return _scan(how._replace(spec=spec), "", frozenset({home}))
+
+
+def scan_everything(root: Path) -> Folder:
+    """The tree below `root` with hidden folders, whatever patterns name; only what git keeps for itself is missing."""
+    home = root.resolve()
+    return _scan(_Scan(root, home, None, Report(), _Seen(), hidden=True), "", frozenset({home}))
+
+
+def scan_below(root: Path, path: str, report: Report) -> Folder | None:
+    """The tree in the folder `path` of a workspace, whatever `.olmcignore` says of it; None where there is none inside
+    of the workspace."""
+    home = root.resolve()
+    real = _inside(root / path, home)
+    if real is None or not real.is_dir():
+        return None
+    return _scan(_Scan(root, home, None, report, _Seen()), path, frozenset({real}))
+
+
+def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
+    files: list[str] = []
+    folders: list[Folder] = []
+    links: list[str] = []
+    try:
+        with os.scandir(how.root / path) as entries:
+            # By bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
+            children = sorted(entries, key=lambda entry: os.fsencode(entry.name))
+    except OSError as error:
+        place = Location(path) if path else None
+        cause = error.strerror or str(error)
+        how.report.add(rules.UNREADABLE.finding(place, path=path or str(how.root), cause=cause))
+        return Folder(path, (), ())
+    if how.git_lines is not None and any(entry.name == GIT_IGNORE_FILE for entry in children):
+        own = tuple(_git_lines_in(how.root, path))
+        lines = (*how.git_lines, *own)
+        spec = _spec(how, (*lines, *how.lines), own, f"{path}/{GIT_IGNORE_FILE}" if path else GIT_IGNORE_FILE)
+        how = how._replace(git_lines=lines, spec=spec)
+    how.seen.folders |= above
+    for entry in children:
+        below = f"{path}/{entry.name}" if path else entry.name
+        if not _is_within_limits(how, below):
+            break
+        is_folder = _is_folder(entry)
+        if how.spec is not None and how.spec(f"{below}/" if is_folder else below):
+            continue
+        if is_folder and entry.name.startswith(".") and (entry.name == _GIT or not how.hidden):
+            continue
+        real = how.home / below
+        if entry.is_symlink():
+            inside = _inside(Path(entry.path), how.home)
+            if inside is None:
+                how.report.add(_not_followed(how.root, below))
+                links.append(entry.name)
+                continue
+            real = inside
+        if is_folder:
+            # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
+            # seen already: of links to folders with links to folders there are more ways than anybody can walk.
+            if real not in above and not (how.below_link and entry.is_symlink() and real in how.seen.folders):
+                inner = how._replace(below_link=True) if entry.is_symlink() else how
+                folders.append(_scan(inner, below, above | {real}))
+        elif _is_file(entry):
+            files.append(entry.name)
+    return Folder(path, tuple(files), tuple(folders), tuple(links))
+
+
+def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> PathPatterns | None:
+    """The patterns that count from here on, `new` of which did not before; None, which is reported once, where there
+    are more of them than olmc compares."""
+    seen = how.seen
+    seen.patterns += sum(map(_weight, new))
+    spec = None
+    if seen.patterns <= PATTERNS.most and seen.effort <= _EFFORT * PATTERNS.most:
+        with suppress(ValueError):
+            spec = spec_of(lines)
+            seen.effort += spec.effort
+    if spec is None and seen.limit is None:
+        seen.limit = PATTERNS
+        how.report.add(rules.too_large("the workspace", PATTERNS, place=Location(path)))
+    return spec
+
+
+_EFFORT = 4
+"""How often as many patterns as there may be may be put together in a way that takes its time."""
+
+
+def _is_within_limits(how: _Scan, path: str) -> bool:
+    """Count a file or folder; False, which is reported once, when there are more than olmc looks at."""
+    seen = how.seen
+    seen.number += 1
+    if seen.limit is None:
+        seen.limit = FILES if seen.number > FILES.most else DEPTH if path.count("/") > DEPTH.most else None
+        if seen.limit is not None:
+            how.report.add(rules.too_large("the workspace", seen.limit, place=Location(path)))
+    return seen.limit is None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # in a folder that may be listed and not entered: whoever reads the file says so
+        return True
+
+
+def _inside(path: Path, home: Path) -> Path | None:
+    """Where a link leads, None if that is outside of the workspace or nowhere."""
+    try:
+        real = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return None
+    return real if real.is_relative_to(home) else None
+
+
+def _not_followed(root: Path, path: str) -> Diagnostic:
+    """Where a link leads that is not followed; of a place outside not even its existence is reported."""
+    where, hint = "to a place outside of the workspace", "Copy what it points to into the workspace."
+    try:
+        if (root / path).resolve().is_relative_to(root.resolve()):
+            where, hint = "to something that does not exist", "Correct the link, or delete it."
+    except (OSError, RuntimeError):
+        where, hint = "that leads back to itself", "Correct the link, or delete it."
+    return rules.OUTSIDE.finding(Location(path), path=path, where=where, hint=hint)
+
+
+def read_bounded(path: Path) -> bytes:
+    """The bytes of a file that the user names; OSError for one that can't be read, or has more than olmc reads."""
+    with path.open("rb") as stream:
+        data = _start_of(stream, FILE_BYTES.most + 1)
+    if len(data) > FILE_BYTES.most:
+        cause = f"it has more than {FILE_BYTES.most:,} bytes ({FILE_BYTES.variable} raises the limit)"
+        raise OSError(errno.EFBIG, cause, str(path))
+    return data
+
+
+def _start_of(stream: BinaryIO, most: int) -> bytes:
+    """The bytes of a file, so many at most. To ask for all of these would make space for them, which takes a while."""
+    expected = min(os.fstat(stream.fileno()).st_size + 1, most)
+    data = stream.read(expected)
+    # A device says that it has none, and a file may have grown.
+    return data if len(data) < expected else data + stream.read(most - expected)
+
+
+def git_ignore_lines(root: Path) -> tuple[str, ...]:
+    """The patterns of all `.gitignore` files of a workspace that count, as the one in its root would have them."""
+    names = (path.rpartition("/") for path in scan(root, Report()).walk())
+    folders = (folder for folder, _, name in names if name == GIT_IGNORE_FILE)
+    lines = (line for folder in folders for line in _git_lines_in(root, folder))
+    return tuple(_up_to_the_limit(lines))
+
+
+def _up_to_the_limit(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of which there may be as many; with the first that is too much, which is enough to say so."""
+    count = 0
+    for line in lines:
+        yield line
+        count += _weight(line)
+        if count > PATTERNS.most:
+            return
+
+
+def _git_lines_in(root: Path, folder: str) -> Iterator[str]:
+    """The patterns of the `.gitignore` in a folder, written for the root; "" for one that can't be used."""
+    path = f"{folder}/{GIT_IGNORE_FILE}" if folder else GIT_IGNORE_FILE
+    text = read_text(root, path, Report()) if has_file(root, path) else None  # a pipe has no patterns, and no end
+    above = _GLOB.sub(r"\\\g<0>", folder)
+    lines = (line for line in (text or "").splitlines() if not line.startswith("#"))
+    for line in _up_to_the_limit(line for line in lines if line.removeprefix("!").strip()):
+        pattern = line.removeprefix("!")
+        inside = pattern.lstrip("/") if "/" in pattern.rstrip().rstrip("/") else f"**/{pattern}"
+        whole = f"{line[: len(line) - len(pattern)]}/{above}/{inside}" if folder else line
+        try:
+            _check_usable(whole)
+        except ValueError:
+            whole = ""  # it counts all the same: patterns behind too many of these would be missed without a word
+        yield whole
+
+
+def ignore_lines(root: Path) -> tuple[str, ...]:
+    """The patterns in a workspace's `.olmcignore`, without those that can't be used; () without such a file."""
+    return tuple(_usable_lines(root, Report()))
+
+
+def _usable_lines(root: Path, report: Report) -> Iterator[str]:
+    text = read_text(root, IGNORE_FILE, report) if has_file(root, IGNORE_FILE) else None
+    for number, pattern in enumerate(_up_to_the_limit((text or "").splitlines()), 1):
+        try:
+            _check_usable(pattern)
+            yield pattern
+        except ValueError as error:
+            report.add(rules.BAD_IGNORE.finding(Location(IGNORE_FILE, number), cause=error))
+
+
+def read_text(root: Path, path: str, report: Report) -> str | None:
+    """The text of a file, or None with a diagnostic when it can't be read as UTF-8 or leads out of the workspace."""
+    data = read_bytes(root, path, report)
+    return decode_utf8(path, data, report) if data is not None else None
+
+
+def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
+    """What a file holds, or None with a diagnostic when it can't be read or leads out of the workspace."""
+    try:
+        if (root / path).is_symlink() and _inside(root / path, root.resolve()) is None:
+            report.add(_not_followed(root, path))
+            return None
+        with (root / path).open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > FILE_BYTES.most:
+                report.add(rules.too_large(path, FILE_BYTES, size))
+                return None
+            data = _start_of(stream, FILE_BYTES.most + 1)
+            if len(data) > FILE_BYTES.most:
+                report.add(rules.too_large(path, FILE_BYTES))
+                return None
+    except OSError as error:
+        report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))
+        return None
+    return data
+
+
+def decode_utf8(path: str, data: bytes, report: Report) -> str | None:
+    """The text that a file holds, or None with a diagnostic at its first byte that is no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        report.add(rules.NOT_UTF8.finding(Location(path, line), path=path, offset=error.start))
+        return None
+
+
+# What the `ci.yaml` of an operator in a repository of bundles says about its update graph, as the pipelines of
+# community catalogs read it.
+
+CI_FILE = "ci.yaml"
+_KEY = "updateGraph"
+_MODES: MappingProxyType[str, IndexingMode] = MappingProxyType(
+    {"replaces-mode": "replaces", "semver-mode": "semver", "semver-skippatch-mode": "semver-skippatch"}
+)
+
+
+def update_graphs(root: Path, bundles: Iterable[Bundle], report: Report) -> dict[str, IndexingMode]:
+    """By package how its versions become a graph, as far as a ci.yaml beside the folders of its bundles says it.
+
+    A value that no pipeline knows is reported and counts as none.
+    """
+    modes: dict[str, IndexingMode] = {}
+    known: dict[str, IndexingMode | None] = {}
+    for bundle in bundles:
+        if not bundle.directory:
+            continue
+        folder = bundle.directory.rpartition("/")[0]
+        path = f"{folder}/{CI_FILE}" if folder else CI_FILE
+        if path not in known:
+            known[path] = _mode_in(root, path, report)
+        mode = known[path]
+        if mode is not None:
+            modes.setdefault(bundle.package, mode)
+    return modes
+
+
+def check_update_graphs(root: Path, workspace: Workspace, indexing: Indexing, report: Report) -> None:
+    """Report what is wrong with what a pipeline makes of bundles with a ci.yaml, where nothing here makes it."""
+    listed = names_of_bundles(workspace.catalogs.values())
+    loose = [bundle for name, bundle in workspace.bundles.items() if name not in listed]
+    modes = update_graphs(root, loose, report)
+    if modes:
+        from olmc.compiler.catalogs.bundle_lists import (  # few repositories are of bundles
+            catalog_from_bundles,
+            report_dropped,
+        )
+        from olmc.compiler.catalogs.properties import uncatalogued
+
+        members = [uncatalogued(bundle) for bundle in loose if bundle.package in modes]
+        report_dropped(catalog_from_bundles(members, indexing, report, modes), members, report)
+
+
+def _mode_in(root: Path, path: str, report: Report) -> IndexingMode | None:
+    text = read_text(root, path, Report()) if has_file(root, path) else None
+    documents = read(path, text, Report()) if text is not None else []
+    value = documents[0].value if documents else None
+    if not isinstance(value, dict) or value.get(_KEY) is None:
+        return None
+    mode = value[_KEY]
+    if isinstance(mode, str) and mode in _MODES:
+        return _MODES[mode]
+    place = locate(documents[0].source, (_KEY,)) or Location(path)
+    question = did_you_mean(closest_of(mode, _MODES)) if isinstance(mode, str) else ""
+    hint = " ".join(filter(None, (question, f"There is {', '.join(_MODES)}.")))
+    report.add(foreign_rules.UNKNOWN_GRAPH.finding(place, value=mode, hint=hint))
+    return None

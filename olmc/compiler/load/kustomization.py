@@ -1,0 +1,277 @@
+"""What a kustomization reaches: the files that it is built of, and what it would ask others for.
+
+A kustomization names folders with kustomizations of their own, also beside and above it, and files. What it names by
+URL kustomize would fetch; olmc names it instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, mode_of
+from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED
+from olmc.k8s.diagnostics import Location, Report, Source
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import mapping
+from olmc.k8s.yaml import locate, read
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+REPOSITORY_MARK = ".git"
+"""What the top of a repository has: a folder, or in work trees that share one a file."""
+
+# Lists of folders or files, lists of files, and where files stand in lists of mappings.
+_FOLDERS = ("resources", "bases", "components", "generators", "transformers", "validators")
+_FILES = ("crds", "configurations", "patchesStrategicMerge")
+_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+_CHARTS = ("HelmChartInflationGenerator",)
+PLUGIN_FIELDS = ("generators", "transformers", "validators")
+"""Fields whose entries configure plugins."""
+PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *PLUGIN_FIELDS)
+"""Fields that name files with what is done to objects, and no objects."""
+_URL = regex(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+# As kustomize knows repositories: with a scheme, a user, a host that it knows, or marks of a place inside of one.
+_REPOSITORY = regex(
+    r"^[A-Za-z][A-Za-z0-9+.-]*:{1,2}//|^git::|^[\w.-]+@[\w.-]+[:/]|^(www\.)?(github|gitlab|bitbucket)\.(com|org)[/:]"
+    r"|[?&](ref|version|timeout|submodules)=|\.git($|[/?])|.//",
+    re.IGNORECASE,
+)
+
+
+class KustomizationReference(NamedTuple):
+    """What a kustomization names: the keys that lead to it, the text, whether it may be a folder, and whether it is a
+    Helm chart."""
+
+    keys: tuple[str | int, ...]
+    text: str
+    may_be_folder: bool = False
+    is_chart: bool = False
+
+
+class Remote(NamedTuple):
+    """What a kustomization has from elsewhere, and where it says so."""
+
+    text: str
+    place: Location
+    is_chart: bool = False
+
+
+class KustomizationTree(NamedTuple):
+    """All that a build reads, as far as the kustomizations say it: kustomizations, and the other files that they name,
+    each as a resolved path; what is remote; the local paths that leave the repository; those that lead nowhere; and the
+    kustomizations with PolicyGenerators, whose manifests are among the files."""
+
+    kustomizations: tuple[Path, ...]
+    files: tuple[Path, ...]
+    remotes: tuple[Remote, ...] = ()
+    outside: tuple[Remote, ...] = ()
+    missing: tuple[Path, ...] = ()
+    generated: tuple[Path, ...] = ()
+
+
+def kustomization_in(root: Path, folder: Folder) -> Path | None:
+    """The kustomization of a folder of the workspace at `root`, None where there is none or olmc wrote it."""
+    name = next((name for name in NAMES if name in folder.files), None)
+    if name is None:
+        return None
+    path = root / folder.join(name)
+    text = _text_of(path) or ""
+    return None if text.startswith(SCAFFOLDED) or only_lists_output(text) else path
+
+
+def only_lists_output(text: str) -> bool:
+    """Whether a kustomization is as olmc render writes it, so that it does no more than name the files beside it."""
+    if not text.startswith(GENERATED):
+        return False
+    report = Report()
+    values = [document.value for document in read("", text, report)]
+    if report.failed or len(values) != 1 or mapping(values[0]).keys() != {"apiVersion", "kind", "resources"}:
+        return False
+    resources = values[0]["resources"]
+    return isinstance(resources, list) and all(isinstance(name, str) and "/" not in name for name in resources)
+
+
+def read_kustomization(path: Path, shown: str) -> tuple[Mapping[str, Any], Source]:
+    """The content of a kustomization, {} where it can't be read; `shown` is its path in messages."""
+    text = _text_of(path)
+    documents = read(shown, text, Report()) if text is not None else []
+    if not documents:
+        return {}, Source(shown, text or "")
+    return mapping(documents[0].value), documents[0].source
+
+
+def references(content: Mapping[str, Any]) -> Iterator[KustomizationReference]:
+    """Everything that a kustomization names, in the order of its fields' meaning."""
+    for field in (*_FOLDERS, *_FILES):
+        for number, entry in enumerate(_items(content, field)):
+            if isinstance(entry, str) and not _is_inline(entry):
+                yield KustomizationReference((field, number), entry, may_be_folder=field in _FOLDERS)
+    for field in PLUGIN_FIELDS:
+        for number, entry in enumerate(_items(content, field)):
+            if isinstance(entry, str) and _is_inline(entry):
+                yield from _of_plugins(entry, (field, number))
+    for field in _WITH_PATHS:
+        for number, entry in enumerate(_items(content, field)):
+            if isinstance(mapping(entry).get("path"), str):
+                yield KustomizationReference((field, number, "path"), entry["path"])
+    for field in _GENERATORS:
+        for number, entry in enumerate(_items(content, field)):
+            yield from _generator_files(mapping(entry), (field, number))
+    openapi = mapping(content.get("openapi")).get("path")
+    if isinstance(openapi, str):
+        yield KustomizationReference(("openapi", "path"), openapi)
+    for field in ("helmCharts", "helmChartInflationGenerator"):
+        for number, entry in enumerate(_items(content, field)):
+            yield _chart(mapping(entry), (field, number))
+
+
+def _generator_files(generator: Mapping[str, Any], keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
+    for field in ("files", "envs"):
+        for number, entry in enumerate(_items(generator, field)):
+            if isinstance(entry, str):
+                # `key=file`; of a URL an equals sign may be a part.
+                text = entry if _URL.match(entry) else entry.partition("=")[2] or entry
+                yield KustomizationReference((*keys, field, number), text)
+    if isinstance(generator.get("env"), str):
+        yield KustomizationReference((*keys, "env"), generator["env"])
+
+
+def _is_inline(entry: str) -> bool:
+    """Whether an entry is YAML itself, and not the path of a file of it."""
+    return "\n" in entry or "{" in entry
+
+
+def policy_generators(content: Mapping[str, Any], folder: Path) -> dict[int, list[Mapping[str, Any]]]:
+    """The PolicyGenerators of the kustomization in `folder`, by the number of the generator that holds them."""
+    entries = [entry if isinstance(entry, str) else "" for entry in _items(content, "generators")]
+    if not entries:
+        return {}
+    from olmc.compiler.load.policy_generators import generators_in  # few kustomizations generate policies
+
+    texts = (entry if _is_inline(entry) else _text_inside(folder, entry) for entry in entries)
+    numbered = ((number, generators_in(text)) for number, text in enumerate(texts) if "PolicyGenerator" in text)
+    return {number: generators for number, generators in numbered if generators}
+
+
+def _text_inside(folder: Path, entry: str) -> str:
+    """The text of a file that the kustomization in `folder` names, "" outside of its repository."""
+    path, home = _local(folder, KustomizationReference((), entry)), repository_of(folder)
+    if path is None or (home is not None and not path.is_relative_to(home)) or not is_file(path):
+        return ""
+    return _text_of(path) or ""
+
+
+def policy_references(content: Mapping[str, Any], folder: Path) -> Iterator[KustomizationReference]:
+    """The files and folders that the PolicyGenerators of the kustomization in `folder` name."""
+    for number, generators in policy_generators(content, folder).items():
+        from olmc.compiler.load.policy_generators import paths_of
+
+        for generator in generators:
+            for path in paths_of(generator):
+                yield KustomizationReference(("generators", number), path, may_be_folder=True)
+
+
+def _of_plugins(text: str, keys: tuple[str | int, ...]) -> Iterator[KustomizationReference]:
+    """What the configuration of a generator or a transformer has by URL: it reads files as the kustomization does."""
+    for document in read("", text, Report()):
+        plugin = mapping(document.value)
+        path = plugin.get("path")
+        named = [*_generator_files(plugin, ()), *([KustomizationReference((), path)] if isinstance(path, str) else [])]
+        yield from (reference._replace(keys=keys) for reference in named if _URL.match(reference.text))
+        if plugin.get("kind") in _CHARTS:
+            yield _chart(plugin, keys)
+
+
+def _chart(chart: Mapping[str, Any], keys: tuple[str | int, ...]) -> KustomizationReference:
+    texts = (chart.get("repo") or chart.get("chartRepoUrl"), chart.get("name") or chart.get("chartName"))
+    return KustomizationReference(keys, " ".join(str(text) for text in texts if text), is_chart=True)
+
+
+def _items(content: Mapping[str, Any], field: str) -> list[Any]:
+    value = content.get(field)
+    return value if isinstance(value, list) else []
+
+
+def read_tree(start: Path, root: Path) -> KustomizationTree:
+    """What a build of the kustomization `start` reads; places are relative to `root`.
+
+    Nothing outside of the repository that `root` is in is looked at; without a repository there is no such bound.
+    """
+    home = repository_of(root)
+    waiting, seen = [start.resolve()], dict[Path, None]()
+    files, missing = dict[Path, None](), dict[Path, None]()
+    remotes, outside = list[Remote](), list[Remote]()
+    generated = list[Path]()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen[path] = None
+        content, source = read_kustomization(path, relative_path(path, root))
+        of_policies = list(policy_references(content, path.parent))
+        generated += [path] if of_policies else []
+        for reference in (*references(content), *of_policies):
+            target = _local(path.parent, reference)
+            is_there = target is not None and mode_of(target) != 0
+            if target is None or (not is_there and is_remote(reference)):
+                remotes.append(Remote(reference.text, locate(source, reference.keys), reference.is_chart))
+            elif home is not None and not target.is_relative_to(home):
+                outside.append(Remote(reference.text, locate(source, reference.keys)))
+            elif not is_there:
+                missing[target] = None
+            elif target.is_dir():
+                below = next((target / name for name in NAMES if (target / name).is_file()), None)
+                waiting += [below] if below is not None else []
+                if below is None and reference in of_policies:
+                    from olmc.compiler.load.policy_generators import files_of_folder
+
+                    files |= dict.fromkeys(files_of_folder(target))
+            else:
+                files[target] = None
+                if reference.keys[0] in PLUGIN_FIELDS:
+                    place = Location(relative_path(target, root))
+                    named = _of_plugins(_text_of(target) or "", ())
+                    remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
+    known = (tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing), tuple(generated))
+    return KustomizationTree(*known)
+
+
+def is_remote(reference: KustomizationReference) -> bool:
+    """Whether kustomize would fetch what is named, which is no path that is there."""
+    return bool((_REPOSITORY if reference.may_be_folder else _URL).search(reference.text))
+
+
+def _local(folder: Path, reference: KustomizationReference) -> Path | None:
+    """Where a reference leads on this machine, whether or not there is something; None where it is remote."""
+    # To kustomize a URL is one whatever there is on this machine.
+    if reference.is_chart or _URL.match(reference.text):
+        return None
+    try:
+        return (folder / reference.text).resolve()
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself, or a NUL
+        return folder / "..." / "nowhere"
+
+
+def repository_of(root: Path) -> Path | None:
+    """The top of the repository that a folder is in, None where it is in none."""
+    home = root.resolve()
+    return next((folder for folder in (home, *home.parents) if (folder / REPOSITORY_MARK).exists()), None)
+
+
+def relative_path(path: Path, root: Path) -> str:
+    """A resolved path as seen from `root`, as messages have it: `../../base/operators.yaml`."""
+    return Path(os.path.relpath(path, root.resolve())).as_posix()
+
+
+def _text_of(path: Path) -> str | None:
+    """The text of a file, None where it can't be had: kustomize says why."""
+    try:
+        if not is_file(path) or path.stat().st_size > MAX_FILE_BYTES:
+            return None  # a device may have no end
+        return path.read_text("utf-8", "replace")
+    except (OSError, ValueError):
+        return None

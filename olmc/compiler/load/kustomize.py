@@ -1,0 +1,278 @@
+"""Building a kustomization with `kustomize` or `kubectl kustomize`: what a GitOps tool would apply of a folder.
+
+The tool runs in an environment of its own, without the user's: no proxies but one that answers nothing, no
+credentials, no git, no plugins, and for so long only. What it would have to fetch is refused before it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmc.compiler.load.files import MAX_FILE_BYTES
+from olmc.compiler.load.kustomization import KustomizationTree, read_tree, relative_path
+from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.unsaved import is_unsaved
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.rules.texts import building as rules
+from olmc.k8s.diagnostics import Location, Report, Source
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
+from olmc.k8s.yaml import Document, read
+
+if TYPE_CHECKING:
+    from olmc.compiler.load.policies import Installed
+
+# Running the tools of others: without a network, in an environment of their own, bounded in time and output.
+
+_MOST_ERRORS = 64 * 1024
+# Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
+_NO_PROXY_THERE = "http://127.0.0.1:9"
+_FRAMES = regex(r'^.*?"command failed" err=|^Error: |["\\<>]+')
+
+
+class Output(NamedTuple):
+    """What a tool printed; `problem` says why it is nothing, "" for no problem."""
+
+    text: str
+    problem: str = ""
+
+
+def run(command: Sequence[str], *, seconds: float, most: int, stdin: str = "") -> Output:
+    """Run a command for so many seconds, of which so many bytes are read. It gets none of the user's environment.
+
+    It is in the process group of its caller: who ends that ends the command as well.
+    """
+    import subprocess  # takes its time to import, and few workspaces are built
+    import tempfile
+    import threading
+
+    with (
+        tempfile.TemporaryDirectory(prefix="olmc-build-") as folder,
+        tempfile.TemporaryFile() as errors,
+        tempfile.TemporaryFile() as given,
+    ):
+        given.write(stdin.encode("utf-8", "replace"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command, stdin=given, stdout=subprocess.PIPE, stderr=errors, env=_environment(folder)
+            )
+        except OSError as error:
+            return Output("", f"{Path(command[0]).name} can't be run: {error.strerror}")
+        timer = threading.Timer(seconds, process.kill)
+        timer.daemon = True
+        timer.start()
+        with process:
+            assert process.stdout is not None
+            data = process.stdout.read(most + 1)
+            if len(data) > most:
+                process.kill()
+        ended = timer.is_alive()
+        timer.cancel()
+        if not ended:
+            return Output("", f"it took more than {seconds} seconds")
+        if len(data) > most:
+            return Output("", f"it gives more than {most:,} bytes")
+        if process.returncode:
+            errors.seek(0)
+            return Output("", _cleaned(errors.read(_MOST_ERRORS).decode("utf-8", "replace")))
+    return Output(data.decode("utf-8", "replace"))
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """What a tool gets to know: an empty home, no programs to call, and a proxy that is none."""
+    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NO_PROXY_THERE)
+    places = dict.fromkeys(("HOME", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
+    # Without it no program starts on Windows.
+    system = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    return {**system, **places, **proxies, "KUBECONFIG": os.devnull, "LC_ALL": "C"}
+
+
+def relative_to(root: Path, problem: str) -> str:
+    """A tool's message with paths as seen from `root`: it has them from the top of the file system."""
+    top = "/".join(root.resolve().parts[1:2])
+    return re.sub(
+        rf"(?<![\w/])/{re.escape(top)}/[^\s'\":;,\]]+", lambda match: relative_path(Path(match[0]), root), problem
+    )
+
+
+def _cleaned(text: str) -> str:
+    """A tool's message in one line, without what it is framed in."""
+    line = " ".join(_FRAMES.sub(" ", text.strip()).split())
+    return line[:600] or "it ended without a message"
+
+
+SECONDS = 60
+"""How long a build may take."""
+
+_TOOLS = (("kustomize", "build"), ("kubectl", "kustomize"))
+_RESTRICTED = ("--load-restrictor", "LoadRestrictionsRootOnly")
+
+
+class Build(NamedTuple):
+    """What a kustomization builds to, the files that it was built of, relative to the workspace, and what policies in
+    it install, which is among the manifests; `refused` are Subscriptions that the API server does not take."""
+
+    manifests: tuple[Manifest, ...]
+    files: tuple[str, ...]
+    installed: Installed | None = None
+    refused: tuple[Manifest, ...] = ()
+
+
+def build(root: Path, kustomization: Path, report: Report) -> Build:
+    """What the kustomization of the workspace at `root` builds to; nothing, with the reason in `report`, where it can't
+    be built without a network or without a tool."""
+    tree = read_tree(kustomization, root)
+    paths = tuple(relative_path(path, root) for path in (*tree.kustomizations, *tree.files))
+    shown = relative_path(kustomization.resolve(), root)
+    for remote in tree.remotes:
+        rule = rules.HELM_IN_KUSTOMIZATION if remote.is_chart else rules.REMOTE_BASE
+        report.add(rule.finding(remote.place, remote=remote.text))
+    for outside in tree.outside:
+        report.add(rules.BASE_OUTSIDE.finding(outside.place, path=outside.text))
+    if tree.remotes or tree.outside:
+        return Build((), paths)
+    tool = _tool()
+    if tool is None:
+        report.add(rules.NO_KUSTOMIZE.finding(Location(shown), path=shown))
+        return Build((), paths)
+    apart = tree.generated or any(map(is_unsaved, (*tree.kustomizations, *tree.files)))
+    output = _build_staged(tool, tree, kustomization) if apart else _build_folder(tool, kustomization.parent)
+    if output.problem:
+        problem = relative_to(root, output.problem)
+        report.add(rules.NOT_BUILT.finding(Location(shown), path=shown, problem=problem))
+        return Build((), paths)
+    documents = read(shown, output.text, report)
+    documents = [document._replace(source=Source(shown, "")) for document in documents]
+    sound = tuple(manifests_in(documents, report))
+    refused = tuple(_refused(documents, sound))
+    placed = tuple(_Origins(root, tree).placed(sound))
+    if not any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in placed):
+        return Build(placed, paths, refused=refused)
+    installed = _installed_by_policies(placed, root, tree, report)
+    return Build((*placed, *installed.manifests), paths, installed, refused)
+
+
+def _refused(documents: Sequence[Document], sound: Sequence[Manifest]) -> Iterator[Manifest]:
+    """The Subscriptions of a build that are not among the sound ones: a GitOps tool asks for them all the same."""
+    known = {object_key(manifest.object) for manifest in sound}
+    for manifest in manifests_in(documents, Report(), judged=False):
+        key = object_key(manifest.object)
+        if (key.group, key.kind) == (OLM_GROUP, "Subscription") and key not in known:
+            yield manifest
+
+
+def _build_folder(tool: list[str], folder: Path) -> Output:
+    return run([*tool, *_RESTRICTED, str(folder.resolve())], seconds=SECONDS, most=MAX_FILE_BYTES)
+
+
+def _build_staged(tool: list[str], tree: KustomizationTree, kustomization: Path) -> Output:
+    """What a kustomization builds to in which PolicyGenerators are replaced by the Policies that they make."""
+    import tempfile
+
+    from olmc.compiler.load.build_files import staged
+    from olmc.compiler.load.policy_generators import GenerationError
+
+    def built(folder: Path) -> str:
+        output = _build_folder(tool, folder)
+        if output.problem:
+            raise GenerationError(output.problem)
+        return output.text
+
+    with tempfile.TemporaryDirectory(prefix="olmc-policies-") as name:
+        place = Path(name).resolve()
+        try:
+            top, folder = staged(tree, kustomization, place, built)
+        except GenerationError as error:
+            return Output("", str(error))
+        except OSError as error:
+            return Output("", f"a copy of it can't be made: {error.strerror}")
+        output = _build_folder(tool, folder)
+        return output._replace(problem=output.problem.replace(str(place), str(top)))
+
+
+def _installed_by_policies(
+    manifests: tuple[Manifest, ...], root: Path, tree: KustomizationTree, report: Report
+) -> Installed:
+    """What the policies of a build put into a cluster, each object at the place where it is written, if that is one."""
+    from olmc.compiler.load.policies import installed_by, is_policy, parts_of
+
+    written = list(_Origins(root, tree).written())
+    known = [*written, *(part for manifest in written if is_policy(manifest.object) for part in parts_of(manifest))]
+
+    def place_of(value: KubernetesObject, source: Source) -> Source:
+        if source.text:
+            return source
+        same = next((manifest.source for manifest in known if manifest.object == value), None)
+        return same or _changed_origin(value, known) or source
+
+    return installed_by(manifests, report, place_of)
+
+
+def _changed_origin(built: KubernetesObject, known: Iterable[Manifest]) -> Source | None:
+    """The file that an object comes from which a build has changed, None where several can be meant."""
+    if not name_of(built):
+        return None
+    paths = {other.source.path for other in known if name_of(other.object) and _is_origin(other.object, built)}
+    return Source(paths.pop(), "") if len(paths) == 1 else None
+
+
+class _Origins(NamedTuple):
+    """Where the objects of a build come from."""
+
+    root: Path
+    tree: KustomizationTree
+
+    def placed(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """The objects with their place: of one that the build leaves as it is, that in its file; of another one the
+        file that it comes from, where only one can be meant, or else the kustomization."""
+        known = list(self.written())
+        for manifest in manifests:
+            alike = [other for other in known if _is_origin(other.object, manifest.object)]
+            same = [other for other in alike if other.object == manifest.object]
+            if same:
+                yield same[-1]
+            else:
+                yield manifest._replace(source=_changed_origin(manifest.object, alike) or manifest.source)
+
+    def written(self) -> Iterator[Manifest]:
+        """What is of OLM, or of policies, in the files that kustomizations name: of that there is something to say.
+
+        Of what PolicyGenerators wrap there is whatever it is.
+        """
+        for path in self.tree.files:
+            if not path.name.endswith(SUFFIXES):
+                continue
+            try:
+                text = path.read_text("utf-8")
+            except (OSError, ValueError):
+                continue
+            if self.tree.generated or OLM_GROUP in text or POLICY_GROUP in text:
+                shown = relative_path(path, self.root)
+                yield from manifests_in(read(shown, text, Report()), Report(), judged=False)
+
+
+def _is_origin(written: KubernetesObject, built: KubernetesObject) -> bool:
+    """Whether an object may have become another one in a build, which adds to names and sets namespaces."""
+    namespaces = {namespace_of(written), namespace_of(built)}
+    return (
+        written["kind"] == built["kind"]
+        and as_text(written["apiVersion"]) == as_text(built["apiVersion"])
+        and name_of(written) in name_of(built)
+        and (len(namespaces) == 1 or "" in namespaces or name_of(written) == name_of(built))
+    )
+
+
+def _tool() -> list[str] | None:
+    """The command that builds a folder, None where there is none."""
+    for name, *arguments in _TOOLS:
+        path = shutil.which(name)
+        if path is not None:
+            return [path, *arguments]
+    return None

@@ -1,0 +1,254 @@
+"""Kubernetes manifests: every object of every YAML and JSON file outside of bundles and catalogs, and whether it is
+sound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from olmc.compiler.load.json_schema import SchemaProblem, problems, without_nulls
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.olm.naming import CORE_KINDS, named
+from olmc.compiler.rules.texts import proposed as installed_rules
+from olmc.compiler.rules.texts import workspace as misspelt_rules
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
+from olmc.k8s.api.validation.metadata import (
+    api_version_problems,
+    kind_problems,
+    namespace_problems,
+    object_name_problems,
+)
+from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
+from olmc.k8s.gojson import DecodeError, decode
+from olmc.k8s.objects import CRD_KIND, CRD_V1, KubernetesObject, ObjectKey, gvk_of, object_key, status_of
+from olmc.k8s.yaml import Document, locate
+
+
+def name_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
+    """What is wrong with the name of an object, which is a text, with that of its namespace, and with what it is called
+    a kind of."""
+    metadata, gvk = obj["metadata"], gvk_of(obj)
+    given = (
+        (("metadata", "name"), metadata["name"], object_name_problems(gvk.group, gvk.kind, metadata["name"])),
+        (("metadata", "namespace"), namespace := metadata.get("namespace"), namespace_problems(namespace)),
+        (("apiVersion",), obj["apiVersion"], api_version_problems(obj["apiVersion"])),
+        (("kind",), gvk.kind, kind_problems(gvk.kind)),
+    )
+    for keys, value, details in given:
+        for detail in details:
+            yield SchemaProblem(keys, _invalid(value, detail))
+
+
+def _invalid(value: str, problem: str) -> str:
+    return f'Invalid value: "{value}": {problem}'
+
+
+PACKAGES_GROUP = "packages.operators.coreos.com"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+_TYPED = {"Deployment": "apps/v1"}
+_SCHEMAS = {
+    "OperatorGroup": "operatorgroup",
+    "Subscription": "subscription",
+    "CatalogSource": "catalogsource",
+    "ClusterServiceVersion": "clusterserviceversion",
+    "OLMConfig": "olmconfig",
+}
+
+
+def manifests_in(documents: Sequence[Document], report: Report, *, judged: bool = True) -> Iterator[Manifest]:
+    """The objects in the documents of a file: lists are flattened, what is no object is reported and left out.
+
+    With `judged` so are objects that the API server would refuse for what is particular to their kind.
+    """
+    for document in documents:
+        if document.value is None:
+            continue
+        if not isinstance(document.value, dict) or not is_object(document.value):
+            report.add(_no_object(document))
+            continue
+        yield from _flatten(Manifest(document.value, document.source), report, judged)
+
+
+def _no_object(document: Document) -> Diagnostic:
+    value, source = document.value, document.source
+    if isinstance(value, list):
+        objects = [item for item in value if isinstance(item, dict) and is_object(item)]
+        if objects:
+            shown = ", ".join(dict.fromkeys(item["kind"] for item in objects))
+            return misspelt_rules.LIST_OF_OBJECTS.finding(locate(source, ()), objects=shown)
+    kind, api = (value.get(key) if isinstance(value, dict) else None for key in ("kind", "apiVersion"))
+    if isinstance(kind, str) and kind[:1].isupper():
+        place, hint = _missing_key(document, "apiVersion")
+        return rules.NO_API_VERSION.finding(place, kind=kind, hint=hint)
+    # Helm's Chart.yaml has an apiVersion as well, and it is not meant for a cluster.
+    if isinstance(api, str) and api and (isinstance(value.get("metadata"), dict) or _misspelt_key(value, "kind")):
+        place, hint = _missing_key(document, "kind")
+        return misspelt_rules.NO_KIND.finding(place, api=api, hint=hint)
+    return rules.NOT_AN_OBJECT.finding(locate(source, ()), path=source.path)
+
+
+def _missing_key(document: Document, key: str) -> tuple[Location, str]:
+    """Where a key is misspelt, or where the object begins, and what to do."""
+    wrong = _misspelt_key(document.value, key)
+    if wrong:
+        return locate(document.source, (wrong,), of_key=True), f"Write {key} in place of {wrong}."
+    return locate(document.source, ()), f"Add the {key}."
+
+
+def _misspelt_key(value: dict[str, Any], key: str) -> str:
+    """A key that is nearly `key`, "" if there is none."""
+    return closest(key, (str(written) for written in value if written != key), cutoff=0.8)
+
+
+def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manifest]:
+    obj, source = manifest.object, manifest.source
+    if is_for_tools(obj):
+        return
+    if is_list(obj):
+        for below in items_of(manifest):
+            if isinstance(below.object, dict) and is_object(below.object):
+                yield from _flatten(below, report, judged)
+            else:
+                report.add(rules.NOT_AN_OBJECT.finding(locate(below.source, ()), path=source.path))
+        return
+    # The API server drops these nulls before it validates, so they are no reason to refuse an object.
+    manifest = _with_name(manifest._replace(object=_stored(obj)), report)
+    if is_sound(manifest, report, judged=judged):
+        yield manifest
+
+
+def _with_name(manifest: Manifest, report: Report) -> Manifest:
+    """A manifest with a name in the place of the one that the API server makes of its generateName (D3)."""
+    obj = manifest.object
+    metadata = obj.get("metadata")
+    prefix = metadata.get("generateName") if isinstance(metadata, dict) and not metadata.get("name") else None
+    if not isinstance(prefix, str) or not prefix or not isinstance(metadata, dict):
+        return manifest
+    others = {key: value for key, value in metadata.items() if key not in ("name", "generateName")}
+    stored = named({**obj, "metadata": others}, prefix)
+    place, name = locate(manifest.source, ("metadata", "generateName")), stored["metadata"]["name"]
+    report.add(rules.GENERATED_NAME.finding(place, kind=obj["kind"], prefix=prefix, name=name))
+    return manifest._replace(object=stored)
+
+
+def is_copy_by_status(obj: KubernetesObject) -> bool:
+    """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
+    is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
+    return is_csv and status_of(obj).get("reason") == "Copied" and not Csv(obj).counts_as_copy
+
+
+def _stored(obj: KubernetesObject) -> KubernetesObject:
+    """An object of OLM's without the nulls that the API server drops; any other as it is."""
+    return without_nulls(_SCHEMAS[obj["kind"]], obj) if _has_schema(obj) else obj
+
+
+def _has_schema(obj: KubernetesObject) -> bool:
+    return bool(obj["apiVersion"].startswith(OLM_GROUP + "/")) and obj["kind"] in _SCHEMAS
+
+
+def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool:
+    """Whether an object has a name and, if that is judged, the shape that the API server asks for."""
+    obj, source = manifest.object, manifest.source
+    if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):
+        report.add(installed_rules.READ_ONLY.finding(locate(source, ())))
+        return False
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not name:
+        report.add(missing_name(obj["kind"], metadata, source))
+        return False
+    schema_problems = [SchemaProblem((key,), text) for key, text in _metadata_problems(obj)]
+    schema_problems += (*name_problems(obj), *_kind_problems(obj)) if judged else ()
+    for problem in schema_problems:
+        place, where = problem.place(source), problem.where or "the object"
+        report.add(refusal(obj, place, where, problem.text))
+    return not schema_problems
+
+
+def refusal(obj: KubernetesObject, place: Location | None, where: str, problem: object) -> Diagnostic:
+    """That the API server refuses an object, because of a `problem` in its field `where`."""
+    kind, name = obj["kind"], obj["metadata"]["name"]
+    finding = rules.REFUSED.finding(place, kind=kind, name=name, where=where, problem=problem)
+    return finding.caused_by(RefusedObject(kind, name))
+
+
+def missing_name(kind: str, metadata: Any, source: Source) -> Diagnostic:
+    """What is wrong with the metadata of an object that has no text as its name."""
+    if metadata is not None and not isinstance(metadata, dict):
+        hint = "Write the name below metadata: `name: …`."
+        problem = "has metadata that are no mapping"
+        return rules.NO_NAME.finding(locate(source, ("metadata",)), kind=kind, problem=problem, hint=hint)
+    name = (metadata or {}).get("name")
+    if name is None or name == "":
+        hint = "Give it a name."
+        place = locate(source, ("metadata",))
+        return rules.NO_NAME.finding(place, kind=kind, problem="has no metadata.name", hint=hint)
+    what = {bool: "boolean", int: "number", float: "number"}.get(type(name))
+    hint = "Put the name in quotes." if what else "Write a text as the name."
+    shown = f"the {what} {json.dumps(name)}" if what else "a list" if isinstance(name, list) else "a mapping"
+    problem = f"has {shown} as metadata.name, which must be a text"
+    return rules.NO_NAME.finding(locate(source, ("metadata", "name")), kind=kind, problem=problem, hint=hint)
+
+
+def _kind_problems(obj: KubernetesObject) -> Iterable[SchemaProblem]:
+    """What the API server refuses of the kinds that olmc knows."""
+    if _has_schema(obj):
+        return problems(_SCHEMAS[obj["kind"]], obj)
+    if obj["apiVersion"] == CRD_V1 and obj["kind"] == CRD_KIND:
+        return problems("customresourcedefinition", obj)
+    if CORE_KINDS.get(obj["kind"], _TYPED.get(obj["kind"])) == obj["apiVersion"]:
+        return _typed_problems(obj)
+    return ()
+
+
+def _typed_problems(obj: KubernetesObject) -> Iterator[SchemaProblem]:
+    """What Go's types refuse of a core object."""
+    if obj["kind"] == "ConfigMap":
+        for field in ("data", "binaryData"):
+            values = obj.get(field) or {}
+            if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+                yield SchemaProblem((field,), "must be a map of strings")
+        return
+    try:
+        decode(obj["kind"], obj)
+    except DecodeError as error:
+        yield SchemaProblem(error.path, str(error))
+
+
+def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
+    metadata = obj["metadata"]
+    refs = metadata.get("ownerReferences") or []
+    if not isinstance(refs, list) or not all(isinstance(ref, dict) for ref in refs):
+        yield "metadata", "ownerReferences must be a list of references"
+    elif not all(isinstance(ref.get(key) or "", str) for ref in refs for key in ("apiVersion", "kind", "name")):
+        yield "metadata", "ownerReferences: apiVersion, kind and name must be strings"
+    for field in ("labels", "annotations"):
+        values = metadata.get(field)
+        if values is None:
+            continue
+        if not isinstance(values, dict):
+            yield "metadata", f"{field} must be a map of strings"
+        elif not all(isinstance(value, str) for value in values.values()):
+            wrong = next(key for key, value in values.items() if not isinstance(value, str))
+            yield "metadata", f"{field}: the value of {wrong!r} must be a string (put it in quotes)"
+    if not isinstance(metadata.get("namespace") or "", str):
+        yield "metadata", "namespace must be a string"
+
+
+def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[Manifest, ...]:
+    """The manifests, of several for one object only the last one (what a cluster would keep)."""
+    last: dict[ObjectKey, Manifest] = {}
+    for manifest in manifests:
+        key = object_key(manifest.object)
+        if key in last:
+            before: Location = locate(last[key].source, ())
+            place = locate(manifest.source, ())
+            report.add(rules.TWICE.finding(place, identity=key, related=(("the other one", before),)))
+            # Out first, since a key that is set again would keep its old place.
+            del last[key]
+        last[key] = manifest
+    return tuple(last.values())

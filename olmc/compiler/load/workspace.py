@@ -1,0 +1,390 @@
+"""A directory becomes a Workspace: what each file is, is decided by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+from olmc.compiler.load.bundles import (
+    BUNDLE_FOLDERS,
+    CATALOGS_FOLDER,
+    PROJECT_FILE,
+    inputs_of,
+    is_bundle,
+    manifests_in_their_scope,
+)
+from olmc.compiler.load.config import CONFIG_FILE, read_lock
+from olmc.compiler.load.files import Folder, no_folder, scan, without_files
+from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.manifests import is_copy_by_status, without_duplicates
+from olmc.compiler.load.vendored import vendored_bundles, without_vendored
+from olmc.compiler.load.workspace_files import (
+    FoundFiles,
+    add_catalog_files,
+    add_files,
+    is_chart,
+    kinds_in_templates,
+    parts,
+    without_helm,
+)
+from olmc.compiler.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
+from olmc.compiler.model.workspace import Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import CelAccount
+from olmc.k8s.objects import (
+    POLICY_GROUP,
+    KubernetesObject,
+    as_text,
+    mapping,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+from olmc.k8s.yaml import Document, reader_of
+
+if TYPE_CHECKING:
+    from olmc.compiler.load.releases import Release
+    from olmc.compiler.model.catalog import Catalog
+    from olmc.compiler.model.workspace import LockFile
+    from olmc.k8s.yaml.reader import Documents
+
+# The folder whose files count beside those of a workspace: read where it is needed, or once for several workspaces.
+
+
+class BesideFolder(NamedTuple):
+    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
+
+    path: Path
+    found: FoundFiles
+    diagnostics: tuple[Diagnostic, ...]
+
+
+Beside: TypeAlias = Path | BesideFolder
+
+
+def read_beside(path: Path) -> BesideFolder:
+    """A folder for several workspaces."""
+    reading, report = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=True), Report()
+    _read(path, reading, report)
+    return BesideFolder(path, reading, tuple(report.found))
+
+
+def add_beside(beside: Beside, reading: FoundFiles, report: Report) -> None:
+    """Add what is in a folder to what was found in a workspace."""
+    if isinstance(beside, Path):
+        _read(beside, reading._replace(is_named=True), report)
+        return
+    found = beside.found
+    if reading.bundles.keys() & found.bundles.keys() or reading.catalogs.keys() & found.catalogs.keys():
+        _read(beside.path, reading._replace(is_named=True), report)  # of two with one name one replaces the other
+        return
+    report.found.extend(beside.diagnostics)
+    # The texts of a catalog stay the very value that was read, by which the cache knows it.
+    for mine, theirs in ((reading.bundles, found.bundles), (reading.roots, found.roots), (reading.files, found.files),
+                         (reading.built, found.built), (reading.catalogs, found.catalogs)):  # fmt: skip
+        mine.update(theirs)  # type: ignore[arg-type]
+    reading.manifests.extend(found.manifests)
+    reading.unused.extend(found.unused)
+    reading.policies.extend(found.policies)
+
+
+def _read(path: Path, reading: FoundFiles, report: Report) -> None:
+    for part, add in parts(scan(path, report)):
+        add(path, part, reading, report)
+
+
+# The catalogs that a workspace serves: folders and ConfigMaps, and what bundles without a catalog imply.
+
+if TYPE_CHECKING:
+    from olmc.compiler.catalogs.properties import UncataloguedBundle
+    from olmc.compiler.model.catalog import Catalog
+
+    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
+    """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
+
+
+def bundles_by_reference(
+    bundles: Mapping[str, Bundle], vendored: Mapping[str, Bundle]
+) -> dict[str, UncataloguedBundle]:
+    """The bundles as templates name them: by folder or by image."""
+    from olmc.compiler.catalogs.properties import (
+        uncatalogued,  # takes long to import, and many workspaces have no catalogs
+    )
+
+    by_directory = {bundle.directory: uncatalogued(bundle) for bundle in bundles.values()}
+    return {image: uncatalogued(bundle, image) for image, bundle in vendored.items()} | by_directory
+
+
+def load_catalogs(
+    reading: FoundFiles, bundles: Mapping[str, UncataloguedBundle], indexing: Indexing, report: Report,
+    loader: CatalogLoader | None = None,
+) -> dict[str, Catalog]:  # fmt: skip
+    from olmc.compiler.load.cached_catalogs import read_catalog
+
+    load = loader or read_catalog
+    catalogs, roots = reading.catalogs, reading.roots
+    return {name: load(roots[name], files, report, bundles, indexing) for name, files in catalogs.items()}
+
+
+def implied_catalogs(
+    root: Path, manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
+    indexing: Indexing, report: Report, *, v2alpha1: bool,
+) -> dict[str, Catalog]:  # fmt: skip
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
+    `v2alpha1` the Operators of that version."""
+    declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
+    specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
+    names = {as_text(spec.get("source")) for spec in specs}
+    names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
+    names -= declared | catalogs.keys() | {""}
+    if not names or not bundles:
+        return {}
+    from olmc.compiler.model.catalog import names_of_bundles  # many workspaces have none
+
+    listed = names_of_bundles(catalogs.values())
+    uncatalogued_bundles = [bundle for name, bundle in bundles.items() if name not in listed]
+    if not uncatalogued_bundles:
+        return {}
+    from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles, report_dropped
+    from olmc.compiler.catalogs.properties import uncatalogued
+    from olmc.compiler.load.files import update_graphs
+
+    modes = update_graphs(root, uncatalogued_bundles, report)
+    members = [uncatalogued(bundle) for bundle in uncatalogued_bundles]
+    catalog = catalog_from_bundles(members, indexing, report, modes)
+    report_dropped(catalog, members, report)
+    return dict.fromkeys(sorted(names), catalog)
+
+
+def _catalog_of_operator(operator: KubernetesObject) -> str:
+    """The name of the catalog that an Operator of v2alpha1 follows, "" if it follows none."""
+    updates = mapping(spec_of(operator).get("updates"))
+    return as_text(mapping(mapping(updates.get("catalogSource")).get("ref")).get("name"))
+
+
+def configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[str, Catalog]:
+    """The catalogs of CatalogSources that read a ConfigMap of the workspace, by `namespace/name` (R-CAT-150)."""
+    catalogs: dict[str, Catalog] = {}
+    for manifest in manifests:
+        spec = manifest.object.get("spec")
+        if manifest.object["kind"] != "CatalogSource" or not isinstance(spec, dict):
+            continue
+        if spec.get("sourceType") not in ("configmap", "internal"):
+            continue
+        namespace, name = namespace_of(manifest.object), name_of(manifest.object)
+        for other in manifests:
+            key = (spec.get("configMap"), namespace)
+            if other.object["kind"] == "ConfigMap" and (name_of(other.object), namespace_of(other.object)) == key:
+                from olmc.compiler.catalogs.bundle_lists import catalog_from_configmap
+
+                catalogs[f"{namespace}/{name}"] = catalog_from_configmap(other.object, other.source, report)
+    return catalogs
+
+
+def load(
+    root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
+    indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
+    v2alpha1: bool = False,
+    beside: Beside | None = None,
+    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
+    known: Documents = MappingProxyType({}),
+    loader: CatalogLoader | None = None,
+) -> Workspace:  # fmt: skip
+    """Read the workspace at `root`.
+
+    A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
+    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
+    count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
+    `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
+    workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
+    without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
+    besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
+    If the folder is a Helm chart with objects of OLM, `release` says how it is installed. What `known` files hold, by
+    path and text, is taken from there. `loader` loads catalogs, for whoever has some of them already.
+    """
+    problem = no_folder(root)
+    if problem:
+        report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
+        return Workspace((), {}, {})
+    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
+    if PROJECT_FILE in folder.files:
+        from olmc.compiler.load.bundles import compiled_part, report_project  # few workspaces are one
+
+        if not report_project(folder, report):
+            return Workspace((), {}, {})
+        folder = compiled_part(folder)
+    lock = lock if lock is not None else read_lock(root, report)
+    images = lock.images
+    documents: dict[tuple[str, str], list[Document]] = {}
+    read = reader_of(known, documents)
+    reading = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=beside == root, read=read)
+    kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
+    kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
+    is_built = kustomization is not None or kinds is not None
+    if not is_built:
+        whole = _without_parts(root, folder, reading, report)
+        if whole is None:
+            return Workspace((), {}, {})
+        folder = whole
+    unbuilt = frozenset(reading.built)
+    for part, add in parts(folder if kinds is None else without_helm(folder)):
+        add = add_catalog_files if is_built and add is add_files else add
+        add(root, part, reading, report)
+    if kustomization is not None:
+        _build(root, kustomization, reading, report)
+    elif kinds is not None:
+        _render(root, release, (kube_version, resources), kinds, reading, report)
+    built = len(reading.manifests) if kustomization is not None else 0
+    if beside is not None and beside != root:
+        add_beside(beside, reading, report)
+    _add_installed_by_policies(reading, report, built)
+    vendored = vendored_bundles(root, images, report)
+    by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
+    served = load_catalogs(reading, by_reference, indexing, report, loader) if reading.catalogs else {}
+    # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
+    of_bundles = (*reading.bundles.values(), *vendored.values())
+    placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
+    kept = without_duplicates(placed, report)
+    served |= configmap_catalogs(kept, report)
+    own = {object_key(manifest.object) for manifest in kept}
+    there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)
+    if images:
+        from olmc.compiler.load.vendored import image_catalogs  # many workspaces have none
+
+        served |= image_catalogs(
+            root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
+        )
+    # Last, as it is for bundles that no catalog has (D8).
+    served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
+    reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
+    inputs = _inputs(reading, served.values(), vendored.values())._replace(parts=unbuilt)
+    return Workspace(
+        kept, reading.bundles, served, lock.operators, images, vendored, inputs,
+        cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
+        cel=CelAccount(),
+        documents={file: held for file, held in documents.items() if file[0] in inputs.files},
+    )  # fmt: skip
+
+
+def is_empty(workspace: Workspace) -> bool:
+    """Whether a workspace has nothing that could be compiled."""
+    return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
+
+
+def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
+    """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
+    kept = without_duplicates(manifests_in_their_scope(manifests, (), report), report)
+    return Workspace(kept, {}, configmap_catalogs(kept, report))
+
+
+def read_as(root: Path, folder: Path) -> str:
+    """What every file in `folder` is part of for the workspace at `root`, whoever wrote it: `bundle`, `catalog`, or ""
+    for nothing."""
+    home, there = root.resolve(), folder.resolve()
+    names = there.relative_to(home).parts if there.is_relative_to(home) else ()
+    if any(name.startswith(".") for name in names):
+        return ""
+    for number, name in enumerate(names):
+        above = home.joinpath(*names[:number])
+        if name in BUNDLE_FOLDERS and all((above / child).is_dir() for child in BUNDLE_FOLDERS):
+            return "bundle"
+        is_bundle_itself = all((above / name / child).is_dir() for child in BUNDLE_FOLDERS)
+        if number and names[number - 1] == CATALOGS_FOLDER and not is_bundle_itself:
+            return "catalog"
+    return ""
+
+
+def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | None:
+    """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
+    repository with several workspaces in it, of which none is taken."""
+    from olmc.compiler.load.entries import (  # few have any
+        entries_to_choose,
+        has_kustomizations,
+        part_files,
+        report_entries,
+    )
+
+    entries = entries_to_choose(root, folder)
+    if entries:
+        report_entries(entries, report)
+        return None
+    if not has_kustomizations(folder):
+        return folder
+    parts = part_files(root, folder)
+    reading.built.update(dict.fromkeys(sorted(parts)))
+    return without_files(folder, parts)
+
+
+def _add_installed_by_policies(reading: FoundFiles, report: Report, built: int) -> None:
+    """What policies of Open Cluster Management put into the cluster counts beside them; of those that were built first,
+    the build says so itself."""
+    others = reading.manifests[built:]
+    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
+        from olmc.compiler.load.policies import installed_by  # few workspaces have any
+
+        installed = installed_by(others, report)
+        reading.manifests.extend(installed.manifests)
+        reading.policies.append(installed)
+
+
+def _installed_from_catalogs(
+    reading: FoundFiles, served: Mapping[str, Catalog], manifests: Sequence[Manifest], report: Report
+) -> tuple[Manifest, ...]:
+    """What OperatorPolicies install that leave it to the catalogs which of them has their package."""
+    waiting = [policy for part in reading.policies for policy in part.waiting]
+    if not waiting:
+        return ()
+    from olmc.compiler.load.policies import installed_from
+
+    installed = installed_from(waiting, served, manifests, report)
+    reading.policies.append(installed)
+    return installed.manifests
+
+
+def _build(root: Path, kustomization: Path, reading: FoundFiles, report: Report) -> None:
+    """What a kustomization builds to takes the place of the manifests that are there."""
+    from olmc.compiler.load.kustomize import build  # few workspaces are built
+
+    built = build(root, kustomization, report)
+    reading.manifests[:] = built.manifests
+    reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
+    reading.built.update(dict.fromkeys(built.files))
+    reading.policies.extend([built.installed] if built.installed is not None else [])
+
+
+def _render(
+    root: Path, release: Release | None, target: tuple[str, Iterable[APIResource]], kinds: tuple[str, ...],
+    reading: FoundFiles, report: Report,
+) -> None:  # fmt: skip
+    """What a chart becomes takes the place of the manifests that are there."""
+    from olmc.compiler.load.helm import HelmTarget, render  # few workspaces are charts
+    from olmc.compiler.load.releases import OWN_VALUES
+
+    kube_version, resources = target
+    wanted = HelmTarget(kube_version or Options().kube_version, tuple(resources))
+    rendered = render(root, root, release or OWN_VALUES, wanted, kinds, report)
+    reading.manifests[:] = rendered.manifests
+    reading.built.update(dict.fromkeys(rendered.files))
+
+
+def _inputs(reading: FoundFiles, catalogs: Iterable[Catalog], vendored: Iterable[Bundle]) -> Inputs:
+    """Which files count, and which objects in them do not."""
+    of_bundles = inputs_of((*reading.bundles.values(), *vendored))
+    read = {catalog.files: catalog for catalog in catalogs}
+    content = frozenset(chain(chain.from_iterable(read), of_bundles.files))
+    files = (CONFIG_FILE, *reading.files, *reading.built, *content)
+    unused = (
+        *reading.unused,
+        *of_bundles.unused,
+        *(Unused(manifest, Reason.CATALOG) for catalog in read.values() for manifest in catalog.unused),
+    )
+    # In a file of a catalog that is no folder's, objects are manifests.
+    kept = (u for u in unused if u.reason is not Reason.CATALOG or u.manifest.source.path not in reading.files)
+    return Inputs(frozenset(files), tuple(kept), frozenset(reading.built), content=content - reading.files.keys())

@@ -1,0 +1,444 @@
+"""What every file of a workspace is, by its content: bundles, catalogs, manifests, and what is none of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, MANIFESTS, compiled_part, files_of, is_bundle, read_bundle
+from olmc.compiler.load.config import CONFIG_FILE
+from olmc.compiler.load.files import (
+    LFS_POINTER,
+    Folder,
+    git_ignore_lines,
+    no_folder,
+    read_text,
+    scan_everything,
+    spec_of,
+)
+from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.vendored import is_vendored
+from olmc.compiler.model.workspace import (
+    GENERATED,
+    IMPORTED,
+    SCAFFOLDED,
+    Bundle,
+    Inputs,
+    LeftObject,
+    LeftOut,
+    Manifest,
+    Reason,
+    Unseen,
+    Unused,
+)
+from olmc.compiler.rules.texts import foreign as foreign_rules
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
+from olmc.k8s.api.restmapper import BUILTIN
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
+from olmc.k8s.lean import NamedTuple, regex, sha256
+from olmc.k8s.objects import KubernetesObject, mapping, object_key
+from olmc.k8s.yaml import Reader, locate, read
+from olmc.k8s.yaml.heads import documents_in, head_of, plain_keys
+
+if TYPE_CHECKING:
+    from olmc.compiler.load.policies import Installed
+
+# What in a repository is not for a cluster: files in which neither Kubernetes nor OLM shows, and templates of charts.
+#
+# Who opens a repository wants to know about operators. A file of another tool that no YAML reader of Kubernetes takes is
+# none of that, and must not keep anybody from the answer; a broken manifest is, and does.
+
+CHART_FILE = "Chart.yaml"
+TEMPLATES_FOLDER = "templates"
+HELM_FOLDERS = (TEMPLATES_FOLDER, "charts", "crds")
+"""The folders of a chart that Helm reads by itself."""
+
+# A quoted key may stand behind a blank as well: what is broken may be the comma before it.
+_KEY = r"""(?:(?:^[ \t-]*|[{{,]\s*)["']?{0}["']?|\s["']{0}["'])[ \t]*:\s*["']?"""
+_API_VERSION = regex(_KEY.format("apiVersion") + r"(?:[a-z0-9][\w.-]*/)?v\d\w*(?![\w./])", re.MULTILINE)
+_KIND = regex(_KEY.format("kind") + r"""[^\s"'{\[#]""", re.MULTILINE)
+_CATALOG = regex(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
+
+_OLM = regex(r"\boperators\.coreos\.com/v\d")
+_OLM_KIND = regex(
+    r"^[ \t]*-?[ \t]*kind:[ \t]*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
+    re.MULTILINE,
+)
+_SHOWN = 5
+# What Helm takes for a template that becomes objects, or that others take in.
+_TEMPLATES = (".yaml", ".yml", ".json", ".tpl")
+
+
+def is_for_cluster(text: str) -> bool:
+    """Whether a text shows that it is meant for Kubernetes or for OLM, though it may not be readable.
+
+    It does where one of its lines, or one of its mappings in braces, begins with an apiVersion that looks like one of
+    Kubernetes and another with a kind, or one with a schema of OLM.
+    """
+    return (_API_VERSION.search(text) is not None and _KIND.search(text) is not None) or (
+        _CATALOG.search(text) is not None
+    )
+
+
+def foreign_file(path: str, problems: Report) -> Diagnostic:
+    """That a file is left aside, because of the first of the errors in it."""
+    first = next(diagnostic for diagnostic in problems if diagnostic.severity is Severity.ERROR)
+    return foreign_rules.FOREIGN.finding(first.location or Location(path), path=path, cause=first.message)
+
+
+def is_chart(folder: Folder) -> bool:
+    """Whether a folder is a Helm chart, whose templates/ are no YAML before Helm has rendered them."""
+    return CHART_FILE in folder.files
+
+
+def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
+    """The kinds of OLM that the templates of a chart, and of those in it, speak of; None where none speaks of OLM."""
+    kinds: dict[str, None] = {}
+    is_about_olm = False
+    for path in chart.walk():
+        if f"/{TEMPLATES_FOLDER}/" in f"/{path}" and path.endswith(_TEMPLATES):
+            text = read_text(root, path, Report()) or ""
+            if _OLM.search(text):
+                is_about_olm = True
+                kinds.update(dict.fromkeys(_OLM_KIND.findall(text)))
+    return tuple(sorted(kinds)) if is_about_olm else None
+
+
+def is_chart_of_operators(root: Path, folder: Folder) -> bool:
+    """Whether a folder is a chart whose templates speak of OLM."""
+    return is_chart(folder) and kinds_in_templates(root, folder) is not None
+
+
+def without_helm(chart: Folder) -> Folder:
+    """What there is in the folder of a chart beside the chart."""
+    files = tuple(name for name in chart.files if name != CHART_FILE)
+    return chart._replace(
+        files=files, folders=tuple(f for f in chart.folders if f.path not in map(chart.join, HELM_FOLDERS))
+    )
+
+
+def unrendered_chart(root: Path, chart: Folder, suffixes: Sequence[str]) -> Iterator[Diagnostic]:
+    """That the templates of a chart are not rendered, with the kinds of OLM that they speak of."""
+    templates = chart.folder(TEMPLATES_FOLDER)
+    paths = [path for path in templates.walk() if path.endswith(tuple(suffixes))] if templates is not None else []
+    if templates is None or not paths:
+        return
+    kinds = kinds_in_templates(root, chart._replace(folders=(templates,)))
+    rule = foreign_rules.CHART_OF_OPERATORS if kinds is not None else foreign_rules.CHART
+    yield rule.finding(
+        Location(chart.join(CHART_FILE)), path=f"{templates.path}/", chart=chart.path or ".",
+        count=f"{len(paths)} template{'s' * (len(paths) != 1)}",
+        kinds=join_limited(kinds or (), _SHOWN) or "no kind is written plainly",
+    )  # fmt: skip
+
+
+_OF_CATALOG = "olm.package"
+
+# A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
+# `schema` as well, with a mapping below it.
+_CATALOG_TEXT = regex(
+    r"""^\s*[{,]?\s*["']?(?:schema|packageName)["']?\s*:[ \t]*[^\s{\[#]|[{,]\s*["']?schema["']?\s*:\s*["']?olm\.""",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+class FoundFiles(NamedTuple):
+    """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
+
+    `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
+    were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
+    another tool. `read` reads them.
+    """
+
+    bundles: dict[str, Bundle]
+    catalogs: dict[str, Mapping[str, str]]
+    roots: dict[str, str]
+    manifests: list[Manifest]
+    files: dict[str, None]
+    unused: list[Unused]
+    built: dict[str, None]
+    policies: list[Installed]
+    is_named: bool = False
+    read: Reader = read
+
+    def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
+        """Texts of a catalog; the first folder of its name is where it stands."""
+        known = self.catalogs.get(name)
+        self.catalogs[name] = texts if known is None else {**known, **texts}
+        self.roots.setdefault(name, folder)
+
+
+_Add = Callable[[Path, Folder, FoundFiles, Report], None]
+
+
+def parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
+    """The folders of the workspace, and for what each is the function that reads it."""
+    if is_bundle(folder):
+        yield folder, _add_bundle
+        return
+    yield folder, add_files
+    inside_catalogs = folder.path.rpartition("/")[2] == CATALOGS_FOLDER
+    if is_chart(folder):
+        yield folder, _add_chart
+        templates = folder.join(TEMPLATES_FOLDER)
+        folder = folder._replace(folders=tuple(below for below in folder.folders if below.path != templates))
+    for below in folder.folders:
+        if inside_catalogs and not is_bundle(below):
+            yield below, _add_catalog
+        else:
+            yield from parts(below)
+
+
+def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    bundle = read_bundle(root, folder, report, reading.read)
+    if bundle is None:
+        return
+    replaced = reading.bundles.get(bundle.name)
+    if replaced is not None:
+        # The last one counts, as with manifests; what only the first one has is no part of the workspace any more.
+        others = (file.manifest for file in replaced.files if file.manifest.object not in bundle.objects)
+        reading.unused.extend(Unused(manifest, Reason.REPLACED) for manifest in others)
+        reading.files.update(dict.fromkeys(files_of(replaced)))
+        related = (("the other one", Location(replaced.directory)),)
+        report.add(rules.SAME_BUNDLE.finding(Location(bundle.directory), name=bundle.name, related=related))
+    reading.bundles[bundle.name] = bundle
+
+
+def _add_catalog(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
+    from olmc.compiler.load.vendored import catalog_texts  # many workspaces have none
+
+    texts = catalog_texts(root, folder, report)
+    # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
+    if any(_CATALOG_TEXT.search(text) for text in texts.values()):
+        reading.add_catalog(folder.path.rpartition("/")[2], folder.path, texts)
+        return
+    for path, text in texts.items():
+        if path.endswith(SUFFIXES):
+            _add_text(path, text, reading, report)
+
+
+def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:  # noqa: ARG001
+    """What a chart holds beyond files that are read as any other: templates, of which only their existence is
+    reported."""
+    for diagnostic in unrendered_chart(root, folder, SUFFIXES):
+        report.add(diagnostic)
+
+
+def add_files(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    for name in folder.files:
+        path = folder.join(name)
+        if name.endswith(SUFFIXES) and path != CONFIG_FILE:
+            text = read_text(root, path, report)
+            if text is not None:
+                _add_text(path, text, reading, report)
+
+
+def add_catalog_files(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    """Files beside what is built: of them only catalogs count."""
+    for name in folder.files:
+        path = folder.join(name)
+        text = read_text(root, path, Report()) if name.endswith(SUFFIXES) and path != CONFIG_FILE else None
+        if text is not None and _OF_CATALOG in text and _CATALOG_TEXT.search(text):
+            _add_text(path, text, reading, report)
+
+
+def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None:
+    """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
+    if text.startswith((GENERATED, SCAFFOLDED, IMPORTED)):
+        return  # olmc's own output is no input, nor is what only runs it
+    # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
+    findings = Report()
+    documents = reading.read(path, text, findings)
+    if findings.failed and not reading.is_named and not is_for_cluster(text):
+        report.add(foreign_file(path, findings))
+        return
+    report.found.extend(findings.found)
+    of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
+    odd = [document for document in of_catalogs if is_whole_object(document.value)]
+    for document in odd:
+        place = locate(document.source, ())
+        report.add(rules.OBJECT_WITH_SCHEMA.finding(place, kind=document.value["kind"]))
+    if len(odd) < len(of_catalogs):
+        folder, _, file = path.rpartition("/")
+        reading.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
+        documents = [document for document in documents if is_whole_object(document.value)]
+    reading.files[path] = None
+    reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
+    reading.manifests.extend(manifests_in(documents, report))
+
+
+def _has_catalog_schema(value: Any) -> bool:
+    """Whether a document says that it is part of a file-based catalog, whose keys count in any case (R-CAT-121)."""
+    items = value.items() if isinstance(value, dict) else ()
+    return any(key.casefold() == "schema" and isinstance(text, str) and text.startswith("olm.") for key, text in items)
+
+
+# What is left out of a workspace: all that tools would apply or build of its folder, but for what counts as input.
+
+
+def digest_at(path: Path, *, is_link: bool = False) -> str:
+    """The digest of a file, the target of a link that is not followed, "" of what can't be read."""
+    try:
+        if is_link:
+            return f"link to {path.readlink()}"
+        import hashlib  # for files of any size, and slower to import than a small one is hashed
+
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+# How a key can be written so that its letters do not stand there: with an escape, a broken line, or as binary data.
+_DISGUISED = regex(r"\\(?:[xuU]|\r?\n)|binary|^%TAG", re.MULTILINE)
+
+
+class _LeftOutPlace(NamedTuple):
+    """A file or, with `is_link`, a link that is not followed; and why it is left out, as far as its folders say so."""
+
+    path: str
+    reason: Reason | None
+    is_link: bool = False
+
+
+def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tuple[LeftOut, ...]:
+    """What is left out of the directory `root`, of which `inputs` count, sorted by place.
+
+    `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
+    as well, and says so.
+    """
+    if no_folder(root):
+        return ()
+    from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
+    spec = spec_of(ignored) if ignored else None
+    own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
+    entries = [*_unused(inputs.unused)]
+    for place in _places(root, compiled_part(scan_everything(root)), None):
+        if place.path in inputs.files or not place.path.endswith(SUFFIXES):
+            continue
+        is_ignored = spec is not None and spec(place.path)
+        if is_ignored:
+            is_own = own is not None and own(place.path)
+            place = place._replace(reason=Reason.IGNORED if is_own else Reason.GIT_IGNORED)
+        left = _left_out_of(root, place)
+        entries += [_with_bundle_reason(left)] if left is not None else []
+    return tuple(sorted(entries, key=lambda left: (left.location, left.reason)))
+
+
+def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
+    """The objects that tools would apply of the text of a file, and why not all of them are known."""
+    if text.startswith(LFS_POINTER):
+        return (), Unseen.IN_LFS
+    if not _may_hold_objects(text):
+        return (), Unseen.NOTHING
+    left_objects: list[LeftObject] = []
+    problem = Unseen.NOTHING
+    for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
+        # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed;
+        # only documents whose heads can't be read off are parsed.
+        head, keys = head_of(document), plain_keys(document)
+        if keys is not None and not {"apiVersion", "kind"}.issubset(keys):
+            continue
+        if head is not None and keys is not None and "items" not in keys:
+            obj = {"apiVersion": head.api_version, "kind": head.kind}
+            obj["metadata"] = {"name": head.name, "namespace": head.namespace}  # type: ignore[assignment]
+            text_of_object = document[document.index("apiVersion:") :].rstrip()
+            left_objects += [_left_object(obj, text_of_object)] if is_applied(obj) else []
+            continue
+        findings = Report()
+        objects = [manifest.object for value in read("", document, findings) for manifest in applied_objects(value)]
+        left_objects += (_left_object(obj, _as_json(obj)) for obj in objects)
+        problem = Unseen.UNREADABLE if findings.failed else problem
+    return tuple(left_objects), problem
+
+
+def _places(root: Path, folder: Folder, above: Reason | None) -> Iterator[_LeftOutPlace]:
+    """All files and links below a folder, with the reason that a folder above them gives."""
+    reason = above or _reason_of_folder(root, folder)
+    for name in folder.files:
+        yield _LeftOutPlace(folder.join(name), reason)
+    for name in folder.links:
+        yield _LeftOutPlace(folder.join(name), Reason.LINK, is_link=True)
+    for below in folder.folders:
+        is_templates = is_chart(folder) and below.path == folder.join(TEMPLATES_FOLDER)
+        yield from _places(root, below, reason or (Reason.TEMPLATE if is_templates else None))
+
+
+def _reason_of_folder(root: Path, folder: Folder) -> Reason | None:
+    parent, _, name = folder.path.rpartition("/")
+    if name.startswith("."):
+        return Reason.HIDDEN
+    if is_vendored(root, folder):
+        return Reason.VENDORED
+    if is_bundle(folder):
+        return Reason.BUNDLE
+    return Reason.CATALOG if parent.rpartition("/")[2] == CATALOGS_FOLDER else None
+
+
+def _left_out_of(root: Path, place: _LeftOutPlace) -> LeftOut | None:
+    """What is left out of a file, None if that is nothing that anybody would apply."""
+    location = Location(place.path)
+    if place.is_link:
+        return LeftOut(location, Reason.LINK, (), _digest(str((root / place.path).readlink())), Unseen.UNKNOWN)
+    text = read_text(root, place.path, Report())
+    if text is None:
+        digest = digest_at(root / place.path)
+        return LeftOut(location, place.reason or Reason.OTHER, (), digest, Unseen.UNREADABLE)
+    objects, problem = objects_of(text)
+    if not objects and not problem:
+        return None
+    if place.reason is Reason.TEMPLATE and problem is Unseen.UNREADABLE:
+        problem = Unseen.UNRENDERED
+    return LeftOut(location, place.reason or _reason_by_header(text), objects, _digest(text), problem)
+
+
+def _with_bundle_reason(left: LeftOut) -> LeftOut:
+    """What is left out of a file, of one among a bundle's manifests with what keeps it from being one of them."""
+    folder = left.location.path.rpartition("/")[0].rpartition("/")[2]
+    is_broken = left.reason is Reason.BUNDLE and folder == MANIFESTS and left.problem is Unseen.UNREADABLE
+    return left._replace(reason=Reason.BROKEN) if is_broken else left
+
+
+def _reason_by_header(text: str) -> Reason:
+    if text.startswith(GENERATED):
+        return Reason.RENDERED
+    if text.startswith(IMPORTED):
+        return Reason.STATE
+    return Reason.SCAFFOLDED if text.startswith(SCAFFOLDED) else Reason.OTHER
+
+
+def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
+    """What is left out of files that are read for something else, by file and reason."""
+    grouped: dict[tuple[str, Reason], list[Manifest]] = {}
+    # What is refused is reported as that, and a review shows it.
+    for entry in (entry for entry in unused if entry.reason is not Reason.REFUSED):
+        if entry.manifest.source.path.endswith(SUFFIXES):
+            grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)
+    for (_, reason), manifests in grouped.items():
+        objects = tuple(_left_object(manifest.object, _as_json(manifest.object)) for manifest in manifests)
+        digest = _digest("".join(entry.digest for entry in objects))
+        yield LeftOut(locate(manifests[0].source, ()), reason, objects, digest)
+
+
+def _may_hold_objects(text: str) -> bool:
+    return ("apiVersion" in text and "kind" in text) or _DISGUISED.search(text) is not None
+
+
+def _left_object(obj: KubernetesObject, text: str) -> LeftObject:
+    key = object_key(BUILTIN.in_its_scope(obj))
+    name = key.name or f"{mapping(obj.get('metadata')).get('generateName') or ''}…"
+    return LeftObject(key._replace(name=name), _digest(text))
+
+
+def _as_json(obj: KubernetesObject) -> str:
+    return json.dumps(obj, sort_keys=True, default=str)
+
+
+def _digest(text: str) -> str:
+    digest: str = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest

@@ -1,0 +1,399 @@
+"""The cluster as olmc follows it from the workspace's first state to the state where no controller changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
+from olmc.compiler.model.options import Profile
+from olmc.compiler.model.workspace import PolicyApproval
+from olmc.k8s.diagnostics import Cause, Source
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import CelAccount
+from olmc.k8s.objects import (
+    GVK,
+    CatalogKey,
+    KubernetesObject,
+    ObjectKey,
+    as_text,
+    labels_of,
+    mapping,
+    mappings,
+    name_of,
+    namespace_of,
+    spec_of,
+    split_api_version,
+)
+
+if TYPE_CHECKING:
+    from olmc.compiler.model.catalog import Candidate, Catalog
+    from olmc.k8s.objects import ObjectKey, Rendered
+
+# Mappings that know which of their entries belong together, also after a change.
+
+K = TypeVar("K")
+P = TypeVar("P")
+V = TypeVar("V")
+
+
+class Indexed(Mapping[K, V], Generic[K, P, V]):
+    """Entries in the order in which they came, as in a dict, and the part that each is in; it never changes.
+
+    A change gives another mapping, for which only the parts that it concerns are looked at.
+    """
+
+    __slots__ = ("_entries", "_part_of", "_parts")
+
+    def __init__(self, part_of: Callable[[K], P], entries: Mapping[K, V], parts: Mapping[P, Mapping[K, V]]) -> None:
+        """`parts` are those of the entries; see `by_namespace` and `by_kind`."""
+        self._part_of, self._entries, self._parts = part_of, entries, parts
+
+    def __getitem__(self, key: K) -> V:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    @property
+    def parts(self) -> Iterable[P]:
+        """The parts that have entries."""
+        return self._parts.keys()
+
+    def within(self, part: P) -> Mapping[K, V]:
+        """The entries of a part, in the order in which they came."""
+        return self._parts.get(part, {})
+
+    def updated(self, entries: Mapping[K, V]) -> Indexed[K, P, V]:
+        """It with these entries: those that it has in their places, new ones behind all others."""
+        changed = {part: {**self.within(part), **some} for part, some in _parted(entries, self._part_of).items()}
+        return Indexed(self._part_of, {**self._entries, **entries}, {**self._parts, **changed})
+
+    def without(self, key: K) -> Indexed[K, P, V]:
+        """It without the entry of this key."""
+        if key not in self._entries:
+            return self
+        entries, part = {**self._entries}, self._part_of(key)
+        del entries[key]
+        rest = {other: value for other, value in self.within(part).items() if other != key}
+        parts = {**self._parts, part: rest}
+        return Indexed(self._part_of, entries, {name: some for name, some in parts.items() if some})
+
+
+def _parted(entries: Mapping[K, V], part_of: Callable[[K], P]) -> dict[P, dict[K, V]]:
+    parts: dict[P, dict[K, V]] = {}
+    for key, value in entries.items():
+        parts.setdefault(part_of(key), {})[key] = value
+    return parts
+
+
+ByNamespace: TypeAlias = "Indexed[NamespacedName, str, V]"
+ByKind: TypeAlias = "Indexed[ObjectKey, tuple[str, str], Rendered]"
+
+
+def by_namespace(entries: Mapping[NamespacedName, V]) -> ByNamespace[V]:
+    """What namespaces hold; each is a part."""
+    part_of: Callable[[NamespacedName], str] = attrgetter("namespace")
+    return Indexed(part_of, dict(entries), _parted(entries, part_of))
+
+
+def by_kind(objects: Mapping[ObjectKey, Rendered]) -> ByKind:
+    """Objects; each group and kind is a part."""
+    part_of: Callable[[ObjectKey], tuple[str, str]] = itemgetter(0, 1)
+    return Indexed(part_of, dict(objects), _parted(objects, part_of))
+
+
+# How many InstallPlans of a namespace OLM keeps (R-CAT-606).
+MAX_PLANS = 5
+
+
+class NamespacedName(NamedTuple):
+    """The namespace and name of an object whose kind is known."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class CatalogSource(NamedTuple):
+    """A CatalogSource and what it serves.
+
+    `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
+    message of its status if OLM does not even start to serve it. `of_cluster`: the cluster has it already, so that no
+    output has it.
+    """
+
+    key: CatalogKey
+    priority: int
+    catalog: Catalog | None
+    entries: Sequence[Candidate] = ()
+    problem: str = ""
+    manifest: KubernetesObject | None = None
+    source: Source | None = None
+    refused: str = ""
+    of_cluster: bool = False
+
+
+class Step(NamedTuple):
+    """A step of an InstallPlan (R-CAT-610).
+
+    `object` is what it applies. `derived` marks what stems from the CSV's install strategy rather than from a file of
+    the bundle.
+    """
+
+    resolving: str
+    catalog: CatalogKey
+    api_version: str
+    kind: str
+    name: str
+    object: KubernetesObject
+    source: Source | None
+    derived: bool = False
+
+    @property
+    def gvk(self) -> GVK:
+        return GVK(*split_api_version(self.api_version), self.kind)
+
+
+class BundleLookup(NamedTuple):
+    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
+
+    image: str
+    csv: str
+    replaces: str
+    catalog: CatalogKey
+    properties: str
+
+
+class InstallPlan(NamedTuple):
+    """An InstallPlan and how far it got.
+
+    `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
+    carried out.
+    `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
+    of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
+    keys that lead to the mistake in the object of the step that failed; `cause`: why it is not carried out to its end,
+    where more is known than the message.
+    """
+
+    namespace: str
+    name: str
+    generation: int
+    approval: str
+    approved: bool
+    csvs: tuple[str, ...]
+    steps: tuple[Step, ...]
+    lookups: tuple[BundleLookup, ...]
+    owners: tuple[str, ...]
+    phase: str
+    message: str = ""
+    condition: tuple[str, str, str] | None = None
+    executed: int = 0
+    given: KubernetesObject | None = None
+    resumed: bool = False
+    account: Mapping[str, str] | None = None
+    fault: tuple[str | int, ...] = ()
+    cause: Cause | None = None
+
+
+class Subscription(NamedTuple):
+    """A Subscription with the parts of its status that decide what happens next (R-CAT-641 … R-CAT-656).
+
+    `plan` is the name of the InstallPlan that it refers to, `generated_by` that of the plan that made the Subscription,
+    `failure` the reason and message of ResolutionFailed, `unpacking` whether a bundle never got unpacked, and
+    `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
+    `condition_types` are those of the conditions that it has in the workspace, whose order stays; `deprecations` the
+    types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that one which is not
+    there is gone, and not just unknown.
+    """
+
+    object: KubernetesObject
+    source: Source | None
+    current: str = ""
+    installed: str = ""
+    state: str = ""
+    plan: str = ""
+    generation: int = 0
+    generated_by: str = ""
+    failure: tuple[str, str] | None = None
+    unpacking: bool = False
+    unpack_failure: tuple[str, str] | None = None
+    condition_types: tuple[str, ...] = ()
+    deprecations: tuple[tuple[str, str], ...] = ()
+    had_catalog: bool = False
+
+    @property
+    def name(self) -> NamespacedName:
+        return NamespacedName(namespace_of(self.object), name_of(self.object))
+
+    @property
+    def resolved(self) -> Subscription:
+        """It without what kept its namespace from being resolved, or its bundles from being unpacked, before."""
+        gone = ("ResolutionFailed", "BundleUnpacking", "BundleUnpackFailed")
+        types = tuple(kind for kind in self.condition_types if kind not in gone)
+        return self._replace(failure=None, unpacking=False, unpack_failure=None, condition_types=types)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return labels_of(self.object)
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
+
+    @property
+    def package(self) -> str:
+        return as_text(self.spec.get("name"))
+
+    @property
+    def channel(self) -> str:
+        """The channel that it asks for, "" for the package's default channel."""
+        return as_text(self.spec.get("channel"))
+
+    @property
+    def starting_csv(self) -> str:
+        return as_text(self.spec.get("startingCSV"))
+
+    @property
+    def approval(self) -> str:
+        """How its InstallPlans are approved; anything but Manual means Automatic."""
+        return as_text(self.spec.get("installPlanApproval"))
+
+    @property
+    def catalog(self) -> CatalogKey:
+        return CatalogKey(as_text(self.spec.get("sourceNamespace")), as_text(self.spec.get("source")))
+
+
+def seen_catalogs(subscription: KubernetesObject) -> frozenset[CatalogKey]:
+    """The catalogs that OLM has seen for a Subscription, by its status (R-CAT-650)."""
+    health = mappings(mapping(subscription.get("status")).get("catalogHealth"))
+    refs = (mapping(item.get("catalogSourceRef")) for item in health)
+    return frozenset(CatalogKey(as_text(ref.get("namespace")), as_text(ref.get("name"))) for ref in refs)
+
+
+class StrategyProgress(NamedTuple):
+    """How far an install strategy got: the number of its Deployments and of its webhook descriptions written, and how
+    many CRDs got their conversion from the description behind these, at which it stopped."""
+
+    deployments: int
+    webhooks: int
+    conversions: int = 0
+
+
+class CsvState(NamedTuple):
+    """What became of a CSV: its phase, and how far its install strategy was carried out (None: not begun).
+
+    `requirements`: the list that OLM wrote, which may be an old one, and `lacking` what is really missing in the end.
+    `flapping`: OLM never settles here, and the phase is the one that it keeps returning to.
+    `place`: the keys in the CSV that lead to what makes it fail, where that is known.
+    """
+
+    csv: Csv
+    group: OperatorGroup | None
+    phase: str
+    reason: str
+    message: str
+    requirements: tuple[Mapping[str, Any], ...] = ()
+    installation: StrategyProgress | None = None
+    flapping: bool = False
+    history: tuple[tuple[str, str, str], ...] = ()
+    lacking: tuple[Mapping[str, Any], ...] = ()
+    place: tuple[str | int, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase == "Succeeded"
+
+    @property
+    def progress(self) -> StrategyProgress:
+        """How far its install strategy was carried out, also if that was not begun."""
+        return self.installation or StrategyProgress(0, 0)
+
+    def in_phase(self, phase: str, reason: str, message: str) -> CsvState:
+        """The CSV in its next phase, which its history shows."""
+        history = (*self.history, (phase, reason, message))
+        return self._replace(phase=phase, reason=reason, message=message, history=history)
+
+    @property
+    def cause(self) -> tuple[str, str, str]:
+        """The phase, reason and message that say why it does not succeed: its own, or those that brought it back to
+        where it stands."""
+        # InstallReady says that all is well; what went wrong before is one step back in the history (observed-49).
+        again = (entry for entry in reversed(self.history) if entry[1] == "NeedsReinstall")
+        own = (self.phase, self.reason, self.message)
+        return next(again, own) if self.phase == "InstallReady" else own
+
+
+class CopiedCsv(NamedTuple):
+    """A copied CSV that the workspace has: the namespace that it is from, the object, and where it stands."""
+
+    home: str
+    object: KubernetesObject
+    source: Source | None
+
+
+class Cluster(NamedTuple):
+    """Everything that exists, split by who looks after it.
+
+    `profile`: the formats of the OLM that runs in it. `namespaces`: all namespaces with their labels. `groups`: the
+    OperatorGroups that the API server accepted, and `provided` the APIs that the annotation of each lists (None: no
+    annotation). `objects`: the objects that nobody derives anew: manifests, and what InstallPlans created. `csvs` and
+    `members`: the CSVs that are no copies, and what became of them. `adopted`: the component labels that CSVs, and
+    owned CRDs by identity, carry. `served`: APIs whose ClusterRoles were made, with the CSV that had them. `retired`:
+    CSVs that were replaced and deleted. `seeded`: what was left of the groups' annotations after their first sync.
+    `plans`: also those that OLM has collected since, see `kept_plans`. `approved`: plans of the workspace that are
+    approved, but have no steps, so that they are made again. `copies`: copied CSVs that the workspace has.
+    `installed`: CSVs that came by an Install and need no group. `approvals`: what policies approve. `cel`: what
+    rules in CEL have cost so far. CSVs stand in the
+    order in which they arrived.
+    """
+
+    profile: Profile
+    namespaces: Mapping[str, Mapping[str, str]]
+    groups: ByNamespace[OperatorGroup]
+    objects: ByKind
+    csvs: ByNamespace[Csv]
+    subscriptions: ByNamespace[Subscription]
+    catalogs: Mapping[CatalogKey, CatalogSource]
+    plans: ByNamespace[InstallPlan] = by_namespace({})
+    seeded: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
+    approved: tuple[InstallPlan, ...] = ()
+    members: ByNamespace[CsvState] = by_namespace({})
+    provided: Mapping[NamespacedName, frozenset[GVK] | None] = MappingProxyType({})
+    adopted: Mapping[NamespacedName | ObjectKey, frozenset[str]] = MappingProxyType({})
+    served: Mapping[OwnedAPI, Csv] = MappingProxyType({})
+    retired: tuple[Csv, ...] = ()
+    copies: Mapping[NamespacedName, CopiedCsv] = MappingProxyType({})
+    installed: frozenset[NamespacedName] = frozenset()
+    approvals: tuple[PolicyApproval, ...] = ()
+    cel: CelAccount | None = None
+
+    def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
+        """The OperatorGroups of a namespace."""
+        return tuple(self.groups.within(namespace).values())
+
+    def csvs_in(self, namespace: str) -> tuple[Csv, ...]:
+        """The real CSVs of a namespace, by name: not those that count as copies (R-COPY-1, R-CAT-503)."""
+        here = (csv for _, csv in sorted(self.csvs.within(namespace).items()))
+        return tuple(csv for csv in here if not csv.counts_as_copy)
+
+    def kept_plans(self, namespace: str) -> list[InstallPlan]:
+        """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
+        # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from
+        # theirs.
+        return sorted(self.plans.within(namespace).values(), key=lambda plan: plan.generation)[-MAX_PLANS:]
+
+
+def namespaced_name(it: Csv | OperatorGroup | InstallPlan) -> NamespacedName:
+    """The namespace and name of a CSV, an OperatorGroup or an InstallPlan."""
+    return NamespacedName(it.namespace, it.name)

@@ -1,0 +1,337 @@
+"""The workspace: everything that a directory holds, as it stands there, with its lock and what is left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from olmc.k8s.diagnostics import Location, Place, Source
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import CelAccount
+from olmc.k8s.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
+
+if TYPE_CHECKING:
+    from olmc.compiler.model.catalog import Catalog
+
+EXTENSIONS_V1 = "olm.operatorframework.io/v1"
+"""The apiVersion of what OLM v1 has instead of Subscriptions and CatalogSources."""
+
+# olmc knows its own files by these lines, those of earlier versions included, and overwrites no others.
+GENERATED = "# Written by olmc render; changes will be lost."
+SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
+IMPORTED = "# Written by olmc import; it is the state of a cluster, and no part of a workspace."
+
+
+class Reason(StrEnum):
+    """Why something is left out."""
+
+    IGNORED = "ignored"
+    GIT_IGNORED = "gitignored"
+    HIDDEN = "hidden"
+    BUNDLE = "bundle"
+    BROKEN = "broken"
+    FURTHER = "further"
+    REPLACED = "replaced"
+    UNINSTALLED = "uninstalled"
+    CATALOG = "catalog"
+    VENDORED = "vendored"
+    RENDERED = "rendered"
+    SCAFFOLDED = "scaffolded"
+    STATE = "state"
+    TOOLS = "tools"
+    COPY = "copy"
+    REFUSED = "refused"
+    LINK = "link"
+    SUBMODULE = "submodule"
+    TEMPLATE = "template"
+    OTHER = "other"
+
+    @property
+    def text(self) -> str:
+        """The reason as the end of a sentence about what is left out."""
+        return _TEXTS[self]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether somebody asked for it by the usual ways: a pattern, or output that is kept beside its input."""
+        return self in _CHOSEN
+
+
+_TEXTS = {
+    Reason.IGNORED: "named by .olmcignore or by ignore in olmc.yaml",
+    Reason.GIT_IGNORED: "named by .gitignore, so not in the repository unless it was added by force",
+    Reason.HIDDEN: "in a hidden folder",
+    Reason.BUNDLE: "in the folder of a bundle, and not among its manifests",
+    Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
+    Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
+    Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
+    Reason.UNINSTALLED: "in a bundle that nothing installs",
+    Reason.CATALOG: "in a catalog, which holds no objects",
+    Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",
+    Reason.RENDERED: "marked as written by olmc render, and not what it writes now",
+    Reason.SCAFFOLDED: "marked as written by olmc init",
+    Reason.STATE: "marked as written by olmc import, as the state of a cluster",
+    Reason.TOOLS: "in a list that is for tools",
+    Reason.COPY: "a copy of a CSV by its status alone, which no server takes from a manifest",
+    Reason.REFUSED: "which the API server refuses",
+    Reason.LINK: "behind a link that is not followed",
+    Reason.SUBMODULE: "which is another repository",
+    Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
+    Reason.OTHER: "in a file that is not read",
+}
+_CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED, Reason.STATE})
+
+
+class Unseen(StrEnum):
+    """Why not all objects of a file are known, in words that stand for them."""
+
+    NOTHING = ""
+    UNREADABLE = "what can't be read"
+    IN_LFS = "what is in Git LFS"
+    UNKNOWN = "what nobody has looked at"
+    SUBMODULE = "what is in the submodule"
+    UNRENDERED = "what Helm makes of it"
+
+
+class LeftObject(NamedTuple):
+    """An object that is left out, and the digest of what is written of it."""
+
+    identity: ObjectKey
+    digest: str
+
+
+class LeftOut(NamedTuple):
+    """A file with something that `kubectl apply -R`, Argo CD or Flux would apply, and that olmc does not compile.
+
+    `objects` are those in it, as far as they can be read; `problem` says what else there may be.
+    `digest` is that of the whole text.
+    """
+
+    location: Location
+    reason: Reason
+    objects: tuple[LeftObject, ...]
+    digest: str = ""
+    problem: Unseen = Unseen.NOTHING
+
+
+class LockedOperator(NamedTuple):
+    """A bundle that was chosen: where it comes from, and the digest of the contents of catalog and bundle then."""
+
+    package: str
+    name: str
+    version: str
+    channel: str
+    catalog: str
+    catalog_namespace: str
+    digest: str
+
+
+class LockedExtension(NamedTuple):
+    """The bundle that a ClusterExtension was resolved to: the ClusterCatalog that it is from, and the digest of what
+    that and the bundle had then."""
+
+    package: str
+    name: str
+    version: str
+    catalog: str
+    digest: str
+
+
+ImageKind = Literal["catalog", "bundle"]
+
+
+class LockedImage(NamedTuple):
+    """An image whose content lies in `vendor/`.
+
+    `image` is the reference as the workspace has it, `kind` what it holds, `digest` that of the manifest or index which
+    the reference named, `platform` the one chosen from an index ("" where there was no choice), `content` the digest of
+    the files taken out of it. `packages` says how many of a catalog's were taken ("2 of 37"), "" for all; `file` from
+    which file it came in place of an image, and then `digest` is that of its content.
+    """
+
+    image: str
+    kind: ImageKind
+    digest: str
+    platform: str
+    content: str
+    packages: str = ""
+    file: str = ""
+
+
+class Lock(NamedTuple):
+    """The bundles that the plans of each namespace go through, those at rest last of their package; the file; and by
+    name what ClusterExtensions were resolved to."""
+
+    namespaces: Mapping[str, tuple[LockedOperator, ...]]
+    place: Place | None = None
+    extensions: Mapping[str, LockedExtension] = MappingProxyType({})
+
+
+class LockFile(NamedTuple):
+    """The whole file: the operators (None where it only lists images), and the images by their reference."""
+
+    operators: Lock | None = None
+    images: tuple[LockedImage, ...] = ()
+
+
+class Manifest(NamedTuple):
+    """A Kubernetes object as a file holds it."""
+
+    object: KubernetesObject
+    source: Source
+
+
+class BundleFile(NamedTuple):
+    """A file of a bundle's `manifests/`: its name and the first object in it (R-CAT-101)."""
+
+    name: str
+    manifest: Manifest
+
+
+class Bundle(NamedTuple):
+    """A registry+v1 bundle directory (R-CAT-100 … R-CAT-106).
+
+    `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
+    include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`. `unused` are
+    objects that stand behind the first one of a file.
+    """
+
+    directory: str
+    package: str
+    channels: tuple[str, ...]
+    default_channel: str
+    csv: Manifest
+    files: tuple[BundleFile, ...]
+    annotations: Mapping[str, str]
+    dependencies: tuple[Mapping[str, Any], ...] = ()
+    properties: tuple[Mapping[str, Any], ...] = ()
+    unused: tuple[Manifest, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The bundle's name: that of its CSV."""
+        return name_of(self.csv.object)
+
+    @property
+    def objects(self) -> tuple[KubernetesObject, ...]:
+        """The objects of all files, in order."""
+        return tuple(file.manifest.object for file in self.files)
+
+
+class Unused(NamedTuple):
+    """An object in a file that is read for something else, and why the object itself counts for nothing."""
+
+    manifest: Manifest
+    reason: Reason
+
+
+class Inputs(NamedTuple):
+    """What of a directory was read as input: the paths of the files, what in them is not used, and of which files
+    manifests were built; `parts` are those among the latter of which nothing was, since they are parts of what other
+    tools build, and `content` the files of bundles and catalogs."""
+
+    files: frozenset[str] = frozenset()
+    unused: tuple[Unused, ...] = ()
+    built: frozenset[str] = frozenset()
+    parts: frozenset[str] = frozenset()
+    content: frozenset[str] = frozenset()
+
+
+class PolicyApproval(NamedTuple):
+    """That a policy approves InstallPlans for a Subscription: `csvs` are those that it allows, () for all, and
+    `upgrades` says whether also when the operator is there already (R-OCM-9)."""
+
+    namespace: str
+    name: str
+    csvs: tuple[str, ...] = ()
+    upgrades: bool = False
+
+
+class Workspace(NamedTuple):
+    """What `load` found.
+
+    Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
+    one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
+    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
+    `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
+    `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
+    what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
+    are not finished have unpacked, by image.
+    `cel`: what rules in CEL have cost so far, whatever is compiled of it.
+    """
+
+    manifests: tuple[Manifest, ...]
+    bundles: Mapping[str, Bundle]
+    catalogs: Mapping[str, Catalog]
+    lock: Lock | None = None
+    images: tuple[LockedImage, ...] = ()
+    vendored: Mapping[str, Bundle] = MappingProxyType({})
+    inputs: Inputs = Inputs()
+    asked_catalogs: frozenset[CatalogKey] = frozenset()
+    cluster_catalogs: tuple[Manifest, ...] = ()
+    approvals: tuple[PolicyApproval, ...] = ()
+    is_live: bool = False
+    documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
+    cel: CelAccount | None = None
+    unpacked: Mapping[str, Bundle] = MappingProxyType({})
+
+    @property
+    def extensions(self) -> tuple[Manifest, ...]:
+        """The ClusterExtensions of OLM v1, by name."""
+        return self._of_v1("ClusterExtension")
+
+    @property
+    def extension_catalogs(self) -> tuple[Manifest, ...]:
+        """The ClusterCatalogs of OLM v1, by name."""
+        return self._of_v1("ClusterCatalog")
+
+    @property
+    def has_extensions(self) -> bool:
+        """Whether OLM v1 has anything to do with it, or had when it was locked."""
+        is_locked = self.lock is not None and bool(self.lock.extensions)
+        return is_locked or bool(self.extensions) or bool(self.extension_catalogs)
+
+    @property
+    def extension_catalog_names(self) -> frozenset[str]:
+        """The catalogs that ClusterCatalogs serve: those that are called after one, and, where there are
+        ClusterExtensions, the folders that no CatalogSource is called after (R-V1-CC-1)."""
+        declared = frozenset(name_of(manifest.object) for manifest in self.extension_catalogs)
+        if not self.extensions:
+            return declared
+        sources = {name_of(m.object) for m in self.manifests if m.object["kind"] == "CatalogSource"}
+        return declared | {name for name in self.catalogs.keys() - sources if "/" not in name}
+
+    def _of_v1(self, kind: str) -> tuple[Manifest, ...]:
+        listed = (manifest for manifest in self.manifests if manifest.object["kind"] == kind)
+        own = (manifest for manifest in listed if manifest.object["apiVersion"] == EXTENSIONS_V1)
+        return tuple(sorted(own, key=lambda manifest: name_of(manifest.object)))
+
+
+# The state of a cluster that a compilation begins with.
+
+
+class ClusterState(NamedTuple):
+    """Everything that a cluster holds, as the API server would return it.
+
+    `objects`: all of them, with their status. `applied`: the manifests that were applied, by what they are: what an
+    apply compares with. `tracked`: those of the repository that the state is compared with, which are what a GitOps
+    tool prunes; who else has applied what nobody can see. `expected`: what the repository comes to rest in, where it
+    was named besides what the cluster holds. `ignored`: the patterns of files that the repository leaves out of itself,
+    None where nobody knows. `documents` is what its files hold, by path and text, so that
+    what is still in it need not be read again. `unpacked` is what plans that are not finished have unpacked, by image.
+    """
+
+    objects: Mapping[ObjectKey, Manifest]
+    applied: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
+    tracked: frozenset[ObjectKey] = frozenset()
+    expected: Mapping[ObjectKey, Manifest] = MappingProxyType({})
+    ignored: tuple[str, ...] | None = None
+    documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
+    unpacked: Mapping[str, Bundle] = MappingProxyType({})
+
+    @property
+    def applied_by_repository(self) -> dict[ObjectKey, KubernetesObject]:
+        """The manifests of the repository that were applied."""
+        return {key: self.applied[key] for key in sorted(self.tracked)}

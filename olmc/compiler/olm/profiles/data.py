@@ -1,0 +1,290 @@
+"""The formats of all known OLM versions, as `formats.json` beside this module has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Set
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from olmc.compiler.model.options import APIResource, Options, PlatformGroup, Profile
+from olmc.k8s.diagnostics import closest, did_you_mean
+from olmc.k8s.lean import NamedTuple, regex
+
+Era = Mapping[str, Any]
+
+# The profile of what the documents of OLM say, to the letter, and that of OLM v1 as its own manifests install it.
+DOCS = "docs"
+V1 = "v1"
+
+
+class UnknownVersionError(ValueError):
+    """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
+
+    def __init__(self, version: str, gate: str = "") -> None:
+        super().__init__(f"olmc knows no OLM version {version}")
+        if gate:
+            known_are = (
+                f"{gate} is no feature gate that can be opened, or closed with =false: {', '.join(known_gates())}."
+            )
+            self.hint = " ".join(filter(None, (did_you_mean(closest(gate, known_gates())), known_are)))
+            return
+        known, named = known_versions(), formats()["named"]
+        shipped = [name for name in named if is_openshift(name)]
+        others = ", ".join(name for name in named if not is_openshift(name))
+        known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {others}."
+        self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
+
+
+OPENSHIFT_PREFIX = "ocp-"
+
+
+def is_openshift(version: str) -> bool:
+    """Whether a version is what an OpenShift release ships, which then sets more than OLM (`openshift.on_platform`)."""
+    return version.startswith(OPENSHIFT_PREFIX)
+
+
+_OPENSHIFT = regex(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_NUMBERS = regex(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
+
+
+def _closest(version: str) -> str:
+    """The version that was probably meant, "" for none: OpenShift's without its prefix, the minor of a release that
+    there is not, or a slip of the keyboard."""
+    known = known_versions()
+    openshift = _OPENSHIFT.search(version)
+    if openshift and f"ocp-{openshift[1]}" in known:
+        return f"ocp-{openshift[1]}"
+    # Versions next to each other differ in one digit, so a number is never taken for a slip of another.
+    if _NUMBERS.fullmatch(version):
+        minor = ".".join(version.lstrip("vV").split(".")[:2])
+        return minor if minor in known else ""
+    return closest(version, known)
+
+
+@cache
+def formats() -> dict[str, Any]:
+    """The file's content: `versions` in order, those that were `compared` with clusters, `named` blends of them,
+    `features` with their eras, what of them can't be reproduced in some versions (`gaps`) or `never`."""
+    content: dict[str, Any] = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
+    return content
+
+
+def canonical(version: str) -> str:
+    """The name of a profile: a release (`0.25.0`), or a name of `named` (`ocp-4.14`, `docs`).
+
+    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. What follows behind
+    `+` are feature gates of operator-controller that are open besides, or with `=false` closed: `v1+DeploymentConfig`
+    (R-V1-FG-1). Raises UnknownVersionError.
+    """
+    version, *switches = version.split("+")
+    if switches:
+        unknown = [switch for switch in switches if _switched(switch)[0] not in known_gates()]
+        if unknown:
+            raise UnknownVersionError("+".join((version, *switches)), unknown[0])
+        return "+".join((canonical(version), *switches))
+    releases: list[str] = formats()["versions"]
+    if version in formats()["named"]:
+        return version
+    plain = version.removeprefix("v")
+    if plain in releases:
+        return plain
+    of_minor = [release for release in releases if release.rpartition(".")[0] == plain]
+    if not of_minor:
+        raise UnknownVersionError(version)
+    return of_minor[-1]
+
+
+def newest() -> str:
+    """The newest release."""
+    release: str = formats()["versions"][-1]
+    return release
+
+
+def known_versions() -> tuple[str, ...]:
+    """What users may ask for, oldest first: minor versions, then OpenShift's, then `docs`."""
+    minors = dict.fromkeys(release.rpartition(".")[0] for release in formats()["versions"])
+    return (*minors, *formats()["named"])
+
+
+def eras(name: str) -> Iterator[tuple[str, Era]]:
+    """The id of every feature with the era that holds in a profile; `name` is a canonical one.
+
+    An era has `value`, and it may have `since`, `text` for people and `gap`: what olmc can't reproduce of it.
+    """
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    blend = formats()["named"].get(name) or {"base": name}
+    own, like = blend.get("values") or {}, blend.get("like") or {}
+    for feature, entry in formats()["features"].items():
+        # OpenShift ships releases with single changes from later ones, feature by feature.
+        place = order[like.get(feature, blend["base"])]
+        past = [era for era in entry["eras"] if order[era["since"]] <= place]
+        yield feature, own.get(feature) or past[-1]
+
+
+def gaps(name: str) -> Iterator[tuple[str, str]]:
+    """What olmc can't reproduce of a profile, by the ids of features, then what belongs to no feature; `name` is a
+    canonical one."""
+    yield from ((feature, era["gap"]) for feature, era in eras(name) if "gap" in era)
+    order = {release: index for index, release in enumerate(formats()["versions"])}
+    place = order[(formats()["named"].get(name) or {"base": name})["base"]]
+    for what, entry in formats()["gaps"].items():
+        if order[entry["since"]] <= place <= order[entry["until"]]:
+            yield what, entry["gap"]
+
+
+@cache
+def profile_of(version: str) -> Profile:
+    """The formats of an OLM version: a release (`0.25.0`, `v0.25`), OpenShift's (`ocp-4.14`), or `docs`.
+
+    Raises UnknownVersionError.
+    """
+    name, *switches = canonical(version).split("+")
+    values = {field_of(feature): era["value"] for feature, era in eras(name)}
+    gates = dict.fromkeys(open_gates(name), True) | dict(map(_switched, switches))
+    is_open = tuple(gate for gate, on in gates.items() if on)
+    return Profile("+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, **values)
+
+
+SUBSCRIPTION, EXTENSION = "Subscription", "ClusterExtension"
+
+
+def bundles_by(name: str) -> str:
+    """The kind of object that installs a bundle by itself; `name` is a canonical one."""
+    blend = formats()["named"].get(name) or {}
+    return str(blend.get("installs", SUBSCRIPTION))
+
+
+def known_gates() -> tuple[str, ...]:
+    """The feature gates of operator-controller that some profile opens."""
+    named = formats()["named"].values()
+    return tuple(sorted({gate for blend in named for gate in blend.get("gates", ())}))
+
+
+def _switched(switch: str) -> tuple[str, bool]:
+    """A gate, and whether it is open: `Name`, `Name=true` or `Name=false`."""
+    gate, _, value = switch.partition("=")
+    return (gate, value != "false") if value in ("", "true", "false") else (switch, False)
+
+
+def open_gates(name: str) -> tuple[str, ...]:
+    """The gates of operator-controller that are open; where a profile says nothing, those of its own manifests."""
+    named = formats()["named"]
+    return tuple((named.get(name) or {}).get("gates", named[V1]["gates"]))
+
+
+def field_of(feature: str) -> str:
+    """The field of Profile for a feature: `deploy.label.spec-hash` is `deploy_label_spec_hash`."""
+    return feature.replace(".", "_").replace("-", "_").lower()
+
+
+def filled(template: Mapping[str, str], **values: str) -> dict[str, str]:
+    """Labels, annotations or names as a profile has them, with the values in the place of what stands in braces."""
+    return {key.format_map(values): text.format_map(values) for key, text in template.items()}
+
+
+# What an OpenShift release brings besides its OLM, as `openshift.json` beside this module has it: the version of
+# Kubernetes, the namespaces of OLM and of its catalogs, the OperatorGroup of openshift-operators, and the APIs that it
+# serves.
+#
+# The file says of each API since which release, and until which, it is served: by a CRD or by one of OpenShift's own API
+# servers. `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities count
+# as enabled, and what is only a technology preview as absent.
+
+
+@cache
+def openshift() -> Mapping[str, Any]:
+    """The file's content: `kubernetes` (by release), `globalCatalogNamespace`, `olmNamespace`,
+    `globalOperatorGroup`, `catalogs` that every cluster has, `apis`."""
+    content: dict[str, Any] = json.loads((Path(__file__).parent / "openshift.json").read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def served_by(release: str) -> tuple[APIResource, ...]:
+    """The APIs that a release such as `4.18` serves beyond those of Kubernetes and OLM, by group and kind."""
+    order = {name: place for place, name in enumerate(openshift()["kubernetes"])}
+    at, last = order[release], len(order)
+    resources = (
+        APIResource(
+            api["group"],
+            api["kind"],
+            api["plural"],
+            api["scope"] == "Namespaced",
+            tuple(
+                item["version"]
+                for item in api["versions"]
+                if order[item["since"]] <= at <= order.get(item.get("until", ""), last)
+            ),
+            is_crd=api["by"] == "CRD",
+        )
+        for api in openshift()["apis"]
+    )
+    return tuple(resource for resource in resources if resource.versions)
+
+
+def openshift_release(options: Options) -> str:
+    """The release of OpenShift that is compiled for, as `4.18`; only where it is OpenShift."""
+    return options.olm_version.removeprefix(OPENSHIFT_PREFIX)
+
+
+def on_platform(options: Options, chosen: Set[str] = frozenset()) -> Options:
+    """The options with what the OpenShift release sets that `olm_version` names; the same for any other OLM.
+
+    What somebody chose stays: the fields in `chosen`, and those that are no longer what they are by default.
+    """
+    if not is_openshift(options.olm_version):
+        return options
+    facts, release = openshift(), options.olm_version.removeprefix(OPENSHIFT_PREFIX)
+    if release not in facts["kubernetes"]:
+        return options
+    wanted = {
+        "kube_version": facts["kubernetes"][release],
+        "global_catalog_namespace": facts["globalCatalogNamespace"],
+        "olm_namespace": facts["olmNamespace"],
+    }
+    default = Options()
+    values: dict[str, Any] = {
+        field: value
+        for field, value in wanted.items()
+        if field not in chosen and getattr(options, field) == getattr(default, field)
+    }
+    known = {(resource.group, resource.kind, resource.versions) for resource in options.api_resources}
+    more = (r for r in served_by(release) if (r.group, r.kind, r.versions) not in known)
+    group = PlatformGroup(**facts["globalOperatorGroup"])
+    values["global_groups"] = tuple(dict.fromkeys((*options.global_groups, group)))
+    return options._replace(**values, api_resources=(*options.api_resources, *more))
+
+
+# The catalogs that a platform brings along: OpenShift's four, and the one of OperatorHub.io.
+
+
+class PlatformCatalog(NamedTuple):
+    """A CatalogSource that a cluster has without anybody applying it; `priority` None where it has none."""
+
+    name: str
+    namespace: str
+    image: str
+    priority: int | None = None
+
+
+OPERATORHUB = PlatformCatalog("operatorhubio-catalog", "olm", "quay.io/operatorhubio/catalog:latest")
+
+
+def openshift_catalogs(release: str) -> tuple[PlatformCatalog, ...]:
+    """Those of an OpenShift release such as `4.18`."""
+    namespace = openshift()["globalCatalogNamespace"]
+    return tuple(
+        PlatformCatalog(item["name"], namespace, item["image"].format(release=release), item["priority"])
+        for item in openshift()["catalogs"]
+    )
+
+
+def init_command(name: str, namespace: str) -> str:
+    """The command that notes a catalog in olmc.yaml, "" for one that no platform brings."""
+    if (name, namespace) == OPERATORHUB[:2]:
+        return "olmc init workspace --operatorhub"
+    known = {catalog[:2] for catalog in openshift_catalogs("")}
+    return "olmc init workspace --openshift RELEASE" if (name, namespace) in known else ""

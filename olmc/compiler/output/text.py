@@ -1,0 +1,154 @@
+"""Objects as one text (a YAML stream, a JSON List, a list of names), and tables and paragraphs for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.compiler.output.messages import clean, json_text, legible
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import Rendered
+from olmc.k8s.yaml import dump
+from olmc.k8s.yaml.emitter import (
+    BORDER,
+    METADATA,
+    NAMESPACE,
+    OWN,
+    SHARED,
+    VARYING,
+    Piece,
+    dump_parts,
+    joined_parts,
+    parts_of_families,
+    shared_values,
+)
+
+
+def as_yaml(objects: Sequence[Rendered]) -> str:
+    """A stream of YAML documents, "" for no objects."""
+    return dump(rendered.object for rendered in objects) if objects else ""
+
+
+class TextFormat(NamedTuple):
+    """A format in parts of UTF-8: what many objects have in common is one part, so that a fleet fits in memory.
+
+    `parts_of`: the parts of some objects, [] for none. `border`, `head`, `tail`: what stands between them and others,
+    before and behind all. `empty`: the text for no objects.
+    """
+
+    parts_of: Callable[[Sequence[Rendered]], list[bytes]]
+    border: bytes = b""
+    head: bytes = b""
+    tail: bytes = b""
+    empty: bytes = b""
+
+
+def whole_text(form: TextFormat, texts: Iterable[Iterable[bytes]]) -> Iterator[bytes]:
+    """One text of those that `parts_of` gave of some objects each; none of them is empty."""
+    is_first = True
+    for text in texts:
+        yield form.head if is_first else form.border
+        yield from text
+        is_first = False
+    yield form.empty if is_first else form.tail
+
+
+def _yaml_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    return dump_parts([rendered.object for rendered in objects])
+
+
+def as_json(objects: Sequence[Rendered]) -> str:
+    """One `List` of all objects, indented."""
+    items = [rendered.object for rendered in objects]
+    listed = {"apiVersion": "v1", "kind": "List", "items": items}
+    return json_text(listed) + "\n"
+
+
+def _json_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    items = [rendered.object for rendered in objects]
+    shared = shared_values(items)
+    known: dict[tuple[int, str], bytes] = {}
+
+    def value_part(value: Any, pad: str) -> bytes:
+        place = id(value), pad
+        part = known.get(place)
+        if part is None:
+            part = json_text(value).replace("\n", f"\n{pad}").encode()
+            if id(value) in shared:
+                known[place] = part
+        return part
+
+    def pieces_of(mapping: Mapping[str, Any], pad: str = "    ") -> Iterator[tuple[bytes, Piece]]:
+        border = f"{{\n{pad}  "
+        for key, value in mapping.items():
+            yield f"{border}{json_text(key)}: ".encode(), OWN
+            if key == METADATA and value.__class__ is dict and value:
+                yield from pieces_of(value, f"{pad}  ")
+            else:
+                kind = SHARED if id(value) in shared else OWN
+                yield value_part(value, f"{pad}  "), VARYING if key == NAMESPACE and pad == _BELOW_METADATA else kind
+            border = f",\n{pad}  "
+        yield f"\n{pad}}}".encode(), OWN
+
+    return joined_parts(parts_of_families(items, pieces_of, lambda name: json_text(name).encode()), _JSON_BORDER)
+
+
+def as_names(objects: Sequence[Rendered]) -> str:
+    """One line an object: `Kind/namespace/name`, without the namespace for cluster-scoped ones."""
+    return "".join(f"{clean(str(rendered.identity))}\n" for rendered in objects)
+
+
+def _name_parts(objects: Sequence[Rendered]) -> list[bytes]:
+    return [legible(as_names(objects)).encode()]
+
+
+_BELOW_METADATA = " " * 6  # what the entries of an object's metadata are indented to, less a level
+_JSON_BORDER = b",\n    "
+_JSON_HEAD = b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
+FORMATS: Mapping[str, TextFormat] = {
+    "yaml": TextFormat(_yaml_parts, BORDER),
+    "json": TextFormat(_json_parts, _JSON_BORDER, _JSON_HEAD + b"\n    ", b"\n  ]\n}\n", _JSON_HEAD + b"]\n}\n"),
+    "name": TextFormat(_name_parts),
+}
+"""What `render` prints."""
+
+
+GAP = 3
+
+
+def as_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A line for the header and one for each row.
+
+    Cells stand left, each column is as wide as its widest cell and three blanks, the last one is not padded (R-INST-7).
+    """
+    lines = [tuple(header), *(tuple(clean(cell) for cell in row) for row in rows)]
+    widths = [max(len(line[index]) for line in lines) + GAP for index in range(len(header) - 1)]
+    return "".join(
+        "".join(cell.ljust(width) for cell, width in zip(line, [*widths, 0], strict=True)) + "\n" for line in lines
+    )
+
+
+WIDTH = 100
+"""How wide paragraphs are, wherever they are printed: the same input gives the same text."""
+
+
+def aligned(lines: Iterable[Sequence[str]]) -> str:
+    """Lines of cells, padded to columns; a line may be shorter than others."""
+    shown = [[clean(cell) for cell in line] for line in lines]
+    widths: list[int] = []
+    for line in shown:
+        widths += [0] * (len(line) - len(widths))
+        widths = [max(width, len(cell)) for width, cell in zip(widths, [*line, *[""] * len(widths)], strict=False)]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)) for line in shown)
+    return "".join(line.rstrip() + "\n" for line in padded)
+
+
+def paragraph(text: str, first: str = "", rest: str = "") -> str:
+    """A text in lines of at most WIDTH characters where its words allow it; `first` and `rest` are their indents."""
+    from textwrap import wrap  # few outputs have paragraphs, and imports take their time
+
+    lines = wrap(
+        clean(text), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return "".join(f"{line}\n" for line in lines)

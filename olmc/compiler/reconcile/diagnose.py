@@ -1,0 +1,365 @@
+"""What is wrong with a settled cluster, in words: every group, Subscription, plan and CSV that would fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from olmc.compiler.model.cluster import (
+    CatalogSource,
+    Cluster,
+    CsvState,
+    InstallPlan,
+    NamespacedName,
+    Subscription,
+    namespaced_name,
+)
+from olmc.compiler.model.operators import OperatorGroup
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.reconcile.apply_step import way_out
+from olmc.compiler.reconcile.crds import unjudged_rules
+from olmc.compiler.reconcile.install_strategy import missing_token
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.reconcile.operator_groups import format_apis, intersects
+from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.k8s.diagnostics import (
+    POSSIBLE,
+    Diagnostic,
+    Location,
+    PlanFault,
+    Report,
+    Source,
+    closest,
+    did_you_mean,
+    join_limited,
+)
+from olmc.k8s.objects import CatalogKey, Origin, mappings, texts
+from olmc.k8s.yaml import at, locate
+
+if TYPE_CHECKING:
+    from olmc.k8s.diagnostics import Rule
+
+_MOST_RIVALS = 10
+"""How many OperatorGroups that have an API are named to each CSV that has it as well."""
+
+
+def diagnose(settled: SettledCluster, bundles: Mapping[str, Bundle], options: Options, report: Report) -> None:
+    """Report everything in a settled cluster that would not work, each at the place in the input that causes it.
+
+    `bundles` are those of the workspace, by the names of their CSVs.
+    """
+    cluster = settled.cluster
+    for diagnostic in (
+        *_groups(cluster),
+        *_out_of_sight(settled, options),
+        *unknown_catalogs(settled.cluster),
+        *_missing_catalogs(cluster, options),
+        *_unresolved(settled, bundles),
+        *_plans(cluster),
+        *_members(cluster, options),
+        *_version(cluster),
+        *unjudged_rules(cluster),
+    ):
+        report.add(diagnostic)
+
+
+def _version(cluster: Cluster) -> Iterator[Diagnostic]:
+    """What of the OLM version can't be reproduced, where it matters."""
+    profile = cluster.profile
+    if not profile.gaps:
+        return
+    # These two have rules of their own, which hold only where the workspace has what they are about.
+    has_random_names = profile.rbac_name_algorithm == "random"
+    if has_random_names and any(r.provenance.origin is Origin.STRATEGY for r in cluster.objects.values()):
+        yield rules.RANDOM_NAMES.finding(None, version=profile.name)
+    if profile.resolver_engine != "sat" and cluster.subscriptions:
+        yield rules.OTHER_RESOLVER.finding(None, version=profile.name)
+    reported = {"resolver.engine", *(["rbac.name.algorithm"] if has_random_names else ())}
+    for feature, gap in profile.gaps.items():
+        if feature not in reported:
+            yield rules.NOT_REPRODUCED.finding(None, version=profile.name, gap=gap)
+
+
+def _groups(cluster: Cluster) -> Iterator[Diagnostic]:
+    by_namespace: dict[str, list[OperatorGroup]] = {}
+    for group in cluster.groups.values():
+        by_namespace.setdefault(group.namespace, []).append(group)
+        if group.problem:
+            hint = (
+                f"Add the ServiceAccount {group.missing_account} to namespace {group.namespace}."
+                if group.missing_account
+                else "Correct the group's spec."
+            )
+            place = at(group.source, "spec")
+            yield rules.GROUP_PROBLEM.finding(
+                place, namespace=group.namespace, name=group.name, problem=group.problem, hint=hint
+            )
+        for name in group.targets:
+            if name and name not in cluster.namespaces:
+                listed = texts(group.spec.get("targetNamespaces"))
+                place = at(group.source, "spec", "targetNamespaces", *([listed.index(name)] if name in listed else []))
+                if name == "*":
+                    yield load_rules.STAR_TARGET.finding(place, group=group.name)
+                else:
+                    yield load_rules.MISSING_TARGET.finding(place, group=group.name, name=name)
+    for namespace, groups in by_namespace.items():
+        if len(groups) == 1 and cluster.subscriptions.within(namespace):
+            yield from _bad_duration(groups[0])
+        if len(groups) > 1:
+            places = [(f"OperatorGroup {g.name}", place) for g in groups if (place := at(g.source)) is not None]
+            names = ", ".join(g.name for g in groups)
+            first = places[0][1] if places else None
+            yield rules.TWO_GROUPS.finding(first, related=tuple(places[1:]), namespace=namespace, names=names)
+
+
+def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
+    from olmc.compiler.resolver.rounds import unreadable_duration  # without Subscriptions nothing asks the resolver
+
+    key, problem = unreadable_duration(group)
+    if problem:
+        place = at(group.source, "metadata", "annotations", key)
+        yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
+
+
+def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnostic]:
+    """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
+    cluster = settled.cluster
+    for name, subscription in cluster.subscriptions.items():
+        home = subscription.catalog.namespace
+        if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
+            yield rules.UNSEEN_CATALOG.finding(
+                at(subscription.source, "spec", "sourceNamespace"),
+                namespace=name.namespace,
+                name=name.name,
+                catalog=subscription.catalog.name,
+                home=home,
+                glob=options.global_catalog_namespace,
+            )
+        # Descoped operators are resolved for the whole cluster, in which no namespace needs a group (R-DESCOPE-11).
+        done = settled.rounds.get(name.namespace)
+        is_descoped = done is not None and name in done.descoped
+        if not name.namespace and not is_descoped:
+            yield _without_namespace("Subscription", name.name, subscription.source)
+        elif not cluster.groups_in(name.namespace) and not is_descoped:
+            place = at(subscription.source, "metadata", "namespace")
+            yield rules.NO_GROUP.finding(place, namespace=name.namespace, name=name.name)
+
+
+def _without_namespace(kind: str, name: str, source: Source | None) -> Diagnostic:
+    """What is reported about an object that has no namespace, instead of all that follows from it."""
+    hint = "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it."
+    if kind == "ClusterServiceVersion":
+        hint += (
+            "\nIf these are the manifests of a bundle, compile its folder, the one with manifests/ and metadata/ in it:"
+            " `olmc render ..` from here."
+        )
+    return rules.NO_NAMESPACE.finding(at(source, "metadata"), kind=kind, name=name, hint=hint)
+
+
+def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
+    """The catalogs that Subscriptions name and nothing in the workspace stands for, each with all who need it; what is
+    gone since OLM has seen it the resolution tells."""
+    wanted: dict[CatalogKey, list[tuple[NamespacedName, Subscription]]] = {}
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        key = subscription.catalog
+        if key.name and key.namespace and key not in cluster.catalogs and not subscription.had_catalog:
+            wanted.setdefault(key, []).append((name, subscription))
+    for key, subscriptions in sorted(wanted.items()):
+        from olmc.compiler.rules.texts import vendor as vendor_rules  # most workspaces know their catalogs
+
+        names = ", ".join(str(name) for name, _ in subscriptions)
+        yield vendor_rules.UNKNOWN_CATALOG.finding(
+            at(subscriptions[0][1].source, "spec", "source"), catalog=key.name, namespace=key.namespace, names=names,
+            hint=_way_to_know(key, cluster),
+        )  # fmt: skip
+
+
+def _way_to_know(key: CatalogKey, cluster: Cluster) -> str:
+    """What to do about a catalog that nothing stands for: the command for those of platforms, else what there is."""
+    from olmc.compiler.olm.profiles.data import init_command
+
+    command = init_command(key.name, key.namespace)
+    if command:
+        return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
+    alike = closest(key.name, (other.name for other in cluster.catalogs), POSSIBLE)
+    elsewhere = [other.namespace for other in cluster.catalogs if other.name == key.name]
+    question = f"There is one in {join_limited(sorted(elsewhere), 3)}." if elsewhere else did_you_mean(alike)
+    return " ".join(
+        filter(None, (question, f"Add the CatalogSource and run `olmc vendor`, or fill catalogs/{key.name}/."))
+    )
+
+
+def _missing_catalogs(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    if not cluster.subscriptions:
+        return iter(())
+    from olmc.compiler.resolver.snapshot import needed_catalogs  # without Subscriptions nothing asks the resolver
+
+    return without_content(needed_catalogs(cluster, options), options, cluster.subscriptions)
+
+
+def without_content(
+    catalogs: Sequence[CatalogSource], options: Options, subscriptions: Mapping[NamespacedName, Subscription]
+) -> Iterator[Diagnostic]:
+    """Those CatalogSources that name an image whose content is not in the workspace, each with the Subscriptions to
+    it."""
+    if not catalogs:
+        return
+    from olmc.compiler.load.vendored import (
+        catalog_image,  # bundles by themselves need no catalog, and imports take their time
+    )
+    from olmc.compiler.rules.texts import vendor as vendor_rules
+
+    for catalog in catalogs:
+        image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""
+        if catalog.catalog is None and image:
+            place = at(catalog.source, "spec", "image")
+            namespace, name = catalog.key.namespace, catalog.key.name
+            asking = ((str(who), at(one.source, "spec", "source")) for who, one in sorted(subscriptions.items())
+                      if one.catalog == catalog.key)  # fmt: skip
+            related = tuple((f"Subscription {who} needs it", where) for who, where in asking if where is not None)
+            yield vendor_rules.MISSING_CATALOG.finding(
+                place, namespace=namespace, name=name, image=image, related=related
+            )
+
+
+def _unresolved(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
+    """What the resolver has to say, and the bundles that it picked without their content."""
+    if settled.rounds or settled.history:
+        from olmc.compiler.reconcile.unresolved import held_upgrades, missing_content, resolutions
+
+        yield from resolutions(settled)
+        yield from held_upgrades(settled)
+        yield from missing_content(settled, bundles)
+
+
+def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
+    for plan in cluster.plans.values():
+        # A plan that OLM does not go on with is as the user knows it from the cluster.
+        if (plan.given is not None and not plan.resumed) or plan.phase == "Complete":
+            continue
+        csvs = ", ".join(plan.csvs)
+        if plan.phase == "RequiresApproval" and plan.condition is None:
+            yield waiting(plan)
+            continue
+        text = plan.message or (plan.condition[2] if plan.condition else "")
+        place, hint = failed_step(plan), way_out(plan.cause)
+        if plan.cause is PlanFault.UNMANAGED:
+            groups = cluster.groups_in(plan.namespace)
+            place = at(groups[0].source, "spec") if groups else None
+            several = len(groups) > 1
+            hint = rules.ONE_GROUP_HINT.format(namespace=plan.namespace) if several else rules.UNMANAGED_HINT
+        elif plan.cause is PlanFault.NO_TOKEN and plan.account is not None:
+            place = at(cluster.groups_in(plan.namespace)[0].source, "spec", "serviceAccountName")
+            hint = rules.TOKEN_HINT.format(account=plan.account["name"], namespace=plan.namespace)
+        elif plan.cause is PlanFault.FORBIDDEN and plan.account is not None:
+            hint = rules.FORBIDDEN_HINT.format(account=f"{plan.namespace}/{plan.account['name']}")
+        failed = rules.PLAN_FAILED.finding(
+            place, csvs=csvs, namespace=plan.namespace, phase=plan.phase, text=text, hint=hint
+        )
+        yield failed.caused_by(plan.cause)
+
+
+def waiting(plan: InstallPlan) -> Diagnostic:
+    """That a plan waits for approval."""
+    first = plan.csvs[0] if plan.csvs else "all"
+    return rules.NEEDS_APPROVAL.finding(None, csvs=", ".join(plan.csvs), csv=first, namespace=plan.namespace)
+
+
+def failed_step(plan: InstallPlan) -> Location | None:
+    """The place of the object at which an InstallPlan stopped."""
+    if plan.cause is PlanFault.UNMANAGED:
+        return None
+    step = plan.steps[plan.executed] if plan.executed < len(plan.steps) else None
+    return at(step.source, *plan.fault) if step is not None else None
+
+
+def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    for name, member in sorted(cluster.members.items()):
+        if not name.namespace and not member.succeeded:
+            yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
+            continue
+        # OLM says nothing of such a CSV, ever: without this nobody would know why it does not run (observed-27).
+        if member.csv.counts_as_copy:
+            home = member.csv.annotations.get("olm.operatorNamespace")
+            place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
+            yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)
+            continue
+        if not member.phase and not member.csv.surface_is_readable:
+            yield rules.UNUSABLE.finding(place_of(member), csv=name.name, namespace=name.namespace)
+        if member.succeeded or member.phase in ("", "Replacing"):
+            continue
+        # Nothing in its status says why it stays there (OLM has no client for it), so the group is to blame and not the
+        # CSV.
+        if member.phase == "InstallReady" and not member.flapping and member.group is not None:
+            yield _without_token(member, member.group, cluster, options)
+            continue
+        rule, hint = _rule_for(member)
+        phase, reason, text = member.cause
+        yield rule.finding(
+            place_of(member),
+            related=rivals(member, cluster),
+            csv=member.csv.name,
+            namespace=name.namespace,
+            phase=phase,
+            reason=reason,
+            text=text,
+            hint=hint,
+        )
+        if member.flapping:
+            yield rules.FLAPPING.finding(place_of(member), csv=member.csv.name, namespace=name.namespace)
+
+
+def _without_token(member: CsvState, group: OperatorGroup, cluster: Cluster, options: Options) -> Diagnostic:
+    return rules.NO_TOKEN.finding(
+        at(group.source, "spec", "serviceAccountName"),
+        csv=member.csv.name,
+        namespace=group.namespace,
+        phase=member.phase,
+        problem=missing_token(group, cluster.objects, options.kube_version, cluster.profile),
+        account=group.account,
+    )
+
+
+def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ...]:
+    """Of a conflict over APIs, the groups that have them, with their places; of many the first, and how many more."""
+    if member.reason != "InterOperatorGroupOwnerConflict" or member.group is None:
+        return ()
+    own, apis = namespaced_name(member.group), {api.key for api in member.csv.owned_apis}
+    conflicting = []
+    for name, group in cluster.groups.items():
+        shared = apis & (cluster.provided.get(name) or frozenset())
+        if name != own and shared and group.source is not None and intersects(member.group, group):
+            conflicting.append(
+                (f"OperatorGroup {group.namespace}/{group.name} has {format_apis(shared)}", group.source)
+            )
+    shown, further = conflicting[:_MOST_RIVALS], conflicting[_MOST_RIVALS:]
+    if further:
+        shown.append((f"and {len(further)} more, this one first", further[0][1]))
+    # A place is looked for in the text, which hundreds that are in each other's way would do for all pairs of them.
+    return tuple((text, locate(source, ())) for text, source in shown)
+
+
+def _rule_for(member: CsvState) -> tuple[Rule, str]:
+    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    if member.phase == "Pending":
+        return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
+    return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint
+
+
+def unmet(member: CsvState) -> Iterator[str]:
+    """One line for each requirement that is not met, also after the CSV's plan has run."""
+    for item in member.lacking:
+        if item["status"] not in ("Present", "DeploymentFound"):
+            yield f"{item['kind']} {item['name']}: {item['message'] or item['status']}"
+            for dependent in mappings(item.get("dependents")):
+                if dependent["status"] == "NotSatisfied":
+                    yield f"  {dependent['message']}"
+
+
+def place_of(member: CsvState) -> Location | None:
+    """Where to look for what a CSV suffers from: its own text, or the group that it can't be a member of."""
+    if member.group is not None and member.reason in rules.GROUP_REASONS and member.phase == "Failed":
+        return at(member.group.source, "spec")
+    return at(member.csv.source, *(member.place or ("metadata", "name")))

@@ -1,0 +1,377 @@
+"""InstallPlans at work: run the steps in order until one fails (R-CAT-603 … R-CAT-607, R-CAT-700)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.model.catalog import named
+from olmc.compiler.model.cluster import Cluster, InstallPlan, Step, by_namespace, namespaced_name
+from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Bundle, Workspace
+from olmc.compiler.olm.naming import CORE_KINDS, CSV_API
+from olmc.compiler.reconcile.apply_step import CREATING, CREATING_OTHER, StepTarget, apply_step, mapper_of, unserved
+from olmc.compiler.reconcile.crds import StepError
+from olmc.compiler.reconcile.install_strategy import missing_token
+from olmc.compiler.reconcile.operator_groups import no_group, with_targets
+from olmc.k8s.api.rbac_access import access, creation_refusal, escalation_refusal
+from olmc.k8s.api.restmapper import BUILTIN, RestMapping
+from olmc.k8s.api.selectors import NamedLabelIndex
+from olmc.k8s.api.validation.field import Keys
+from olmc.k8s.diagnostics import Cause, PlanFault
+from olmc.k8s.gojson import unmarshal
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    ACCOUNT,
+    CRD_KIND,
+    GVK,
+    RBAC,
+    CatalogKey,
+    GroupKind,
+    KubernetesObject,
+    ObjectKey,
+    Subject,
+    as_text,
+    mapping,
+    mappings,
+    namespace_of,
+    spec_of,
+    split_api_version,
+    status_of,
+)
+
+if TYPE_CHECKING:
+    from olmc.compiler.resolver.steps import Content
+
+
+class _PlanStop(NamedTuple):
+    """Where a plan stops: the number of the step, the problem in OLM's words and as data, and the keys that lead to it
+    in the step's object."""
+
+    step: int
+    problem: str
+    cause: Cause | None = None
+    keys: Keys = ()
+
+
+def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
+    """The cluster after an InstallPlan was made and, if it is approved, run as far as it gets."""
+    group = _managing_group(cluster, plan.namespace, options)
+    if isinstance(group, str):
+        return _add(cluster, plan._replace(condition=("False", UNMANAGED, group), cause=PlanFault.UNMANAGED))
+    # The plan names the account also while it waits for approval (R-CAT-604).
+    plan = plan._replace(account=_account(group))
+    cluster = _add(cluster, plan)
+    if not plan.approved:
+        return cluster
+    problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
+    if problem:
+        return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
+    cluster, stop = _run(cluster, plan, group, options)
+    if stop is None:
+        complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
+        return _add(cluster, complete)
+    # What is forbidden OLM tries again for ever, since somebody may grant it; anything else fails after a minute
+    # (R-CAT-605, D23).
+    if stop.cause is PlanFault.FORBIDDEN:
+        text = f"retrying execution due to error: {stop.problem}"
+        return _add(cluster, plan._replace(phase="Installing", message=text, executed=stop.step, cause=stop.cause))
+    return _add(cluster, _fail(plan, stop))
+
+
+def _fail(plan: InstallPlan, stop: _PlanStop) -> InstallPlan:
+    condition = ("False", "InstallComponentFailed", stop.problem)
+    return plan._replace(
+        phase="Failed", message=stop.problem, condition=condition, executed=stop.step, fault=stop.keys, cause=stop.cause
+    )
+
+
+def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[InstallPlan, ...]]:
+    """The cluster after the plans of the workspace that OLM goes on with, in their order, and those plans."""
+    ready = [
+        plan
+        for plan in sorted(cluster.plans.values(), key=lambda plan: (plan.namespace, plan.generation))
+        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
+    ]
+    for plan in ready:
+        begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
+        cluster = with_plan(cluster, begun, options)
+    # Running replaced them in the cluster, where they are as far as they got.
+    names = {namespaced_name(plan) for plan in ready}
+    return cluster, tuple(plan for name, plan in cluster.plans.items() if name in names)
+
+
+def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
+    name = namespaced_name(plan)
+    others = cluster.plans.without(name) if name in cluster.plans else cluster.plans
+    return cluster._replace(plans=others.updated({name: plan}))
+
+
+def _managing_group(cluster: Cluster, namespace: str, options: Options) -> OperatorGroup | str:
+    """The one OperatorGroup of a namespace that targets anything, or why there is none to act for, in OLM's words
+    (R-CAT-604); descoped operators need none."""
+    groups = cluster.groups_in(namespace)
+    if not groups and options.descoped:
+        return no_group(namespace)
+    # Earlier plans may have made namespaces match, or brought the ServiceAccount (R-OG-1, R-OG-8).
+    namespaces = NamedLabelIndex(cluster.namespaces)
+    synced = (with_targets(group, namespaces, cluster.objects) for group in groups)
+    managing = [group for group in synced if group.targets]
+    if not managing:
+        return "no operator group found that is managing this namespace"
+    if len(managing) > 1:
+        return f"more than one operator group(s) are managing this namespace count={len(managing)}"
+    group = managing[0]
+    if group.missing_account:
+        of = f"sa={group.missing_account} operatorgroup={namespace}/{group.name}"
+        return f"please make sure the service account exists. {of}"
+    return group
+
+
+def _account(group: OperatorGroup) -> dict[str, str] | None:
+    reference = {"apiVersion": "v1", "kind": ACCOUNT, "name": group.account, "namespace": group.namespace, "uid": ""}
+    return reference if group.account else None
+
+
+def _run(
+    cluster: Cluster, plan: InstallPlan, group: OperatorGroup, options: Options
+) -> tuple[Cluster, _PlanStop | None]:
+    """The cluster after the steps that worked, and where the plan stops, None for nowhere."""
+    target = StepTarget(plan.namespace, plan.name, options)
+    for at, step in enumerate(plan.steps[plan.executed :], plan.executed):
+        forbidden = _forbidden(cluster, step, target, group)
+        if forbidden:
+            return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
+        try:
+            after = apply_step(cluster, step, target)
+        except StepError as error:
+            return cluster, _PlanStop(at, str(error), error.cause, error.keys)
+        # Escalation shows only in the object as it would be stored; if there is any, nothing is.
+        forbidden = _escalation(cluster, after, step, group)
+        if forbidden:
+            return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
+        cluster = after
+    return cluster, None
+
+
+def _rest_mapping(cluster: Cluster, step: Step, options: Options) -> RestMapping:
+    """What a step writes to: of OLM's and the core kinds the kind alone decides, whatever group is written there
+    (observed-22)."""
+    if step.kind not in CREATING:
+        return mapper_of(cluster, options).mapping(step.gvk.group_kind)
+    group = split_api_version(CORE_KINDS.get(step.kind, CSV_API))[0]
+    return BUILTIN.mapping(GroupKind(group, step.kind))
+
+
+def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: OperatorGroup) -> str:
+    """The API server's refusal when the group's service account lacks the right for a step (D23); CRDs are always
+    written with OLM's own rights (R-CAT-720)."""
+    if not group.account or step.kind == CRD_KIND:
+        return ""
+    # OLM looks for such kinds before it writes, so no right is missing yet when it gives up.
+    if step.kind not in CREATING and (step.kind not in cluster.profile.bundle_kinds or unserved(cluster, step, target)):
+        return ""
+    kind = _rest_mapping(cluster, step, target.options)
+    scope = group.namespace if kind.namespaced else ""
+    refusal = creation_refusal(access(cluster.objects), _subject(group), kind.group, kind.plural, scope)
+    return f"error {CREATING.get(step.kind, CREATING_OTHER)} {step.name}: {refusal}" if refusal else ""
+
+
+def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGroup) -> str:
+    """Its refusal when the account would give away rights with a new Role or binding that it does not have itself."""
+    scope = group.namespace if BUILTIN.mapping(GroupKind(RBAC, step.kind)).namespaced else ""
+    key = ObjectKey(RBAC, step.kind, scope, step.name)
+    if not group.account or key not in after.objects or key in before.objects:
+        return ""
+    role = after.objects[key].object
+    refusal = escalation_refusal(access(before.objects), _subject(group), key, role, before.objects)
+    return f"error {CREATING[step.kind]} {step.name}: {refusal}" if refusal else ""
+
+
+def _subject(group: OperatorGroup) -> Subject:
+    return Subject(ACCOUNT, group.namespace, group.account)
+
+
+WAITING, INSTALLING = "RequiresApproval", "Installing"
+UNMANAGED = "InstallCheckFailed"
+"""The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
+
+_WRITTEN = frozenset({"Created", "Present", "WaitingForApi"})
+"""The statuses of steps that OLM does not carry out again (R-CAT-700)."""
+
+
+class _MissingContentError(Exception):
+    """A step's manifest can't be read, or refers to a bundle that is not in the workspace."""
+
+
+def plan_of(obj: KubernetesObject) -> InstallPlan:
+    """An InstallPlan that was there from the start, without its steps."""
+    spec, status = spec_of(obj), status_of(obj)
+    generation, names = spec.get("generation"), spec.get("clusterServiceVersionNames")
+    condition = installed_condition(status)
+    return InstallPlan(
+        namespace=namespace_of(obj),
+        name=obj["metadata"]["name"],
+        generation=generation if isinstance(generation, int) else 0,
+        approval=as_text(spec.get("approval")),
+        approved=bool(spec.get("approved")),
+        csvs=tuple(str(name) for name in names) if isinstance(names, list) else (),
+        steps=(),
+        lookups=(),
+        owners=(),
+        phase=as_text(status.get("phase")),
+        message=as_text(status.get("message")),
+        condition=condition,
+        given=obj,
+        cause=PlanFault.UNMANAGED if condition and condition[1] == UNMANAGED else None,
+    )
+
+
+def installed_condition(status: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Status, reason and message of an InstallPlan's condition Installed."""
+    for item in mappings(status.get("conditions")):
+        if item.get("type") == "Installed":
+            return as_text(item.get("status")), as_text(item.get("reason")), as_text(item.get("message"))
+    return None
+
+
+def is_approved(plan: InstallPlan, options: Options) -> bool:
+    """Whether a given plan is approved, by itself or by an option (R-CAT-607)."""
+    names = {f"{plan.namespace}/{csv}" for csv in plan.csvs}
+    return plan.approved or "all" in options.approve or not names.isdisjoint(options.approve)
+
+
+def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
+    """Kind and name of what a given plan says that it has written."""
+    for resource, status in _entries(plan):
+        if status in _WRITTEN:
+            yield _kind(resource), as_text(resource.get("name"))
+
+
+def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
+    """The cluster in which the given plans that are not finished have their steps, where their content can be found."""
+    plans = {name: _with_steps(plan, workspace, cluster) for name, plan in cluster.plans.items()}
+    return cluster._replace(plans=by_namespace(plans))
+
+
+def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> InstallPlan:
+    if plan.given is None or plan.phase not in (WAITING, INSTALLING):
+        return plan
+    try:
+        steps = tuple(_steps(plan, workspace, cluster))
+    except _MissingContentError:
+        return plan
+    statuses = [status for _, status in _entries(plan)]
+    executed = next((at for at, status in enumerate(statuses) if status not in _WRITTEN), len(statuses))
+    return plan._replace(steps=steps, executed=executed)
+
+
+def _items(plan: InstallPlan) -> list[Mapping[str, Any]]:
+    return mappings(status_of(plan.given or {}).get("plan"))
+
+
+def _entries(plan: InstallPlan) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The resource and the status of every step of a given plan."""
+    for item in _items(plan):
+        yield mapping(item.get("resource")), as_text(item.get("status"))
+
+
+def _kind(resource: Mapping[str, Any]) -> str:
+    # OLM records a bundle's Secret under this name, since a step of kind Secret is something else (R-CAT-611).
+    kind = as_text(resource.get("kind"))
+    return "Secret" if kind == "BundleSecret" else kind
+
+
+def _steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> Iterator[Step]:
+    """The steps of a given plan; raises _MissingContentError."""
+    unpacked: dict[str, dict[tuple[str, str], Step]] = {}
+    for item in _items(plan):
+        resolving, resource = as_text(item.get("resolving")), mapping(item.get("resource"))
+        manifest = _manifest(resource)
+        # The manifest of an unpacked step refers to a ConfigMap and is no object (R-CAT-615).
+        if "catalogSourceName" not in manifest or "metadata" in manifest:
+            yield _inline_step(resolving, resource, manifest)
+            continue
+        if resolving not in unpacked:
+            steps = _unpack(plan, resolving, manifest, workspace, cluster)
+            unpacked[resolving] = {(step.kind, step.name): step for step in steps}
+        key = (_kind(resource), as_text(resource.get("name")))
+        if key not in unpacked[resolving]:
+            raise _MissingContentError
+        yield unpacked[resolving][key]
+
+
+def _manifest(resource: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        manifest = unmarshal(as_text(resource.get("manifest")))
+    except ValueError as error:
+        raise _MissingContentError from error
+    if not isinstance(manifest, dict):
+        raise _MissingContentError
+    return manifest
+
+
+def _unpack(
+    plan: InstallPlan, csv: str, reference: Mapping[str, Any], workspace: Workspace, cluster: Cluster
+) -> tuple[Step, ...]:
+    from olmc.compiler.resolver.steps import (  # few workspaces have such plans
+        UndecodableCSVError,
+        bundle_steps,
+        csv_object,
+    )
+
+    key = CatalogKey(as_text(reference.get("catalogSourceNamespace")), str(reference["catalogSourceName"]))
+    content = _content(plan, csv, key, workspace, cluster)
+    if content is None:
+        raise _MissingContentError
+    replaces, properties = as_text(reference.get("replaces")), as_text(reference.get("properties"))
+    try:
+        unpacked = csv_object(content, plan.namespace, replaces, properties, cluster.profile)
+    except UndecodableCSVError as error:
+        raise _MissingContentError from error
+    return bundle_steps(content._replace(inline=False), unpacked, key, cluster.profile)
+
+
+def _content(plan: InstallPlan, csv: str, key: CatalogKey, workspace: Workspace, cluster: Cluster) -> Content | None:
+    """What a bundle holds that a plan has unpacked, though its catalog may not list it any more."""
+    from olmc.compiler.resolver.steps import bundle_content, content_of
+
+    lookups = mappings(status_of(plan.given or {}).get("bundleLookups"))
+    image = next((str(item.get("path")) for item in lookups if item.get("identifier") == csv), "")
+    # It is unpacked once: what the image holds by now, or whether it can be pulled, is not asked (observed-40).
+    if image in workspace.unpacked:
+        return bundle_content(workspace.unpacked[image])
+    source = cluster.catalogs.get(key)
+    candidate = next(named(source.entries, csv), None) if source else None
+    content = content_of(workspace, cluster, candidate) if candidate else None
+    if content is not None:
+        return content
+    # What was unpacked outlives the entry in the catalog, and the image still stands in the plan (R-CAT-616).
+    bundle = workspace.bundles.get(csv) or workspace.vendored.get(image)
+    return bundle_content(bundle) if bundle is not None else None
+
+
+def unpacked_by(plan: InstallPlan, workspace: Workspace) -> Iterator[tuple[str, Bundle]]:
+    """What a plan that is not finished has unpacked, by image."""
+    if plan.phase not in (WAITING, INSTALLING):
+        return
+    given = mappings(status_of(plan.given or {}).get("bundleLookups"))
+    images = {as_text(item.get("path")): as_text(item.get("identifier")) for item in given}
+    for image, csv in {**images, **{lookup.image: lookup.csv for lookup in plan.lookups}}.items():
+        bundle = workspace.unpacked.get(image) or workspace.bundles.get(csv) or workspace.vendored.get(image)
+        if bundle is not None:
+            yield image, bundle
+
+
+def _inline_step(resolving: str, resource: Mapping[str, Any], manifest: dict[str, Any]) -> Step:
+    """A step whose manifest is the object; what OLM makes itself has no kind there (R-CAT-620, R-CAT-628)."""
+    api = GVK(as_text(resource.get("group")), as_text(resource.get("version")), _kind(resource))
+    api_version, kind = api.api_version, api.kind
+    derived = "kind" not in manifest
+    obj = {"apiVersion": api_version, "kind": kind, **manifest}
+    # OLM writes an empty status into these manifests (R-CAT-620, R-CAT-640); the objects come without.
+    if kind in (CSV_KIND, "Subscription"):
+        obj.pop("status", None)
+    key = CatalogKey(as_text(resource.get("sourceNamespace")), as_text(resource.get("sourceName")))
+    return Step(resolving, key, api_version, kind, as_text(resource.get("name")), obj, None, derived=derived)

@@ -1,0 +1,545 @@
+"""From the initial state to the settled one: resolve, run the plans, judge the CSVs, and again until nothing changes
+(R-CAT-590).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.catalogs.properties import bundle_properties, properties_text, uncatalogued
+from olmc.compiler.load.bundles import suggested_namespace
+from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step, by_kind, namespaced_name
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.model.workspace import Bundle, Manifest, Workspace
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key, owner_labels
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
+from olmc.compiler.reconcile.crds import StepError, without_installers
+from olmc.compiler.reconcile.initial_state import ALWAYS_THERE, initial_state
+from olmc.compiler.reconcile.install_plans import INSTALLING, resume_plans, with_plan, written_steps
+from olmc.compiler.reconcile.operator_groups import NOT_PROVIDING, with_global_groups
+from olmc.compiler.reconcile.phases import evaluate_phases
+from olmc.compiler.reconcile.requirements import successor
+from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object, strategy_steps
+from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.texts.workspace import too_large
+from olmc.k8s.diagnostics import Location, Report, Source
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import CONFIG
+from olmc.k8s.objects import (
+    CatalogKey,
+    ObjectKey,
+    Rendered,
+    crd_key,
+    labels_of,
+    mapping,
+    mappings,
+    namespace_of,
+    owner_references,
+    spec_of,
+    text,
+)
+from olmc.k8s.yaml import locate
+
+if TYPE_CHECKING:
+    from olmc.compiler.model.catalog import Selection
+    from olmc.compiler.resolver.rounds import ResolutionRound
+
+# How much the configs of Subscriptions add to Deployments: each container gets all of it, so it is bounded.
+#
+# https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/overrides/initializer.go#L44-L107
+
+_LISTS = ("env", "envFrom", "volumeMounts")
+
+
+class ConfigSizeError(Exception):
+    """The configs of the Subscriptions add more than olmc takes on; says how much, and with which it is too much."""
+
+    def __init__(self, size: int, source: Source | None) -> None:
+        super().__init__(size)
+        self.size, self.source = size, source
+
+
+def check_config_size(cluster: Cluster) -> None:
+    """Raise ConfigSizeError where configs would be written into more places than may be (R-DEP-6)."""
+    size = 0
+    for subscription in cluster.subscriptions.values():
+        entries = _entries(mapping(subscription.spec.get("config")))
+        # While phases are worked out, the status that names the CSV as installed is still to be written (R-CAT-505).
+        name = NamespacedName(subscription.name.namespace, subscription.current or subscription.installed)
+        csv = cluster.csvs.get(name) if entries else None
+        size += entries * _containers(csv) if csv is not None else 0
+        if size > CONFIG.most:
+            raise ConfigSizeError(size, subscription.source)
+
+
+def _entries(config: Mapping[str, Any]) -> int:
+    """How many entries each container gets."""
+    resources = mapping(config.get("resources"))
+    lists = sum(len(mappings(config.get(name))) for name in _LISTS)
+    return lists + sum(len(mapping(resources.get(name))) for name in ("limits", "requests"))
+
+
+def _containers(csv: Csv) -> int:
+    return sum(len(mappings(item.pod.get("containers"))) for item in csv.deployments)
+
+
+# What OLM deletes: CSVs that were replaced, with what they owned, and Deployments of those that may not provide their
+# APIs (R-CSV-13, R-CSV-24, R-CAT-752).
+
+# By uid the condition is an owner of its own; it goes with its CSV, and what it owns goes with it (R-OC-1, R-OC-2).
+_OWNERS = frozenset({"ClusterServiceVersion", "OperatorCondition"})
+# A CSV can't own what has no namespace, so its finalizer deletes these by owner labels. Other cluster-wide objects of a
+# bundle nobody deletes (R-CAT-752, D30).
+FINALIZED_KINDS = frozenset(
+    "APIService ClusterRole ClusterRoleBinding MutatingWebhookConfiguration ValidatingWebhookConfiguration".split()
+)
+
+
+def without_replaced(cluster: Cluster) -> Cluster:
+    """The cluster without the CSVs whose successor has succeeded, oldest first; the same object if there are none."""
+    for name, csv in sorted(cluster.csvs.items()):
+        if _is_replaced(name, cluster):
+            return without_replaced(_without_csv(cluster, name, csv))
+    return cluster
+
+
+def _is_replaced(name: NamespacedName, cluster: Cluster) -> bool:
+    """Whether a CSV is Replacing, the oldest of its chain, and the next one Succeeded (R-CSV-24)."""
+    member = cluster.members.get(name)
+    if member is None or member.phase != "Replacing":
+        return False
+    before = NamespacedName(name.namespace, member.csv.replaces)
+    # Chains go from their oldest end, one CSV at a time; one that replaces itself has no older one (R-CSV-24, Q-15).
+    if before in cluster.csvs and before != name:
+        return False
+    following = successor(name, cluster.csvs)
+    # With fail-forward those in between may all have failed: only the last of the chain counts (R-CSV-24).
+    if member.group is not None and member.group.fails_forward:
+        while following is not None and (later := successor(namespaced_name(following), cluster.csvs)) is not None:
+            following = later
+    return following is not None and cluster.members[namespaced_name(following)].succeeded
+
+
+def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
+    csvs = cluster.csvs.without(name)
+    members = cluster.members.without(name)
+    served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
+    objects: dict[ObjectKey, Rendered] = {}
+    for key, rendered in cluster.objects.items():
+        # Whoever else owns the API has adopted it: the labels of its new owner are written only when objects are
+        # rendered (R-API-3).
+        adopted = key.kind == "APIService" and key.name in served
+        kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
+        if kept is not None:
+            objects[key] = kept
+    gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
+    objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
+    return cluster._replace(csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv))
+
+
+def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
+    """Whether an object belongs to one of the API services alone, as the ClusterRoles of their APIs do (R-CR-4)."""
+    owners = owner_references(rendered.object) if services else []
+    return bool(owners) and all(ref.get("kind") == "APIService" and ref.get("name") in services for ref in owners)
+
+
+def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, profile: Profile) -> Rendered | None:
+    """An object once a CSV is gone: None when that was its last owner, without the reference when it was not."""
+    labels = labels_of(rendered.object)
+    if key.kind in FINALIZED_KINDS:
+        is_own = owner_labels(profile, gone.name, gone.namespace).items() <= labels.items()
+        return None if is_own else rendered
+    # With a CRD all its objects would go, so OLM never deletes one (R-CAT-726).
+    if key.kind == "CustomResourceDefinition":
+        return rendered._replace(object=without_installers(rendered.object, gone))
+    references = owner_references(rendered.object)
+    # A copy of the CSV goes with it, and with the copy what it owns; the copy has the CSV's name (R-TEN-2).
+    home = labels.get(COPIED_FROM) or key.namespace
+    remaining = [ref for ref in references if not _refers_to(ref, home, gone)]
+    if len(remaining) == len(references):
+        return rendered
+    if not remaining:
+        return None
+    return rendered._replace(
+        object={**rendered.object, "metadata": {**rendered.object["metadata"], "ownerReferences": remaining}}
+    )
+
+
+def _refers_to(ref: Mapping[str, object], home: str, gone: NamespacedName) -> bool:
+    """Whether a reference leads to a CSV, or to its OperatorCondition, which goes with it (R-OC-1, R-OC-2)."""
+    return ref.get("kind") in _OWNERS and ref.get("name") == gone.name and home == gone.namespace
+
+
+def deleted_deployments(cluster: Cluster) -> Iterator[ObjectKey]:
+    """Whatever has the name of a Deployment of a CSV that must not provide its APIs, whoever made it (R-CSV-13)."""
+    for name, member in cluster.members.items():
+        if member.reason in NOT_PROVIDING:
+            for deployment in member.csv.deployments:
+                yield ObjectKey("apps", "Deployment", name.namespace, deployment.name)
+
+
+# A list of reasons, not of phases: a CSV that is Pending, or Failed for anything else, is copied all the same
+# (R-COPY-2).
+_NOT_COPIED = frozenset(
+    "Copied InvalidInstallModes NoTargetNamespaces UnsupportedOperatorGroup NoOperatorGroup TooManyOperatorGroups "
+    "InterOperatorGroupOwnerConflict CannotModifyStaticOperatorGroupProvidedAPIs".split()
+)
+
+
+def may_be_copied(member: CsvState) -> bool:
+    """Whether nothing about its group keeps a CSV from being copied."""
+    return bool(member.phase) and member.reason not in _NOT_COPIED
+
+
+def gets_api_roles(member: CsvState, profile: Profile) -> bool:
+    """Whether ClusterRoles are made for the APIs of a CSV."""
+    # OLM makes them in a sync of a CSV that has Succeeded before, whatever its group (R-CR-1); before 0.10 in the sync
+    # that copies it, and the documents speak of global operators alone.
+    match profile.api_clusterrole_when:
+        case "copied":
+            return may_be_copied(member)
+        case "succeeded, global":
+            return member.succeeded and member.group is not None and member.group.is_global
+        case _:
+            return member.succeeded
+
+
+# Every round moves some Subscription along its channel, and no channel is this long: only a graph that leads back to
+# where it came from gets here.
+MAX_ROUNDS = 1000
+NO_CATALOG = CatalogKey("", "")
+
+
+class StoppedInstallation(NamedTuple):
+    """Why a step without an InstallPlan could not be carried out, its place, and what to do about it."""
+
+    message: str
+    place: Location | None
+    hint: str
+
+
+class SettledCluster(NamedTuple):
+    """The cluster at rest.
+
+    `beginning` is the state before anything was resolved. For explanations, `first` and `rounds` are the first and the
+    last round of each namespace with Subscriptions, and `history` the rounds that made an InstallPlan, in order.
+    `stopped`: where the installation of a bundle by itself, or by an Install, ends early, by the names of CSVs.
+    """
+
+    cluster: Cluster
+    beginning: Cluster
+    first: Mapping[str, ResolutionRound] = MappingProxyType({})
+    rounds: Mapping[str, ResolutionRound] = MappingProxyType({})
+    history: tuple[ResolutionRound, ...] = ()
+    stopped: Mapping[str, StoppedInstallation] = MappingProxyType({})
+
+
+def reconcile(
+    workspace: Workspace,
+    options: Options,
+    report: Report,
+    *,
+    direct: Sequence[Step] = (),
+    home: str = "",
+    installed: frozenset[NamespacedName] = frozenset(),
+) -> SettledCluster:
+    """The state that OLM comes to rest in on a workspace.
+
+    `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
+    or of an Install, each where its object says; `installed` are CSVs that Installs brought. Where the configs of the
+    Subscriptions add more than olmc takes on, that is reported.
+    """
+    cluster = initial_state(workspace, options, report)
+    try:
+        return _reconciled(workspace, cluster, options, report, direct, home, installed)
+    except ConfigSizeError as error:
+        place = locate(error.source, ("spec", "config")) if error.source is not None else None
+        report.add(too_large("the workspace", CONFIG, error.size, place=place))
+        return SettledCluster(cluster, cluster)
+
+
+def _reconciled(
+    workspace: Workspace,
+    cluster: Cluster,
+    options: Options,
+    report: Report,
+    direct: Sequence[Step],
+    home: str,
+    installed: frozenset[NamespacedName],
+) -> SettledCluster:
+    if not workspace.is_live:
+        cluster = _with_installed(workspace, cluster, options)
+    cluster = cluster._replace(installed=installed)
+    stopped: dict[str, StoppedInstallation] = {}
+    for step in direct:
+        # As in a plan, the first error ends it, and what was written before stays (R-CAT-700); other bundles go on.
+        if step.resolving in stopped:
+            continue
+        try:
+            cluster = apply_step(cluster, step, StepTarget(home or namespace_of(step.object), "", options))
+        except StepError as error:
+            place = locate(step.source, error.keys) if step.source is not None else None
+            hint = way_out(error.cause)
+            finding = rules.STEP_FAILED.finding(place, csv=step.resolving, problem=error, hint=hint)
+            report.add(finding.caused_by(error.cause))
+            stopped[step.resolving] = StoppedInstallation(str(error), place, hint)
+    check_config_size(cluster)
+    cluster = settled_state(cluster, options)
+    beginning = cluster
+    # Plans that the workspace shows go on before anybody resolves: while they are pending, so are their Subscriptions,
+    # and OLM resolves no namespace in which all are (R-CAT-506).
+    cluster, plans = resume_plans(cluster, options)
+    if plans:
+        check_config_size(cluster)
+        cluster = settled_state(cluster, options)
+    if not cluster.subscriptions:
+        return SettledCluster(cluster, beginning, stopped=stopped)
+    from olmc.compiler.resolver.rounds import (
+        ResolutionRound,  # the resolver takes long to import, and bundles don't need it
+    )
+
+    settled = _upgrade(workspace, cluster, options, report)
+    # Of the rounds that made the plans of the workspace nothing else is known.
+    history = (*(ResolutionRound({}, plan) for plan in plans), *settled.history)
+    return settled._replace(beginning=beginning, history=history, stopped=stopped)
+
+
+def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> SettledCluster:
+    """Round after round, namespace by namespace, until no InstallPlan is made any more."""
+    from olmc.compiler.resolver.cluster_wide import resolver_for
+
+    resolve_namespace = resolver_for(options)
+    first: dict[str, ResolutionRound] = {}
+    rounds: dict[str, ResolutionRound] = {}
+    beginning = cluster
+    history: list[ResolutionRound] = []
+    namespaces = sorted(cluster.subscriptions.parts)
+    for _ in range(MAX_ROUNDS):
+        planned = False
+        for namespace in namespaces:
+            round_ = resolve_namespace(workspace, cluster, namespace, options)
+            # Also a round without a plan writes: why nothing could be resolved stands in the Subscriptions (R-CAT-653).
+            cluster = cluster._replace(subscriptions=cluster.subscriptions.updated(round_.subscriptions))
+            # Explanations need the first round, which saw what the user has; all others saw what olmc made of it.
+            first.setdefault(namespace, round_)
+            rounds[namespace] = round_
+            if round_.plan is not None:
+                planned = True
+                history.append(round_)
+                cluster = with_plan(cluster, round_.plan, options)
+        # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
+        if planned:
+            check_config_size(cluster)
+            cluster = settled_state(cluster, options)
+        else:
+            cluster = _with_history(cluster, options)
+            return SettledCluster(cluster, beginning, first, rounds, tuple(history))
+    report.add(rules.UPGRADE_LOOP.finding(None, namespace=", ".join(namespaces), rounds=MAX_ROUNDS))
+    return SettledCluster(cluster, beginning, first, rounds, tuple(history))
+
+
+def selections(settled: SettledCluster) -> Iterator[tuple[str, Selection]]:
+    """What the resolver selected on the way to rest, in order, with the namespace; also what was never installed."""
+    for round_ in (*settled.history, *settled.rounds.values()):
+        if round_.resolve_request is None or round_.resolution is None:
+            continue
+        for selection in round_.resolution.selections:
+            if not round_.resolve_request.whole_cluster:
+                yield round_.resolve_request.namespace, selection
+            # A resolution of the whole cluster speaks of no namespace: where a bundle goes, its plan says.
+            elif round_.plan is not None and selection.candidate.name in round_.plan.csvs:
+                yield round_.plan.namespace, selection
+
+
+def _with_installed(workspace: Workspace, cluster: Cluster, options: Options) -> Cluster:
+    """What the plans of operators that are installed at the start left behind, where the workspace doesn't show it.
+
+    A plan of the workspace that got stuck says itself what it has written.
+    """
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):
+        name = NamespacedName(subscription.name.namespace, subscription.installed)
+        csv = cluster.csvs.get(name)
+        if csv is None:
+            continue
+        target = StepTarget(name.namespace, subscription.plan, options)
+        stuck = next((plan for plan in cluster.plans.within(name.namespace).values() if _is_stuck(plan, name)), None)
+        written = frozenset(written_steps(stuck)) if stuck else None
+        for step in _left_behind(workspace, csv, subscription.catalog, cluster.profile):
+            was_written = written is None or (step.kind, step.name) in written
+            # What the workspace shows is as it was last seen, and truer than what the bundle says of it.
+            if was_written and not _is_there(cluster, step, target):
+                try:
+                    cluster = apply_step(cluster, step, target)
+                except StepError:
+                    # What can't be written now was not written then, and a plan stops at its first error (R-CAT-700).
+                    break
+    return cluster
+
+
+def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
+    """Whether a plan of the workspace wrote a CSV, but did not get to its end."""
+    return csv.name in plan.csvs and plan.phase in (INSTALLING, "Failed")
+
+
+def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
+    vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
+    # The CSV may be older than what the catalogs list by now, so its bundle is looked for by name (observed-39).
+    bundle = workspace.bundles.get(csv.name) or next(vendored, None)
+    if bundle is None:
+        return tuple(strategy_steps(csv, catalog, csv.source, profile))
+    return bundle_steps(bundle_content(bundle), csv.object, catalog, profile)[1:]
+
+
+def _is_there(cluster: Cluster, step: Step, target: StepTarget) -> bool:
+    # Which of them it is depends on the scope of the kind; the other one can't exist.
+    keys = {ObjectKey(step.gvk.group, step.kind, namespace, step.name) for namespace in ("", target.namespace)}
+    return not keys.isdisjoint(cluster.objects)
+
+
+def settled_state(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with phases, without replaced CSVs, and with what only history shows recorded."""
+    while True:
+        cluster = _with_history(evaluate_phases(with_global_groups(cluster, options), options), options)
+        # A CSV that goes may be all that another one waited for, and its APIs are free for others: so judge again.
+        after = without_replaced(cluster)
+        if after is cluster:
+            return cluster
+        cluster = after
+
+
+def _with_history(cluster: Cluster, options: Options) -> Cluster:
+    """The cluster with what stays although nothing in a later state shows why: API roles and component labels."""
+    served = dict(cluster.served)
+    adopted = dict(cluster.adopted)
+    for name, member in cluster.members.items():
+        if gets_api_roles(member, cluster.profile):
+            # A CRD that is missing can't own them, and OLM makes none without an owner (R-CR-2, R-CR-4).
+            apis = (api for api in member.csv.owned_apis if not api.is_crd or crd_key(api.name) in cluster.objects)
+            served |= dict.fromkeys(apis, member.csv)
+        if own := _component_labels(member, cluster.profile, options):
+            adopted[name] = adopted.get(name, frozenset()) | own
+    for subscription in sorted(cluster.subscriptions.values(), key=lambda subscription: subscription.name):
+        name = NamespacedName(subscription.name.namespace, subscription.installed)
+        if name in cluster.csvs and cluster.profile.csv_label_component:
+            key = component_label_key(subscription.package, name.namespace)
+            adopted[name] = adopted.get(name, frozenset()) | {key}
+    for name, member in cluster.members.items():
+        # CRDs have no owner that would pass labels on, so OLM goes by the list in the CSV (R-COMP-4).
+        passes_on = name in adopted and not member.csv.counts_as_copy
+        for identity in _owned_crds(member, cluster) if passes_on else ():
+            adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
+    return cluster._replace(served=served, adopted=adopted)
+
+
+def _component_labels(member: CsvState, profile: Profile, options: Options) -> frozenset[str]:
+    """The component labels that a CSV brings along: they count as the one of its Subscription does (R-COMP-4).
+
+    With v2alpha1 only those of existing Operators count, which `olmc.targets.proposed` projects (R-OPERATOR-6).
+    """
+    if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
+        return frozenset()
+    labels = member.csv.labels
+    return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))
+
+
+def _owned_crds(member: CsvState, cluster: Cluster) -> list[ObjectKey]:
+    keys = (crd_key(name) for name in sorted({item.name for item in member.csv.owned_crds}))
+    return [key for key in keys if key in cluster.objects]
+
+
+def in_scope_of_crds(cluster: Cluster, options: Options) -> Cluster:
+    """A cluster at rest whose objects have no namespace where a CRD says so that came with an operator, or
+    the cluster that has their kind."""
+    mapper = mapper_of(cluster, options)
+    if all(kind.namespaced for kind in mapper.custom.values()):
+        return cluster
+    # Loading does the same for the kinds that it can know; these CRDs came with a bundle out of a catalog.
+    stored = (rendered._replace(object=mapper.in_its_scope(rendered.object)) for rendered in cluster.objects.values())
+    return cluster._replace(objects=by_kind({rendered.identity: rendered for rendered in stored}))
+
+
+# A bundle by itself: the OperatorGroup that `olmc render BUNDLE` makes, and the steps that install it.
+
+
+class SingleBundle(NamedTuple):
+    """A workspace made for one bundle, and the steps that install the bundle in its `namespace`.
+
+    `watched` are the other namespaces that the bundle watches. They belong to others and have no manifest: they are
+    taken as existing.
+    """
+
+    workspace: Workspace
+    steps: tuple[Step, ...]
+    namespace: str
+    watched: tuple[str, ...]
+
+
+def single_bundle(bundle: Bundle, options: Options, report: Report) -> SingleBundle:
+    """The namespace, the OperatorGroup and the steps for a bundle alone.
+
+    The namespace is the one asked for, else the one that the CSV suggests, else the package's name; the scope is what
+    was asked for, else the widest that the bundle supports. With descoping, a bundle without install modes gets a group
+    only if somebody asks for namespaces.
+    """
+    namespace = home_of(bundle, options)
+    targets = _target_namespaces(bundle, namespace, options, report)
+    source = bundle.csv.source
+    objects: list[dict[str, Any]] = []
+    if namespace != "default":
+        objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    if not (options.descoped and options.watch is None and not Csv(bundle.csv.object).install_modes):
+        objects.append(
+            {
+                "apiVersion": "operators.coreos.com/v1",
+                "kind": "OperatorGroup",
+                "metadata": {"name": bundle.package, "namespace": namespace},
+                "spec": {"targetNamespaces": list(targets)} if targets else {},
+            }
+        )
+    properties = properties_text(bundle_properties(uncatalogued(bundle), report))
+    replaces = Csv(bundle.csv.object).replaces
+    steps: tuple[Step, ...] = ()
+    try:
+        # The steps are those of an InstallPlan, without one: nothing had to be resolved, so nobody made a plan.
+        content, profile = bundle_content(bundle), profile_of(options.olm_version)
+        csv = csv_object(content, namespace, replaces, properties, profile)
+        steps = bundle_steps(content, csv, NO_CATALOG, profile)
+    except UndecodableCSVError as error:
+        csv_error, place = error.undecodable, locate(source, error.undecodable.keys)
+        finding = rules.NOT_UNPACKED.finding(place, csv=bundle.name, text=csv_error.text, hint=csv_error.hint)
+        report.add(finding.caused_by(csv_error.cause))
+    manifests = tuple(Manifest(obj, source) for obj in objects)
+    watched = tuple(name for name in dict.fromkeys(targets) if name not in (namespace, *ALWAYS_THERE))
+    return SingleBundle(Workspace(manifests, {bundle.name: bundle}, {}), steps, namespace, watched)
+
+
+def home_of(bundle: Bundle, options: Options) -> str:
+    """The namespace that a bundle by itself is installed in."""
+    suggested = suggested_namespace(Csv(bundle.csv.object).annotations)
+    return options.install_namespace or suggested or bundle.package
+
+
+def supported_modes(bundle: Bundle) -> frozenset[str]:
+    """The install modes that a bundle supports; one that names none counts as one for all namespaces."""
+    modes = mappings(spec_of(bundle.csv.object).get("installModes"))
+    supported = frozenset(text(mode.get("type")) for mode in modes if mode.get("supported") is True)
+    return supported or frozenset({"AllNamespaces"})
+
+
+def _target_namespaces(bundle: Bundle, namespace: str, options: Options, report: Report) -> tuple[str, ...]:
+    """The target namespaces, () for all: those asked for, else the widest scope that the install modes allow."""
+    if options.watch is not None:
+        return options.watch
+    supported = supported_modes(bundle)
+    if "AllNamespaces" in supported:
+        return ()
+    if "OwnNamespace" in supported:
+        return (namespace,)
+    report.add(rules.WATCHES_DEFAULT.finding(locate(bundle.csv.source, ("spec", "installModes")), csv=bundle.name))
+    # Somebody else's namespaces, and two of them, or a group would not be one of many (R-CSV-8); these are in every
+    # cluster.
+    return ("default",) if "SingleNamespace" in supported else ("default", "kube-public")

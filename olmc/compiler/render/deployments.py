@@ -1,0 +1,306 @@
+"""What runs an operator: Deployments, OperatorConditions, and serving certificates (R-DEP-1 … R-DEP-11, R-OC-1,
+R-OC-2, R-CERT-1 … R-CERT-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmc.compiler.model.cluster import CsvState
+from olmc.compiler.model.operators import DEFAULT_PORT, OLM_GROUP, Csv, StrategyDeployment
+from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.naming import (
+    COPIED_FROM,
+    csv_reference,
+    deployment_spec_hash,
+    managed_labels,
+    owner_labels,
+    owner_reference,
+    with_labels,
+)
+from olmc.compiler.reconcile.deployments import (
+    SPEC_HASH,
+    UNKNOWN_CA_HASH,
+    Config,
+    Serving,
+    serving_deployments,
+    servings,
+    subscription_config,
+    written_deployment,
+)
+from olmc.compiler.reconcile.loop import deleted_deployments
+from olmc.compiler.render.webhooks import RenderContext, rendered
+from olmc.k8s.objects import (
+    RBAC,
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    Origin,
+    Rendered,
+    labels_of,
+    mapping,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+
+STAGE = "deployments"
+
+
+def deployments(context: RenderContext) -> Iterator[Rendered]:
+    """The Deployments that were written and not deleted since, in the order of the strategy.
+
+    >>> workspace = {"groups": {"ns/og": ["docks"]}, "operators": ["beacon.v1.0.0"]}
+    >>> show(deployments, workspace, "metadata.labels", "spec.template.metadata.annotations")
+    Deployment/ns/beacon-controller
+      labels: {olm.deployment-spec-hash: ..., olm.managed: 'true', olm.owner: beacon.v1.0.0, ...}
+      annotations: {olm.operatorGroup: og, olm.operatorNamespace: ns, olm.targetNamespaces: docks, ...}
+    """
+    deleted = frozenset(deleted_deployments(context.cluster))
+    for member, _ in context.installed():
+        # Of two with one name the second overwrites the first.
+        written = member.csv.deployments[: member.progress.deployments]
+        latest = {item.name: index for index, item in enumerate(written)}
+        config = subscription_config(context.cluster, member.csv, replaced=member.phase == "Replacing")
+        for index in latest.values():
+            keys = ("spec", "install", "spec", "deployments", index)
+            deployment = _deployment(context, member, member.csv.deployments[index], config)
+            if object_key(deployment) not in deleted:
+                yield rendered(deployment, STAGE, "R-DEP-1", member.csv.source, *keys)
+
+
+def _deployment(context: RenderContext, member: CsvState, item: StrategyDeployment, config: Config) -> KubernetesObject:
+    """One Deployment as it is stored: with the hash of what OLM wrote, and what the API server makes of that."""
+    deployment = written_deployment(context.cluster, context.options, member.csv, item, config)
+    metadata, spec = deployment["metadata"], deployment["spec"]
+    # OLM hashes what it sends, before the API server adds defaults (R-DEP-8). A serving Deployment holds the hash of a
+    # CA that OLM makes anew in every cluster, so nobody can know the hash over it beforehand (R-DEP-10).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/deployment.go#L93-L191
+    if context.profile.deploy_label_spec_hash:
+        serving = metadata["name"] in serving_deployments(member.csv)
+        labels = {**metadata["labels"], SPEC_HASH: "" if serving else deployment_spec_hash(context.profile, spec)}
+        metadata = {**metadata, "labels": dict(sorted(labels.items()))}
+    template = {**spec["template"], "spec": _with_new_account_field(spec["template"]["spec"])}
+    stored = {**deployment, "metadata": metadata, "spec": {**spec, "template": template}}
+    there = context.cluster.objects.get(object_key(stored))
+    return _left_alone(there.object, stored) if there is not None else stored
+
+
+def _left_alone(there: KubernetesObject, stored: KubernetesObject) -> KubernetesObject:
+    """The Deployment that is there, where its CSV finds nothing to do: somebody may have changed it since.
+
+    OLM holds the label with the hash against the one of what it would write, and looks at nothing else (R-DEP-8).
+    """
+    old, new = labels_of(there), labels_of(stored)
+    same = bool(new.get(SPEC_HASH)) and all(old.get(label) == new.get(label) for label in (SPEC_HASH, "olm.owner"))
+    return {**stored, "spec": there["spec"]} if same and "spec" in there else stored
+
+
+def _with_new_account_field(pod: Mapping[str, Any]) -> dict[str, Any]:
+    """The API server copies the deprecated field for the service account to the one that replaced it.
+
+    It does so when a Deployment is stored, but not in the CSV, where it is no pod: so the hash is without it.
+    """
+    account = pod.get("serviceAccount")
+    return {**pod, "serviceAccountName": account} if account and not pod.get("serviceAccountName") else dict(pod)
+
+
+CONDITIONS_STAGE = "conditions"
+
+
+def conditions(context: RenderContext) -> Iterator[Rendered]:
+    """An OperatorCondition with its Role and RoleBinding for every CSV without the label of a copy, whatever its phase.
+
+    OLM looks at the label alone here, so one that only its annotation makes a copy has them (observed-27).
+
+    >>> show(conditions, {"groups": {"ns/og": "own"}, "operators": ["beacon.v1.0.0"]}, "spec", "rules.0", "subjects")
+    OperatorCondition/ns/beacon.v1.0.0
+      spec: {deployments: [beacon-controller], serviceAccounts: [default]}
+    Role/ns/beacon.v1.0.0
+      0: {verbs: [get, update, patch], ..., resources: [operatorconditions], resourceNames: [beacon.v1.0.0]}
+    RoleBinding/ns/beacon.v1.0.0
+      subjects: [{kind: ServiceAccount, name: default}]
+    """
+    for _, csv in sorted(context.cluster.csvs.items()):
+        is_copy = COPIED_FROM in csv.labels
+        for obj in () if is_copy else _condition_objects(csv, context.profile):
+            existing = context.cluster.objects.get(object_key(obj))
+            if existing is not None and obj["kind"] == "OperatorCondition":
+                obj = _take_over(existing.object, obj)
+            yield rendered(obj, CONDITIONS_STAGE, "R-OC-1", csv.source, origin=Origin.OPERATOR_CONDITION)
+
+
+def _take_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesObject:
+    """An OperatorCondition that is there before its CSV, once OLM has made it the CSV's (before-states of 23a, 23b)."""
+    metadata, owners = existing["metadata"], new["metadata"]["ownerReferences"]
+    # Conditions and overrides are not OLM's to write, and they may be the reason why it is there already (observed-50).
+    spec = {**spec_of(existing), **new["spec"]}
+    return {**existing, "metadata": {**metadata, "ownerReferences": owners}, "spec": spec}
+
+
+def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
+    if not profile.operatorcondition:
+        return
+    accounts = _accounts(csv)
+    yield {
+        "apiVersion": profile.operatorcondition,
+        "kind": "OperatorCondition",
+        "metadata": {
+            "name": csv.name,
+            "namespace": csv.namespace,
+            "ownerReferences": [csv_reference(csv.name, controller=True)],
+        },
+        "spec": {"deployments": [deployment.name for deployment in csv.deployments], "serviceAccounts": accounts},
+    }
+    owner = owner_reference(profile.operatorcondition, "OperatorCondition", csv.name, controller=True)
+    role = profile.operatorcondition_role
+    metadata = with_labels({"name": csv.name, "namespace": csv.namespace}, role["labels"])
+    metadata["ownerReferences"] = [owner]
+    rules = [
+        {"verbs": verbs, "apiGroups": [OLM_GROUP], "resources": [resource], "resourceNames": [csv.name]}
+        for verbs, resource in role["rules"]
+    ]
+    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata, "rules": rules}
+    yield {
+        "apiVersion": RBAC_V1,
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        # No namespace: in a RoleBinding an account without one is of the namespace of the binding (R-OC-2).
+        "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": csv.name},
+    }
+
+
+def _accounts(csv: Csv) -> list[str]:
+    """Accounts of clusterPermissions, then of permissions, repeated as often as they are named."""
+    entries = csv.cluster_permissions + csv.permissions
+    # Repeated names end up as repeated subjects, and empty ones do not count (R-OC-1, Q-10).
+    return [entry.account for entry in entries if entry.account] or ["default"]
+
+
+CERTIFICATES_STAGE = "certificates"
+
+
+def certificates(context: RenderContext) -> Iterator[Rendered]:
+    """Service, Secret and RBAC of everything that serves (R-CERT-2).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "webhooks": [{"generateName": "vbeacon.example.com"}]}
+    >>> show(certificates, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "spec.ports", "data")
+    Service/ns/beacon-controller-service
+      ports: [{name: '443', port: 443, targetPort: 443}]
+    Secret/ns/beacon-controller-service-cert
+      data: {olmCAKey: '', tls.crt: '', tls.key: ''}
+    Role/ns/beacon-controller-service-cert
+    RoleBinding/ns/beacon-controller-service-cert
+    ClusterRoleBinding/beacon-controller-service-system:auth-delegator
+    RoleBinding/kube-system/beacon-controller-service-auth-reader
+    """
+    for member, _ in context.installed():
+        for serving in servings(context.profile, member.csv):
+            keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
+            for obj in _certificate_objects(context.profile, member.csv, serving):
+                if not _stays(context, obj):
+                    yield rendered(
+                        obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
+                    )
+    for csv in context.cluster.retired:
+        for obj in _left_behind(context, csv):
+            yield rendered(obj, CERTIFICATES_STAGE, "R-CERT-2", csv.source, origin=Origin.CERTIFICATE)
+
+
+def _stays(context: RenderContext, obj: KubernetesObject) -> bool:
+    """Whether what is there stays: a Secret, or a Service of the bundle, which overwrites the one made here."""
+    # OLM uses a Secret that is there again, if its certificate still holds; and a Service of the bundle comes later
+    # (R-CERT-3, observed-24).
+    key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
+    existing = context.cluster.objects.get(key)
+    return existing is not None and (key.kind == "Secret" or existing.provenance.origin is not Origin.MANIFEST)
+
+
+def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:
+    """The RoleBinding in kube-system has no owner and stays, unless the present CSV has it too."""
+    profile = context.profile
+    present = {other.names["reader"] for member, _ in context.installed() for other in servings(profile, member.csv)}
+    for serving in servings(profile, csv):
+        if serving.names["reader"] not in present:
+            yield _auth_reader(profile, csv, serving)
+
+
+def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
+    account = deployment.pod.get("serviceAccountName") or "default"
+    return {"kind": "ServiceAccount", "name": account, "namespace": csv.namespace}
+
+
+def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:
+    subject = _subject(csv, serving.deployment)
+    names, secret = serving.names, serving.names["secret"]
+
+    def metadata(kind: str, name: str) -> dict[str, Any]:
+        labelled = with_labels({"name": name, "namespace": csv.namespace}, _labels(profile, csv, kind))
+        return {**labelled, "ownerReferences": [csv_reference(csv.name)]}
+
+    selector = mapping(mapping(serving.deployment.spec.get("selector")).get("matchLabels"))
+    yield {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata("Service", names["service"]),
+        "spec": {"ports": _ports(profile, serving), "selector": dict(selector)},
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**metadata("Secret", secret), "annotations": {"olmcahash": UNKNOWN_CA_HASH}},
+        # Keys and certificates are made of chance, other ones in every cluster (R-CERT-3): what is known is that they
+        # are there.
+        "data": dict.fromkeys(sorted(profile.cert_secret_keys), ""),
+        "type": "kubernetes.io/tls",
+    }
+    rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [secret]}
+    yield {"apiVersion": RBAC_V1, "kind": "Role", "metadata": metadata("Role", secret), "rules": [rule]}
+    yield _binding("RoleBinding", metadata("RoleBinding", secret), subject, "Role", secret)
+    # An owner lives in the namespace of what it owns, so the CSV owns neither this one nor the one in kube-system
+    # (R-CERT-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L311-L546
+    delegator = with_labels({"name": names["delegator"]}, _labels(profile, csv, "delegator"))
+    yield _binding("ClusterRoleBinding", delegator, subject, "ClusterRole", "system:auth-delegator")
+    yield _auth_reader(profile, csv, serving)
+
+
+def _labels(profile: Profile, csv: Csv, which: str) -> dict[str, str]:
+    words = profile.cert_labels[which]
+    owner = owner_labels(profile, csv.name, csv.namespace) if "owner" in words else {}
+    return {**managed_labels("managed" in words), **owner}
+
+
+def _auth_reader(profile: Profile, csv: Csv, serving: Serving) -> KubernetesObject:
+    metadata = {"name": serving.names["reader"], "namespace": "kube-system"}
+    metadata = with_labels(metadata, _labels(profile, csv, "reader"))
+    subject = _subject(csv, serving.deployment)
+    return _binding("RoleBinding", metadata, subject, "Role", "extension-apiserver-authentication-reader")
+
+
+def _binding(
+    kind: str, metadata: dict[str, Any], subject: dict[str, str], role_kind: str, role: str
+) -> KubernetesObject:
+    return {
+        "apiVersion": RBAC_V1,
+        "kind": kind,
+        "metadata": metadata,
+        "subjects": [subject],
+        "roleRef": {"apiGroup": RBAC, "kind": role_kind, "name": role},
+    }
+
+
+def _ports(profile: Profile, serving: Serving) -> list[dict[str, Any]]:
+    """One port for each distinct pair of port and target port that is served (R-CERT-2)."""
+    ports: list[dict[str, Any]] = []
+    for item in serving.descriptions:
+        port, target = item.port, item.target_port if profile.cert_service_port == "targetPort" else None
+        entry = {"name": str(port), "port": port, "targetPort": target or port}
+        if profile.cert_service_port == "443":
+            entry = {"port": DEFAULT_PORT, "targetPort": port}
+        # Two targets behind one port would be two ports of one name: the install fails before it comes to this
+        # (R-CERT-2).
+        if entry not in ports:
+            ports.append(entry)
+    return ports

@@ -1,0 +1,376 @@
+"""RBAC that follows an operator into the namespaces it watches, and ClusterRoles for the APIs that it provides
+(R-SING-1 … R-TEN-3, R-CR-1 … R-CR-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.compiler.model.cluster import Cluster, CsvState, namespaced_name
+from olmc.compiler.model.operators import Csv, OwnedAPI
+from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.olm.naming import COPIED_FROM, csv_reference, gvk_hash, owner_labels, owner_reference
+from olmc.compiler.olm.profiles.data import filled
+from olmc.compiler.reconcile.operator_groups import binds_itself, is_no_group
+from olmc.compiler.reconcile.requirements import permission_entries_satisfied, scopes_of_permissions
+from olmc.compiler.render.components import (
+    catalog_sources,
+    copied_csv_configmaps,
+    copied_csvs,
+    copy_targets,
+    csvs,
+    label_components,
+    olmconfig,
+    owned_by_configmaps,
+    report_unserved,
+    stored_objects,
+)
+from olmc.compiler.render.deployments import certificates, conditions, deployments
+from olmc.compiler.render.install_plans import install_plans, subscriptions
+from olmc.compiler.render.operator_groups import SUFFIXES, namespaces, operator_groups
+from olmc.compiler.render.webhooks import Pass, RenderContext, apiservices, crds, render_context, rendered, webhooks
+from olmc.k8s.api.rbac_access import access
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import (
+    APIEXTENSIONS,
+    CRD_V1,
+    RBAC_V1,
+    KubernetesObject,
+    ObjectKey,
+    Provenance,
+    Rendered,
+    crd_key,
+    gvk_of,
+    labels_of,
+    mappings,
+    may_hold_secrets,
+    owner_references,
+    redacted,
+)
+
+ALWAYS = "always"
+REPLACING = "Replacing"
+
+
+def lifted_rbac(context: RenderContext) -> Iterator[Rendered]:
+    """ClusterRoles and bindings made of the Roles of operators in global groups, whatever their phase.
+
+    While a CSV is being replaced, what was lifted of it serves the account of its successor, too (observed-49).
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> show(lifted_rbac, {"groups": {"ns/og": "all"}, "operators": [beacon]}, "rules.0", "subjects", "roleRef.kind")
+    ClusterRole/beacon.v1.0.0-keeper-...
+      0: {verbs: [get], apiGroups: [''], resources: [secrets]}
+    ClusterRoleBinding/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: ClusterRole
+    """
+    cluster, requirements = context.cluster, context.requirement_context
+    lifted: dict[ObjectKey, Rendered] = {}
+    for _, member in sorted(cluster.members.items(), key=lambda item: (item[1].phase != REPLACING, item[0])):
+        group, csv = member.group, member.csv
+        if group is None or group.problem or not group.is_global or not binds_itself(member, context.options):
+            continue
+        # One entry that does not hold in the whole cluster, and all Roles of the CSV are lifted (R-SING-3).
+        # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L489-L586
+        entries, lifting = csv.cluster_permissions + csv.permissions, context.profile.rbac_singleton
+        granted = requirements._replace(access=access({**cluster.objects, **lifted})) if lifted else requirements
+        if lifting["when"] != ALWAYS and permission_entries_satisfied(csv, entries, "", granted):
+            continue
+        for source in _own_rbac(context, csv):
+            obj = _lift(source.object, lifting["rules"])
+            role = Rendered(obj, Provenance(source.provenance.place, "lifted_rbac", "R-SING-2"))
+            # OLM creates what it lifts and never updates it (R-SING-2).
+            if role.identity in cluster.objects:
+                continue
+            yield role
+            if member.phase == REPLACING:
+                lifted[role.identity] = role
+
+
+def _own_rbac(context: RenderContext, csv: Csv) -> Iterator[Rendered]:
+    """The Roles and RoleBindings in the operator's namespace that carry its owner labels."""
+    namespace = csv.namespace
+    owner = owner_labels(context.profile, csv.name, namespace)
+    for identity, stored in context.cluster.objects.items():
+        if identity.kind in ("Role", "RoleBinding") and identity.namespace == namespace:
+            labels = labels_of(stored.object)
+            if owner.items() <= labels.items():
+                yield stored
+
+
+def _lift(obj: KubernetesObject, rules: Sequence[Mapping[str, Any]]) -> KubernetesObject:
+    metadata = {"name": obj["metadata"]["name"], "labels": obj["metadata"]["labels"]}
+    base = {"apiVersion": obj["apiVersion"], "kind": f"Cluster{obj['kind']}", "metadata": metadata}
+    if obj["kind"] == "Role":
+        # An operator that watches all namespaces has to list them, which no Role could let it do (R-SING-2).
+        return {**base, "rules": [*mappings(obj.get("rules")), *rules]}
+    return {**base, "subjects": obj.get("subjects"), "roleRef": {**obj["roleRef"], "kind": "ClusterRole"}}
+
+
+def tenant_rbac(context: RenderContext) -> Iterator[Rendered]:
+    """Copies of an operator's Roles and RoleBindings in the target namespaces where it lacks its permissions.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "permissions": {"keeper": ["get secrets"]}}
+    >>> workspace = {"namespaces": {"docks": {}}, "groups": {"ns/og": ["docks"]}, "operators": [beacon]}
+    >>> show(tenant_rbac, workspace, "rules", "subjects", "roleRef.kind")
+    Role/docks/beacon.v1.0.0-keeper-...
+      rules: [{verbs: [get], apiGroups: [''], resources: [secrets]}]
+    RoleBinding/docks/beacon.v1.0.0-keeper-...
+      subjects: [{kind: ServiceAccount, name: keeper, namespace: ns}]
+      kind: Role
+    """
+    for _, member in sorted(context.cluster.members.items()):
+        if member.group is not None and not member.group.is_global and binds_itself(member, context.options):
+            yield from _tenant_copies(context, member)
+
+
+def _tenant_copies(context: RenderContext, member: CsvState) -> Iterator[Rendered]:
+    csv, when = member.csv, context.profile.rbac_tenant["when"]
+    # Namespaced permissions have to hold in each target, those of the cluster once; as with lifting it is all Roles or
+    # none (R-TEN-1, R-TEN-3).
+    requirements = context.requirement_context
+    targets = copy_targets(context, member)
+    everywhere = targets and permission_entries_satisfied(csv, csv.cluster_permissions, "", requirements)
+    satisfied = scopes_of_permissions(csv, csv.permissions, targets, requirements) if everywhere else ()
+    # Labels alone do not make a Role one of this CSV: OLM copies what it owns (R-TEN-2).
+    sources = [
+        source for source in (_own_rbac(context, csv) if targets else ())
+        if when == ALWAYS or any(ref.get("name") == csv.name for ref in owner_references(source.object))
+    ]  # fmt: skip
+    for target in targets:
+        if target in satisfied and when == "unsatisfied, first":
+            break
+        if target in satisfied and when != ALWAYS:
+            continue
+        for source in sources:
+            obj = _copy_to_tenant(source.object, csv, target, context.profile)
+            yield Rendered(obj, Provenance(source.provenance.place, "tenant_rbac", "R-TEN-2"))
+
+
+def _copy_to_tenant(obj: KubernetesObject, csv: Csv, target: str, profile: Profile) -> KubernetesObject:
+    old = obj["metadata"]
+    labels = {
+        **old["labels"],
+        # The owner of a copy is the copied CSV beside it, so the labels name the target namespace (R-TEN-2).
+        **owner_labels(profile, csv.name, target),
+        **profile.rbac_tenant["labels"],
+        COPIED_FROM: csv.namespace,
+    }
+    metadata = {"name": old["name"], "namespace": target}
+    if old.get("annotations"):
+        metadata["annotations"] = old["annotations"]
+    metadata |= {"labels": dict(sorted(labels.items())), "ownerReferences": [csv_reference(csv.name)]}
+    return {**obj, "metadata": metadata}
+
+
+STAGE = "provided_apis"
+
+
+def provided_apis(context: RenderContext) -> Iterator[Rendered]:
+    """The roles of every API that a CSV provided once it had Succeeded, as long as its CRD or API service is there.
+
+    >>> beacon = {"name": "beacon.v1.0.0", "owned": ["Beacon"]}
+    >>> show(provided_apis, {"groups": {"ns/og": "own"}, "operators": [beacon]}, "rules.0.verbs")
+    ClusterRole/beacons.beacon.example.com-v1-admin
+      verbs: ['*']
+    ClusterRole/beacons.beacon.example.com-v1-edit
+      verbs: [create, update, patch, delete]
+    ClusterRole/beacons.beacon.example.com-v1-view
+      verbs: [get, list, watch]
+    ClusterRole/beacons.beacon.example.com-v1-crdview
+      verbs: [get]
+    """
+    roles: dict[str, Rendered] = {}
+    # OLM makes them in a sync of a CSV that is Succeeded already, and a CSV that fails or goes later leaves them
+    # behind: their owner is the CRD (R-CR-1, R-CR-4).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2429-L2434
+    for api, csv in context.cluster.served.items():
+        if not _is_served(context, api) or _is_left_to_administrators(context, csv):
+            continue
+        for role in _roles(context, api, csv):
+            # Resources of one plural and version in two groups share a name, and the last one written stays (R-CR-3).
+            roles[role["metadata"]["name"]] = rendered(role, STAGE, "R-CR-2", csv.source)
+    yield from roles.values()
+
+
+def _is_served(context: RenderContext, api: OwnedAPI) -> bool:
+    if api.is_crd:
+        return crd_key(api.name) in context.cluster.objects
+    return any(api in csv.owned_apis for csv in context.cluster.csvs.values())
+
+
+def _is_left_to_administrators(context: RenderContext, csv: Csv) -> bool:
+    """Whether an operator has no OperatorGroup that would say who may use its APIs (R-DESCOPE-12)."""
+    member = context.cluster.members.get(namespaced_name(csv))
+    return member is not None and is_no_group(member.group)
+
+
+def _roles(context: RenderContext, api: OwnedAPI, csv: Csv) -> Iterator[KubernetesObject]:
+    (group, version, kind), profile = api.key, context.profile
+    name = profile.api_clusterrole_name["crd" if api.is_crd else "apiservice"]
+    values = {"crd_name": api.name, "plural": api.plural, "group": group, "version": version, "kind": kind.lower()}
+    metadata = _api_owner(profile, api)
+    for suffix in SUFFIXES:
+        rule: dict[str, Any] = {"verbs": profile.api_clusterrole_verbs[suffix], "apiGroups": [group]}
+        labels = _labels(context, api, csv, suffix)
+        role_metadata = {"name": name.format(**values, suffix=suffix), "labels": labels, **metadata}
+        yield _role(role_metadata, {**rule, "resources": [api.plural]})
+    if api.is_crd:
+        rule = {
+            "verbs": profile.api_clusterrole_verbs["crdview"],
+            "apiGroups": [APIEXTENSIONS],
+            "resources": ["customresourcedefinitions"],
+            "resourceNames": [api.name],
+        }
+        # Who may see the resources may see how they are defined, so this one aggregates to view as well (R-CR-2).
+        view = profile.api_clusterrole_name["crdview"].format(**values)
+        yield _role({"name": view, "labels": _labels(context, api, csv, "view"), **metadata}, rule)
+
+
+def _api_owner(profile: Profile, api: OwnedAPI) -> dict[str, Any]:
+    """The ownerReferences of an API's roles, as part of metadata."""
+    # OLM writes `customresourcedefinition` where the kind belongs, in lower case, and clusters keep it so (R-CR-2).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go#L430-L453
+    kind = profile.api_clusterrole_ownerrefs
+    if not kind:
+        return {}
+    owner = (
+        owner_reference(CRD_V1, kind, api.name)
+        if api.is_crd
+        else owner_reference("apiregistration.k8s.io/v1", "APIService", api.name)
+    )
+    return {"ownerReferences": [owner]}
+
+
+def _labels(context: RenderContext, api: OwnedAPI, csv: Csv, suffix: str) -> dict[str, str]:
+    groups = context.cluster.groups_in(csv.namespace)
+    return filled(
+        context.profile.api_clusterrole_labels,
+        suffix=suffix,
+        apihash=gvk_hash(*api.key),
+        og=groups[-1].name if groups else "",
+        og_ns=csv.namespace,
+        csv=csv.name,
+        csv_ns=csv.namespace,
+    )
+
+
+def _role(metadata: dict[str, Any], rule: dict[str, Any]) -> KubernetesObject:
+    return {"apiVersion": RBAC_V1, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]}
+
+
+# Which of the rendered objects are written, and in which order.
+
+# What has to exist before what: a file applied from top to bottom works.
+_KIND_ORDER = {
+    kind: rank
+    for rank, kind in enumerate(
+        "Namespace ResourceQuota LimitRange PriorityClass CustomResourceDefinition OLMConfig CatalogSource "
+        "OperatorGroup Subscription InstallPlan ClusterServiceVersion Operator OperatorCondition ServiceAccount "
+        "Secret ConfigMap StorageClass PersistentVolume PersistentVolumeClaim ClusterRole ClusterRoleBinding Role "
+        "RoleBinding Issuer Certificate Service NetworkPolicy PodDisruptionBudget Deployment StatefulSet DaemonSet "
+        "Job CronJob APIService".split()
+    )
+}
+# A webhook that is there before what answers it lets the API server refuse all that comes after.
+_LAST_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+def _without_secrets(rendered: Rendered) -> Rendered:
+    return rendered._replace(object=redacted(rendered.object)) if may_hold_secrets(rendered.object) else rendered
+
+
+def select_review(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+    """The objects for review of the kinds that the options choose."""
+    selected = select_objects(objects, options)
+    # Review output is there to be read by many and committed; what is secret stays where it is.
+    return selected if options.show_secrets else tuple(map(_without_secrets, selected))
+
+
+def select_phase(applied: tuple[Rendered, ...], options: Options, report: Report) -> tuple[Rendered, ...]:
+    """The objects for apply of the kinds and of the phase that the options choose; what has to wait is reported."""
+    from olmc.compiler.render.apply_phases import in_phase, report_order
+
+    selected = select_objects(applied, options)
+    # The order is reported of the whole, since it is what the phases are there for; sizes and APIs of what is printed.
+    report_order(selected, options, report)
+    return in_phase(options.phase, selected, applied)
+
+
+def select_objects(objects: Iterable[Rendered], options: Options) -> tuple[Rendered, ...]:
+    """The objects of the kinds that the options choose, in apply order."""
+    if options.include or options.exclude:
+        from olmc.k8s.api.restmapper import chosen_kinds  # most runs choose no kinds
+
+        objects = tuple(objects)
+        kinds = chosen_kinds((rendered.object for rendered in objects), options.include, options.exclude)
+        objects = (rendered for rendered in objects if gvk_of(rendered.object).group_kind in kinds)
+    return tuple(sorted(objects, key=apply_order))
+
+
+def apply_order(rendered: Rendered) -> tuple[int, str, str, str, str]:
+    """Sort key: the kind's place in apply order, then kind, namespace, name and group."""
+    identity = rendered.identity
+    # Custom resources, of which nothing is known, come behind all kinds that may define or serve them.
+    last = len(_KIND_ORDER) + 1 + (identity.kind in _LAST_KINDS)
+    rank = _KIND_ORDER.get(identity.kind, last)
+    return (rank, identity.kind, identity.namespace, identity.name, identity.group)
+
+
+# The passes in order.
+
+# Of two objects with one identity the first stays: what an install writes replaces what was there.
+PASSES: tuple[Pass, ...] = (
+    namespaces,
+    olmconfig,
+    catalog_sources,
+    operator_groups,
+    subscriptions,
+    install_plans,
+    csvs,
+    crds,
+    deployments,
+    certificates,
+    apiservices,
+    webhooks,
+    stored_objects,
+    provided_apis,
+    lifted_rbac,
+    tenant_rbac,
+    conditions,
+    copied_csvs,
+    copied_csv_configmaps,
+)
+
+Rewrite = Callable[[RenderContext, Sequence[Rendered]], Sequence[Rendered]]
+
+
+def render(
+    cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrite: Rewrite | None = None
+) -> tuple[Rendered, ...]:
+    """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
+
+    Each object is there once; `include` and `exclude` of the options are applied. `further` passes run after the
+    others, `rewrite` changes what all of them give.
+    """
+    context = render_context(cluster, options)
+    objects: dict[ObjectKey, Rendered] = {}
+    for render_kind in (*PASSES, *further):
+        for obj in render_kind(context):
+            objects.setdefault(obj.identity, obj)
+    # Component labels and the owners of what belongs to copies concern objects of every kind, so they wait until all of
+    # them are there.
+    complete: Sequence[Rendered] = owned_by_configmaps(context, label_components(context, list(objects.values())))
+    objects.clear()  # a fleet has many keys
+    if rewrite is not None:
+        complete = rewrite(context, complete)
+    if options.purpose == "review":
+        return select_review(complete, options)
+    from olmc.compiler.render.apply_phases import for_apply, report_large  # review output needs none of these
+
+    selected = select_phase(tuple(for_apply(context, complete, report)), options, report)
+    report_unserved(selected, cluster, options, report)
+    report_large(selected, options, report)
+    return selected

@@ -1,0 +1,208 @@
+"""Every rule there is, by chapter, and the examples of each: input that it is about, and input that it is content with.
+
+`examples/CODE.txt` begins with lines `key: value`; then come files, each below a line `-- bad PATH` or `-- good PATH`.
+The keys are `run`, the command that tells the difference (`olmc check --all` unless given), `base`, the name of the
+workspace that the files change, and `none`, why there can be no example.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from string import Formatter
+from textwrap import indent
+
+import olmc.compiler.rules.texts
+from olmc.k8s.diagnostics import Rule
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.resources import docs_url
+
+RUN = "olmc check --all"
+REMOVED = "null\n"
+"""The text of a file that is taken away from the base."""
+
+_FOLDER = Path(__file__).with_name("examples")
+_FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
+
+
+class Example(NamedTuple):
+    """The files of both sides, as path and text; with a `base`, a text can be a part of the file that stands there."""
+
+    run: str
+    base: str
+    none: str
+    bad: tuple[tuple[str, str], ...]
+    good: tuple[tuple[str, str], ...]
+
+    @property
+    def only_bad(self) -> tuple[tuple[str, str], ...]:
+        """The files that the good side does not have as they are here."""
+        return tuple(file for file in self.bad if file not in self.good)
+
+    @property
+    def only_good(self) -> tuple[tuple[str, str], ...]:
+        """The files that the bad side does not have as they are here."""
+        return tuple(file for file in self.good if file not in self.bad)
+
+
+class ExamplePart(NamedTuple):
+    """A file to be shown: what is reported before its path and behind it, and its text, "" if there is none to show."""
+
+    before: str
+    path: str
+    behind: str
+    text: str
+
+
+def example_of(code: str) -> Example | None:
+    """The example of a rule, None for one that has none: what `olmc check` can't find need not have one."""
+    file = _FOLDER / f"{code}.txt"
+    if not file.is_file():
+        return None
+    head, *parts = _FILE.split(file.read_text(encoding="utf-8"))
+    keys = dict(line.partition(": ")[::2] for line in head.splitlines() if line)
+    files = list(zip(parts[::3], parts[1::3], (text.strip("\n") + "\n" for text in parts[2::3]), strict=True))
+    bad, good = (tuple((path, text) for side, path, text in files if side == which) for which in ("bad", "good"))
+    return Example(keys.get("run", RUN), keys.get("base", ""), keys.get("none", ""), bad, good)
+
+
+def parts(example: Example) -> Iterator[ExamplePart]:
+    """What there is to show: where both sides differ, or if one side only lacks a file, all of the bad one."""
+    bad, good = example.only_bad, example.only_good
+    for number, (path, text) in enumerate(bad if bad and good else example.bad):
+        yield _part("and " if number else "Bad, ", path, ":", text)
+    for number, (path, text) in enumerate(good):
+        yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " besides:", text)
+    # A good side without files of its own is the bad one with its first file taken away.
+    if not good:
+        yield ExamplePart("Good, without ", bad[0][0], ".", "")
+
+
+def _part(before: str, path: str, behind: str, text: str) -> ExamplePart:
+    return (
+        ExamplePart(before, path, " is not there.", "") if text == REMOVED else ExamplePart(before, path, behind, text)
+    )
+
+
+def as_text(example: Example | None) -> str:
+    """An example for a terminal: each file below its name, indented; "" for none."""
+    if example is None:
+        return ""
+    if example.none:
+        return f"\nNo example: {example.none}\n"
+    text = f"\nFound by {example.run}.\n" if example.run != RUN else ""
+    for part in parts(example):
+        text += f"\n{part.before}{part.path}{part.behind}\n"
+        text += f"\n{indent(part.text, '  ')}" if part.text else ""
+    return text
+
+
+_CHAPTERS = (
+    ("OLMC100", "Diagnostics about YAML and JSON text (OLMC100-OLMC119)"),
+    ("OLMC120", "Rules about files, manifests and bundles: what can go wrong while a workspace is read"),
+    ("OLMC146", "Rules about what is misspelt, which a cluster refuses, or drops without a word"),
+    ("OLMC152", "Rules about files, manifests and bundles: what can go wrong while a workspace is read"),
+    ("OLMC170", "Rules about namespaces: which objects have none, and which name none"),
+    (
+        "OLMC172",
+        "Rules about what is left out: objects in a workspace that olmc does not compile, and tools would apply",
+    ),
+    ("OLMC180", "Rules about what a repository holds besides: files of other tools, and what nobody has rendered"),
+    ("OLMC190", "Rules about what is built before it is compiled: kustomizations, and the entries of a repository"),
+    (
+        "OLMC200",
+        "Rules about catalogs: what makes a catalog one that OLM can't serve, and what is odd about one that it can",
+    ),
+    (
+        "OLMC260",
+        "Rules about bundles as the tools judge them before they are published: `opm` and `operator-sdk bundle validate`",  # noqa: E501
+    ),
+    ("OLMC301", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
+    ("OLMC320", "Rules about output that runs without OLM"),
+    ("OLMC328", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
+    (
+        "OLMC400",
+        "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",  # noqa: E501
+    ),
+    ("OLMC430", "Rules about bundles that are about to be published: what pipelines refuse, what users get to feel"),
+    ("OLMC440", "Rules about suppressions: comments and entries of olmc.yaml that accept a finding"),
+    ("OLMC450", "Rules about the version of OLM"),
+    ("OLMC480", "Rules about the sides of a comparison"),
+    ("OLMC500", "Rules about resolving: what the resolver can't do, and what a person should know about what it did"),
+    ("OLMC530", "Rules about `olmc.lock` and pins"),
+    ("OLMC600", "Rules about what tools hand to olmc, and what it hands to them"),
+    ("OLMC620", "Images: what `olmc vendor` brings, and what is missing without it"),
+    ("OLMC650", "Rules about what is shown of installed operators and of packages"),
+    ("OLMC660", "Descoped operators (`--descoped`)"),
+    ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
+    ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
+    ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
+)
+"""The title of each chapter, and the code that it begins with; it goes on to where the next one begins."""
+
+
+class Chapter(NamedTuple):
+    """The rules of one subject, by code, under its title."""
+
+    title: str
+    rules: tuple[Rule, ...]
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """The rules by chapter, each chapter once, by their lowest code."""
+    starts = [code for code, _ in _CHAPTERS]
+    chapters: dict[str, list[Rule]] = {}
+    for rule in all_rules():
+        _, title = _CHAPTERS[bisect_right(starts, rule.code) - 1]
+        chapters.setdefault(title, []).append(rule)
+    return tuple(Chapter(title, tuple(rules)) for title, rules in chapters.items())
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule once, by code: the public constants of the modules in `rules/`."""
+    package = olmc.compiler.rules.texts
+    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
+    return tuple(
+        sorted(
+            {
+                value
+                for module in modules
+                for name, value in vars(module).items()
+                if isinstance(value, Rule) and not name.startswith("_")
+            }
+        )
+    )
+
+
+def code_start(text: str) -> str:
+    """How codes begin that somebody names: in any case, and the number alone will do (`301` is `OLMC301`)."""
+    upper = text.strip().upper()
+    return upper if upper.startswith("O") or not upper else f"OLMC{upper}"
+
+
+def rule_page(code: str) -> str:
+    """Where the rule of a code can be read."""
+    return docs_url(f"rules.md#{code.lower()}")
+
+
+def message_of(rule: Rule) -> str:
+    """The message of a rule, with names in braces for what differs from finding to finding."""
+    return _plain(rule.message)
+
+
+def hint_of(rule: Rule) -> str:
+    """What to do about a finding of the rule."""
+    return "It depends on the cause; the finding itself says it." if rule.hint == "{hint}" else _plain(rule.hint)
+
+
+def _plain(template: str) -> str:
+    """A format string as a reader sees it: `{name!r:>5}` is `{name}`, two braces are one."""
+    parts = Formatter().parse(template)
+    return "".join(literal + (f"{{{field}}}" if field is not None else "") for literal, field, _, _ in parts)

@@ -1,0 +1,71 @@
+"""Rules about what is built before it is compiled: kustomizations, and the entries of a repository."""
+
+from __future__ import annotations
+
+from olmc.k8s.diagnostics import FoundBy, Rule, Severity
+
+REMOTE_BASE = Rule(
+    "OLMC190",
+    Severity.ERROR,
+    "A kustomization needs something from the network",
+    "{remote} is remote, and olmc fetches nothing",
+    "Build it where there is a network and hand it over (kustomize build DIR | olmc check -), or keep a copy of it in "
+    "the repository (kustomize localize DIR).",
+    "What a kustomization names by URL may be something else tomorrow, and a review must not contact what "
+    "untrusted input names. Without it, it is not known what a GitOps tool would apply, so nothing is compiled.",
+)
+HELM_IN_KUSTOMIZATION = Rule(
+    "OLMC191",
+    Severity.ERROR,
+    "A kustomization that inflates a Helm chart",
+    "the kustomization inflates the Helm chart {remote}, which olmc does not run",
+    "Build it yourself and hand it over: kustomize build --enable-helm DIR | olmc check -.",
+    "To inflate a chart kustomize runs Helm, and mostly fetches the chart. Without it, it is not known what a GitOps "
+    "tool would apply, so nothing is compiled.",
+)
+BASE_OUTSIDE = Rule(
+    "OLMC192",
+    Severity.ERROR,
+    "A kustomization that leaves its repository",
+    "{path} leads out of the repository and is not followed",
+    "Move what it leads to into the repository.",
+    "A repository may hold untrusted files; following their paths out of it would let them read anything on the "
+    "machine.",
+)
+NO_KUSTOMIZE = Rule(
+    "OLMC193",
+    Severity.ERROR,
+    "A kustomization and nothing to build it with",
+    "{path} has to be built, and there is neither kustomize nor kubectl on the PATH",
+    "Install one of them, or build it elsewhere and hand it over: kustomize build DIR | olmc check -.",
+    "The files beside a kustomization are not what is applied: patches, namespaces, generators and components would be "
+    "missing, and other folders that it names. So olmc compiles what it builds to, or nothing.",
+    found_by=FoundBy.OTHERS,
+)
+NOT_BUILT = Rule(
+    "OLMC194",
+    Severity.ERROR,
+    "A kustomization that can't be built",
+    "{path} can't be built: {problem}",
+    "See what kustomize build says of it; olmc allows it no network, no plugins and no files from outside of the "
+    "folders of its kustomizations.",
+    "A GitOps tool would not apply it either, so nothing is compiled.",
+)
+SEVERAL_ENTRIES = Rule(
+    "OLMC195",
+    Severity.ERROR,
+    "A repository of which a part has to be chosen",
+    "this is no workspace but a repository with {kinds}: {count} of its folders can be applied by themselves",
+    "{hint}",
+    "The bases and overlays of a repository, read as one workspace, would be the same Subscriptions several times, and "
+    "as nobody applies them. Each folder that a GitOps tool applies is a workspace.",
+)
+ENTRY_CHANGED = Rule(
+    "OLMC196",
+    Severity.WARNING,
+    "An entry that the GitOps tool changes while it applies it",
+    "{name} applies {path} with {fields}, which does not count here",
+    "Write it into the kustomization, where every tool sees it.",
+    "Argo CD and Flux can patch what they apply by fields of their own objects. olmc compiles the folder as it is.",
+    found_by=FoundBy.OTHERS,
+)

@@ -1,0 +1,431 @@
+"""Rules about files, manifests and bundles: what can go wrong while a workspace is read, and what in it counts for
+nothing."""
+
+from __future__ import annotations
+
+from olmc.k8s.diagnostics import IN_STATUS, Diagnostic, FoundBy, Location, Missing, Rule, Severity
+from olmc.k8s.limits import DEPTH, PATTERNS, Limit
+
+NO_SUCH_PATH = Rule(
+    "OLMC120",
+    Severity.ERROR,
+    "The path is no directory that can be read",
+    "{path} {problem}",
+    "Give the directory of a workspace, or of a bundle (with manifests/ and metadata/ in it).",
+    "olmc compiles directories: a workspace with bundles, catalogs and manifests, or one bundle.",
+)
+UNREADABLE = Rule(
+    "OLMC121",
+    Severity.ERROR,
+    "A file or a folder can't be read",
+    "{path} can't be read: {cause}",
+    "Make it readable, or leave it out with .olmcignore.",
+    "Every file of the workspace is part of the input; leaving one out silently would change what is compiled.",
+)
+NOT_UTF8 = Rule(
+    "OLMC122",
+    Severity.ERROR,
+    "A file is not UTF-8",
+    "{path} is not UTF-8 text (byte {offset})",
+    "Save the file as UTF-8, or leave it out with .olmcignore.",
+    "Kubernetes reads YAML and JSON as UTF-8.",
+)
+OUTSIDE = Rule(
+    "OLMC123",
+    Severity.WARNING,
+    "A link that is not followed",
+    "{path} is a symbolic link {where} and is not followed",
+    "{hint}",
+    "A workspace may hold untrusted files; following links out of it would let them read anything on the machine. A "
+    "link that leads nowhere has nothing to read.",
+)
+TOO_LARGE = Rule(
+    "OLMC124",
+    Severity.ERROR,
+    "More than olmc takes on",
+    "{path} has {size} {unit}, more than the {limit:,} that olmc reads",
+    "{hint}",
+    "The limits protect the machine that compiles from input made to exhaust it. The page docs/limits.md has all of "
+    "them. A variable of the environment raises each, so nobody can do it who only writes the input.",
+)
+
+
+def too_large(path: str, limit: Limit, size: int | None = None, *, place: Location | None = None) -> Diagnostic:
+    """That there is more in a path than a limit has it; `size` is how much, where that is known."""
+    hints = {DEPTH: "Leave it out; ", PATTERNS: "Name folders, and fewer of them; "}
+    hint = hints.get(limit, "Split it, or leave it out with .olmcignore; ")
+    hint += f"where you trust it, {limit.variable}=NUMBER in the environment raises the limit."
+    shown = "too many" if size is None else f"{size:,}"
+    return TOO_LARGE.finding(
+        place or Location(path), path=path, size=shown, unit=limit.unit, limit=limit.most, hint=hint
+    )
+
+
+NOT_AN_OBJECT = Rule(
+    "OLMC125",
+    Severity.INFO,
+    "A document is no Kubernetes object",
+    "{path} holds a document without apiVersion and kind, which is left out",
+    "Leave the file out with .olmcignore if it is not meant for the cluster.",
+    "Workspaces often hold other YAML files (values, configuration of tools); only objects with a kind are compiled.",
+)
+NO_NAME = Rule(
+    "OLMC126",
+    Severity.ERROR,
+    "An object without a name",
+    "this {kind} {problem}",
+    "{hint}",
+    "Every object needs a name for the output to be the same each time.",
+)
+TWICE = Rule(
+    "OLMC127",
+    Severity.WARNING,
+    "The same object twice",
+    "{identity} is defined more than once; the last definition wins",
+    "Keep one of the two.",
+    "Of two manifests for one object a cluster keeps what was applied last, which is rarely what was meant.",
+)
+REFUSED = Rule(
+    "OLMC129",
+    Severity.FAILURE,
+    "The API server would refuse this object",
+    "{kind} {name} would be refused: {where}: {problem}",
+    "Correct the field; until then the object does not exist in the cluster.",
+    "An object that the API server refuses is missing in the cluster, and olmc compiles the state without it.",
+)
+NO_BUNDLE_OBJECTS = Rule(
+    "OLMC130",
+    Severity.ERROR,
+    "A bundle without objects",
+    "no bundle objects found in {path}",
+    "Put the CSV and the CRDs into manifests/.",
+    "A registry+v1 bundle holds its objects as files directly in manifests/ (R-CAT-101).",
+)
+NO_CSV = Rule(
+    "OLMC131",
+    Severity.ERROR,
+    "A bundle without a CSV",
+    "no csv in bundle: {path} holds no ClusterServiceVersion",
+    "{hint}",
+    "The CSV names the bundle and says how to install it (R-CAT-101).",
+    cause=Missing.CSV,
+)
+NO_ANNOTATIONS = Rule(
+    "OLMC132",
+    Severity.ERROR,
+    "A bundle without annotations",
+    "Could not find annotations file in {path}",
+    "{hint}",
+    "The annotations say which package and channels a bundle belongs to (R-CAT-102, R-CAT-103).",
+    cause=Missing.ANNOTATIONS,
+)
+SEVERAL_DOCUMENTS = Rule(
+    "OLMC133",
+    Severity.WARNING,
+    "More than one document in a bundle file",
+    "found more than one document inside {path}, using only the first one{which}",
+    "{hint}",
+    "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
+    "splits at lines of ---, so comments or blank lines before the first one are a document of their own, and so is "
+    "what stands between two of them. Write one object a file, and nothing before it but a single line of ---.",
+)
+NOT_DECODED = Rule(
+    "OLMC134",
+    Severity.WARNING,
+    "A bundle file that holds no object",
+    "failed to decode {path}: {cause}",
+    "{hint}",
+    "Files that can't be read or have no kind are skipped when a bundle is loaded (R-CAT-101).",
+)
+MISSING_CRD = Rule(
+    "OLMC135",
+    Severity.WARNING,
+    "An owned CRD is not in the bundle",
+    "error checking provided apis in bundle {bundle}: couldn't find {api} in bundle. found: {found}",
+    "Add the CRD to manifests/, or remove it from customresourcedefinitions.owned.",
+    "Catalog tools refuse a bundle whose CSV owns a CRD that it does not ship (R-CAT-101).",
+)
+NO_DOT = Rule(
+    "OLMC136",
+    Severity.WARNING,
+    "A CRD name without a dot",
+    "error checking provided apis in bundle {bundle}: couldn't parse plural.group from crd name: {name}",
+    "Write the full name of the CRD: plural.group.",
+    "A CSV that names a CRD without its group is unusable: OLM leaves it untouched (R-OG-12).",
+)
+SAME_BUNDLE = Rule(
+    "OLMC137",
+    Severity.WARNING,
+    "The same bundle twice",
+    "bundle {name} is in the workspace twice; this one is used",
+    "Remove one of the two directories.",
+    "Bundles are found by the name of their CSV, which should be unique.",
+)
+BAD_CONFIG = Rule(
+    "OLMC138",
+    Severity.ERROR,
+    "olmc.yaml is not valid",
+    "olmc.yaml: {where}: {problem}",
+    "Correct the field, or remove it.",
+    "A misspelt option would silently do nothing, so unknown ones are refused.",
+)
+BAD_APIS = Rule(
+    "OLMC157",
+    Severity.ERROR,
+    "A list of APIs that can't be read",
+    "what the cluster serves can't be read: {problem}",
+    "{hint}",
+    "`--apis-from` and `apisFrom` take what kubectl says of the APIs of a cluster: its table of api-resources, or "
+    "discovery documents. A kind that got lost on the way would make operators fail that work in the cluster.",
+)
+CONFIG_NAME = Rule(
+    "OLMC154",
+    Severity.WARNING,
+    "A configuration that is not read",
+    "olmc.yml is not read: the configuration of a workspace is called olmc.yaml",
+    "Rename it to olmc.yaml.",
+    "There is one name for the configuration, so that nobody has to guess which of two files counts.",
+)
+NO_BUNDLE_CONTENT = Rule(
+    "OLMC139",
+    Severity.FAILURE,
+    "The content of a bundle is not in the workspace",
+    "bundle content for {bundle} ({image}) is not available offline",
+    "Run `olmc vendor`, or unpack the bundle's image into the workspace (any folder with manifests/ and metadata/).",
+    "A catalog names bundles by image; only `olmc vendor` reads a registry, so their manifests must lie in the "
+    "workspace (R-CAT-164).",
+    tags=IN_STATUS,
+)
+IMPLIED_NAMESPACE = Rule(
+    "OLMC140",
+    Severity.INFO,
+    "A namespace without a manifest",
+    "namespace {name} is used but no manifest creates it; olmc takes it as existing",
+    "Add a Namespace, or list it under spec.namespaces of olmc.yaml.",
+    "Objects can only be created in namespaces that exist.",
+)
+SNIPPED = Rule(
+    "OLMC141",
+    Severity.WARNING,
+    "A label selector with unknown keys",
+    "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them"
+    "{effect}",
+    "Write the labels below matchLabels.",
+    "Only matchLabels and matchExpressions are known; what stands beside them is pruned, and an empty selector selects "
+    "every namespace (R-OG-2).",
+)
+CONFLICTING_KINDS = Rule(
+    "OLMC142",
+    Severity.WARNING,
+    "Kind of another group taken for a core kind",
+    "OLM looks only at the kind: this {kind} {which} is installed as one of {core}",
+    "{hint}",
+    "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
+    "the core object of that kind; and so does an object with an old apiVersion, or with none. Move sample objects out "
+    "of manifests/, and give the others the apiVersion that they get.",
+)
+MISSING_TARGET = Rule(
+    "OLMC143",
+    Severity.WARNING,
+    "A target namespace that does not exist",
+    "OperatorGroup {group} targets namespace {name}, which the workspace does not have",
+    "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
+    "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
+)
+BAD_IGNORE = Rule(
+    "OLMC144",
+    Severity.ERROR,
+    "A pattern of .olmcignore can't be used",
+    ".olmcignore: {cause}",
+    "Write patterns as in .gitignore.",
+    "A pattern that can't be read would let in what it was meant to leave out.",
+)
+NO_API_VERSION = Rule(
+    "OLMC145",
+    Severity.FAILURE,
+    "An object without apiVersion",
+    "this document has kind {kind} but no apiVersion, so the API server would refuse it",
+    "{hint}",
+    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
+    "matched with their case: apiversion is not apiVersion.",
+)
+MISSPELT_KIND = Rule(
+    "OLMC152",
+    Severity.WARNING,
+    "An unknown kind in olmc.yaml",
+    "{name} in olmc.yaml: nothing is of kind {kind}",
+    "{hint}",
+    "A kind that there is not neither lets anything in nor leaves anything out. Kinds go by the names that kubectl "
+    "takes: Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
+)
+NO_SUCH_PLAN = Rule(
+    "OLMC153",
+    Severity.WARNING,
+    "An approval in olmc.yaml that approves nothing",
+    "approve in olmc.yaml: there is no InstallPlan {plan}",
+    "{hint}",
+    "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "
+    "because of a typing error or because another version is installed by now.",
+)
+STAR_TARGET = Rule(
+    "OLMC155",
+    Severity.WARNING,
+    "A target namespace called *",
+    "OperatorGroup {group} targets a namespace called *, which there can't be: OLM does not take it for all namespaces",
+    "Leave out targetNamespaces and selector, and the group targets all namespaces.",
+    "The documents say that * stands for all namespaces. To OLM it is a name like any other, so the operators of the "
+    "group are set up to watch a namespace that does not exist.",
+)
+GENERATED_NAME = Rule(
+    "OLMC156",
+    Severity.WARNING,
+    "An object with a generated name",
+    "the API server makes a name for {kind} {prefix}… whenever it is created; olmc calls it {name}",
+    "Give it a name: with generateName, kubectl apply refuses it, and each creation makes another one.",
+    "Of generateName the API server makes a name with five characters by chance. olmc takes five that follow from the "
+    "object, so that the same input gives the same output.",
+)
+
+
+NO_KIND = Rule(
+    "OLMC146",
+    Severity.FAILURE,
+    "An object without kind",
+    "this document has apiVersion {api} but no kind, so the API server would refuse it",
+    "{hint}",
+    "Every object needs both; without kind nothing is created, and olmc compiles the state without it. Keys are "
+    "matched with their case: Kind is not kind.",
+)
+LIST_OF_OBJECTS = Rule(
+    "OLMC147",
+    Severity.FAILURE,
+    "A list in place of documents",
+    "this document is a list of objects ({objects}), which no cluster takes: nothing of it is compiled",
+    "Write each object as a document of its own, with --- between them, or all as the items of a List of apiVersion "
+    "v1.",
+    "A file for a cluster holds documents, and each of them is one object. kubectl, Argo CD and Flux refuse a bare "
+    "list.",
+)
+NO_SUCH_KIND = Rule(
+    "OLMC148",
+    Severity.FAILURE,
+    "A kind that OLM does not have",
+    "{owner} has no kind {kind}, so the API server would refuse {name}, and OLM never sees it",
+    "{hint}",
+    "The kinds of operators.coreos.com are OLM's, and older versions of OLM have fewer. Case counts: Catalogsource is "
+    "not CatalogSource. An object of a kind that nothing defines is refused.",
+)
+STRANGE_KIND = Rule(
+    "OLMC149",
+    Severity.WARNING,
+    "A kind or group that is probably misspelt",
+    "{api} {kind} is no kind of Kubernetes, of OLM or of a CRD of the workspace, so the API server would refuse {name}",
+    "Did you mean {meant}? If your cluster has the kind all the same, add its CRD, or list {api}/{kind} under "
+    "spec.apis of olmc.yaml.",
+    "olmc takes an object of a kind that it does not know for a custom resource and does not look into it. This one is "
+    "named so much like a kind that it does know that it hardly is one.",
+)
+DROPPED_FIELD = Rule(
+    "OLMC150",
+    Severity.WARNING,
+    "A field that is dropped",
+    "{kind} {name} has a field {where} that {owner} {why}{effect}",
+    "{hint}",
+    "The API server keeps the fields that the CRDs of OLM list and prunes all others: the object is stored as if they "
+    "had never been written. kubectl refuses unknown fields unless configured otherwise, but tools that apply on the "
+    "server's own terms see a warning at most. A group without targetNamespaces, for one, selects all namespaces "
+    "(R-OG-1, R-OG-2, R-OG-3).",
+)
+NOT_MANUAL = Rule(
+    "OLMC151",
+    Severity.WARNING,
+    "An installPlanApproval that is neither Automatic nor Manual",
+    "Subscription {name}: OLM takes the installPlanApproval {text!r} for Automatic, as everything but Manual, so it "
+    "does not make upgrades wait for approval",
+    "Write {meant}.",
+    "The API server stores any text. An InstallPlan waits for approval if a Subscription of its namespace says exactly "
+    "Manual, with its case, and is carried out at once otherwise (R-CAT-602).",
+)
+
+
+IGNORED_NAMESPACE = Rule(
+    "OLMC170",
+    Severity.WARNING,
+    "A namespace that does not count",
+    "{kind} {name} names namespace {namespace}, which the API server clears: its kind has no namespaces",
+    "Remove metadata.namespace; if it is to count in one namespace, choose a kind that has namespaces, such as Role or "
+    "RoleBinding.",
+    "The kind decides whether an object has a namespace. The API server takes the namespace off an object of a kind "
+    "that has none, and does so without a word: a ClusterRoleBinding with a namespace grants its role in the whole "
+    "cluster. olmc does the same in everything that it says and writes.",
+)
+UNPLACED = Rule(
+    "OLMC171",
+    Severity.WARNING,
+    "A namespaced object without a namespace",
+    "{kind} {name} names no namespace, so it ends up wherever it is applied to",
+    "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it.",
+    "kubectl puts such an object into the namespace of its context, Argo CD into that of the Application, kustomize "
+    "into what a kustomization says. olmc knows none of them and leaves the object as it is; permissions that it "
+    "grants are shown in namespace default.",
+)
+
+
+OBJECT_WITH_SCHEMA = Rule(
+    "OLMC172",
+    Severity.WARNING,
+    "An object that says it is part of a catalog",
+    "this {kind} has a key schema, as documents of catalogs have; it is an object all the same",
+    "Remove schema, or if it is meant for a catalog, apiVersion, kind and metadata.",
+    "A document of a file-based catalog has a schema that begins with `olm.`, an object has apiVersion, kind and "
+    "metadata. What has all of them is applied to a cluster as an object, so that is what it is here.",
+)
+LEFT_OUT = Rule(
+    "OLMC173",
+    Severity.WARNING,
+    "Objects that are left out",
+    "left out, and applied by kubectl apply -R, Argo CD or Flux: {what}; {reason}",
+    "Move it to where objects are compiled, delete it, or name the file in .olmcignore if no cluster is to get it.",
+    "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, beside the manifests of a "
+    "bundle, behind the first object of a bundle's file, or in catalogs. A tool that applies all files of the folder "
+    "knows no such difference. What olmc says of permissions and changes is then not all that happens.",
+)
+LEFT_OUT_BY_CHOICE = Rule(
+    "OLMC174",
+    Severity.INFO,
+    "Objects that are left out as somebody wanted",
+    "left out: {what}; {reason}",
+    "Nothing is to be done if the tool that applies the folder leaves them out as well.",
+    "Patterns in .olmcignore and under ignore in olmc.yaml name files that olmc does not read; nor does it read what "
+    "it has written itself. All commands that review a workspace count what is in them. Output of olmc that is what it "
+    "would write now is not counted.",
+)
+
+
+UNUSED = Rule(
+    "OLMC440",
+    Severity.WARNING,
+    "A suppression of nothing",
+    "nothing here is reported as {code}",
+    "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is no comment.",
+    "A suppression that no longer suppresses anything would hide the next finding of its kind that appears there.",
+    found_by=FoundBy.OTHERS,
+)
+NO_REASON = Rule(
+    "OLMC441",
+    Severity.WARNING,
+    "A suppression without a reason",
+    "{code} is suppressed without a reason",
+    "Write it behind the bracket: # olmc: ignore[{code}] why this is as it should be.",
+    "Whoever reads the file next should not have to find out again why a finding was accepted.",
+    found_by=FoundBy.OTHERS,
+)
+MEANINGLESS = Rule(
+    "OLMC442",
+    Severity.WARNING,
+    "A suppression that says nothing",
+    "this suppresses nothing: {cause}",
+    "Write # olmc: ignore[CODE] reason; several codes are separated by commas.",
+    "A suppression names the codes that it accepts, so that everything else is still reported.",
+    found_by=FoundBy.OTHERS,
+)

@@ -1,0 +1,367 @@
+"""What goes with an object that is deleted: what it alone owns, what is in a namespace, the resources of a CRD, and
+what the controllers of OLM clean up behind CSVs and OperatorGroups.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.compiler.model.operators import CONVERSION, CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Manifest, Workspace
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, owner_labels
+from olmc.compiler.olm.profiles.data import filled, profile_of
+from olmc.compiler.reconcile.initial_state import served_folder
+from olmc.compiler.reconcile.loop import FINALIZED_KINDS
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    CRD_KIND,
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    crd_key,
+    labels_of,
+    mapping,
+    object_key,
+    owner_references,
+    spec_of,
+    split_api_version,
+    status_of,
+    text,
+)
+
+Objects = Mapping[ObjectKey, Manifest]
+
+# What may own an object in any namespace; of all other owners the namespace is that of the object.
+_CLUSTER_SCOPED = FINALIZED_KINDS | {CRD_KIND, "Namespace", "Operator", "ClusterExtension", "ClusterObjectSet"}
+
+
+class DeletionIndex(NamedTuple):
+    """What goes with what among objects, so that nobody has to look at all of them for each that is deleted.
+
+    `owners`: the owners of each object that has some, `dependents`: the other way round. `inside`: by namespace,
+    `kinds`: by group and kind, `labelled`: by each label, as far as controllers delete by labels, `copies`: the CSVs by
+    name.
+    """
+
+    objects: Objects
+    owners: Mapping[ObjectKey, tuple[ObjectKey, ...]]
+    dependents: Mapping[ObjectKey, Sequence[ObjectKey]]
+    inside: Mapping[str, Sequence[ObjectKey]]
+    kinds: Mapping[tuple[str, str], Sequence[ObjectKey]]
+    labelled: Mapping[tuple[str, str], Sequence[ObjectKey]]
+    copies: Mapping[str, Sequence[ObjectKey]]
+
+
+def deletion_index(objects: Objects) -> DeletionIndex:
+    """The index of objects."""
+    owners: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
+    dependents: dict[ObjectKey, list[ObjectKey]] = defaultdict(list)
+    inside: dict[str, list[ObjectKey]] = defaultdict(list)
+    kinds: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    labelled: dict[tuple[str, str], list[ObjectKey]] = defaultdict(list)
+    copies: dict[str, list[ObjectKey]] = defaultdict(list)
+    for key, manifest in objects.items():
+        named = tuple(_owners(key, manifest.object))
+        if named:
+            owners[key] = named
+        for owner in named:
+            dependents[owner].append(key)
+        inside[key.namespace].append(key)
+        kinds[key.group, key.kind].append(key)
+        if key.kind in FINALIZED_KINDS:
+            for label in labels_of(manifest.object).items():
+                labelled[label].append(key)
+        elif key.kind == CSV_KIND:
+            copies[key.name].append(key)
+    return DeletionIndex(objects, owners, dependents, inside, kinds, labelled, copies)
+
+
+def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
+    """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59)."""
+    keys = list(keys)
+    if not keys:
+        return dict(objects)
+    index = deletion_index(objects)
+    gone = cascade(index, keys, {}, profile)
+    remaining = {
+        key: _without_owners(key, manifest, index, gone) for key, manifest in objects.items() if key not in gone
+    }
+    for key in gone:
+        if key.kind == CSV_KIND:
+            remaining |= _unconverted(key, objects, remaining)
+    return remaining
+
+
+def cascade(
+    index: DeletionIndex, keys: Iterable[ObjectKey], before: Mapping[ObjectKey, None], profile: Profile
+) -> dict[ObjectKey, None]:
+    """What goes when the objects of `keys` are deleted, themselves included, in order; `before` are gone already."""
+    waiting = [key for key in keys if key in index.objects]
+    gone: dict[ObjectKey, None] = {}
+    while waiting:
+        key = waiting.pop()
+        if key in gone or key in before or key not in index.objects:
+            continue
+        gone[key] = None
+        waiting += _cleaned_up(key, index, profile)
+        waiting += [
+            other
+            for other in index.dependents.get(key, ())
+            if all(owner in gone or owner in before for owner in index.owners[other])
+        ]
+    return gone
+
+
+def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
+    for ref in owner_references(obj):
+        group, kind = split_api_version(ref.get("apiVersion"))[0], text(ref.get("kind"))
+        # OLM writes this kind in lower case into the owners of an API's ClusterRoles, which go all the same (R-CR-2).
+        kind = CRD_KIND if kind.lower() == CRD_KIND.lower() else kind
+        yield ObjectKey(group, kind, "" if kind in _CLUSTER_SCOPED else key.namespace, text(ref.get("name")))
+
+
+def _without_owners(
+    key: ObjectKey, manifest: Manifest, index: DeletionIndex, gone: Mapping[ObjectKey, None]
+) -> Manifest:
+    """An object that stays, without its references to owners that are gone."""
+    owners = index.owners.get(key, ())
+    if not any(owner in gone for owner in owners):
+        return manifest
+    references = owner_references(manifest.object)
+    kept = [ref for ref, owner in zip(references, owners, strict=True) if owner not in gone]
+    metadata = {**manifest.object["metadata"], "ownerReferences": kept}
+    return manifest._replace(object={**manifest.object, "metadata": metadata})
+
+
+def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Iterator[ObjectKey]:
+    """What is deleted because an object is, though no reference leads from one to the other."""
+    obj = index.objects[key].object
+    if (key.group, key.kind) == ("", "Namespace"):
+        yield from index.inside.get(key.name, ())
+    elif key.kind == CRD_KIND:
+        spec = spec_of(obj)
+        yield from index.kinds.get((text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))), ())
+    elif key.kind == CSV_KIND and COPIED_FROM not in labels_of(obj):
+        yield key._replace(kind="OperatorCondition")
+        yield from _labelled(index, owner_labels(profile, key.name, key.namespace), FINALIZED_KINDS)
+        for other in index.copies.get(key.name, ()):
+            if labels_of(index.objects[other].object).get(COPIED_FROM) == key.namespace:
+                yield other
+    elif key.kind == "OperatorGroup":
+        labels = filled(profile.og_clusterrole_labels, og=key.name, og_ns=key.namespace)
+        yield from _labelled(index, labels, frozenset({"ClusterRole"}))
+
+
+def _labelled(index: DeletionIndex, labels: Mapping[str, str], kinds: frozenset[str]) -> Iterator[ObjectKey]:
+    having = [index.labelled.get(label, ()) for label in labels.items()]
+    for key in min(having, key=len, default=()):
+        if key.kind in kinds and labels.items() <= labels_of(index.objects[key].object).items():
+            yield key
+
+
+def _unconverted(gone: ObjectKey, objects: Objects, remaining: Objects) -> Iterator[tuple[ObjectKey, Manifest]]:
+    """The CRDs that a CSV's webhooks converted, without conversion, unless another CSV replaces it (observed-62)."""
+    csv = Csv(objects[gone].object)
+    csvs = (Csv(m.object) for key, m in remaining.items() if (key.kind, key.namespace) == (CSV_KIND, gone.namespace))
+    if csv.counts_as_copy or any(other.replaces == csv.name for other in csvs):
+        return
+    for webhook in csv.webhooks:
+        for name in webhook.converted_crds if webhook.type == CONVERSION else ():
+            crd = remaining.get(crd_key(name))
+            if crd is not None:
+                spec = {**spec_of(crd.object), "conversion": {"strategy": "None"}}
+                yield crd_key(name), crd._replace(object={**crd.object, "spec": spec})
+
+
+# What a GitOps tool does to a cluster: it applies what the repository has, then prunes what it no longer has.
+
+# What the API server and controllers write, and an apply leaves alone.
+_KEPT = ("status",)
+
+
+def apply(state: ClusterState, manifests: Iterable[Manifest]) -> ClusterState:
+    """The state once all manifests are applied."""
+    manifests = tuple(manifests)
+    objects, applied = dict(state.objects), dict(state.applied)
+    for manifest in manifests:
+        key = object_key(manifest.object)
+        live = objects.get(key)
+        if live is not None:
+            merged = _merged(applied.get(key, {}), live.object, manifest.object)
+            manifest = manifest._replace(object=merged)
+        objects[key] = manifest
+        applied[key] = manifest.object
+    return ClusterState(objects, applied, state.tracked | {object_key(m.object) for m in manifests})
+
+
+def pruned(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[ObjectKey, ...]:
+    """What the tool deletes: objects that it has applied before, and the repository no longer has."""
+    kept = {object_key(manifest.object) for manifest in manifests}
+    return tuple(key for key in state.applied if key in state.tracked - kept and key in state.objects)
+
+
+def _merged(before: KubernetesObject, live: KubernetesObject, after: KubernetesObject) -> KubernetesObject:
+    """The object that an apply leaves: the fields of `after`, without those of `before` that it no longer has, on top
+    of all others that are live."""
+    merged = _three_way(before, live, {k: v for k, v in after.items() if k not in _KEPT})
+    return {**merged, **{key: live[key] for key in _KEPT if key in live}}
+
+
+def _three_way(before: Mapping[str, Any], live: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in live.items() if key in after or key not in before}
+    for key, value in after.items():
+        old = live.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            earlier = before.get(key)
+            kept[key] = _three_way(earlier if isinstance(earlier, dict) else {}, old, value)
+        else:
+            kept[key] = value
+    return kept
+
+
+# Operators that move from OLM v0 to OLM v1: what is done before a ClusterExtension takes the place of a Subscription.
+#
+# OLM v1 takes over nothing that belongs to somebody else, so what a repository changes is applied once the steps of
+# `olmc migrate --to olm-v1 --steps` are taken (R-V1-MIG-2).
+
+_EXTENSION = "ClusterExtension"
+
+
+class HelmMarks(NamedTuple):
+    """The labels and annotations by which Helm knows the objects of a release as its own (R-V1-HELM-4)."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def helm_marks(extension: str, namespace: str) -> HelmMarks:
+    """The marks of the release of a ClusterExtension."""
+    annotations = {"meta.helm.sh/release-name": extension, "meta.helm.sh/release-namespace": namespace}
+    return HelmMarks({"app.kubernetes.io/managed-by": "Helm"}, annotations)
+
+
+class Handover(NamedTuple):
+    """A Subscription in whose place a ClusterExtension of the same package comes: what is deleted of OLM v0."""
+
+    extension: str
+    package: str
+    namespace: str
+    deleted: tuple[ObjectKey, ...]
+
+
+def handovers(state: ClusterState, manifests: Iterable[Manifest]) -> tuple[Handover, ...]:
+    """The operators that the manifests move: their Subscription has been applied and is not among them any more, and a
+    new ClusterExtension installs their package into the same namespace."""
+    manifests = tuple(manifests)
+    if all(manifest.object["kind"] != _EXTENSION for manifest in manifests):
+        return ()  # most workspaces have none
+    wanted = {object_key(manifest.object): manifest.object for manifest in manifests}
+    come = {
+        (text(spec_of(obj).get("namespace")), _package(obj)): key.name
+        for key, obj in wanted.items()
+        if key.kind == _EXTENSION and obj["apiVersion"] == EXTENSIONS_V1 and key not in state.objects
+    }
+    moved = []
+    for key, manifest in state.objects.items() if come else ():
+        package = text(spec_of(manifest.object).get("name"))
+        extension = come.get((key.namespace, package))
+        csv = text(status_of(manifest.object).get("installedCSV"))
+        if (key.group, key.kind) != (OLM_GROUP, "Subscription") or key in wanted or extension is None or not csv:
+            continue
+        groups = (other for other in state.objects if _is_group(other, key.namespace) and other not in wanted)
+        deleted = (key, ObjectKey(OLM_GROUP, CSV_KIND, key.namespace, csv), *groups)
+        moved.append(Handover(extension, package, key.namespace, deleted))
+    return tuple(sorted(moved))
+
+
+def _package(extension: KubernetesObject) -> str:
+    return text(mapping(mapping(spec_of(extension).get("source")).get("catalog")).get("packageName"))
+
+
+def _is_group(key: ObjectKey, namespace: str) -> bool:
+    return (key.group, key.kind, key.namespace) == (OLM_GROUP, "OperatorGroup", namespace)
+
+
+def handed_over(
+    state: ClusterState, moved: Iterable[Handover], manifests: Iterable[Manifest], profile: Profile
+) -> ClusterState:
+    """The state without what OLM v0 has of the operators that move; their CRDs stay, marked for Helm (R-V1-HELM-4)."""
+    wanted = {object_key(manifest.object) for manifest in manifests}
+    for move in moved:
+        csv = state.objects.get(move.deleted[1])
+        crds = {text(crd.get("name")) for crd in _owned(csv.object)} if csv is not None else set()
+        objects: dict[ObjectKey, Manifest] = {}
+        for key, manifest in delete(state.objects, move.deleted, profile).items():
+            if key.kind == CRD_KIND and key.name in crds and key not in wanted:
+                objects[key] = manifest._replace(object=_marked(manifest.object, move))
+            elif key in wanted or not _is_left(key, manifest.object, move, crds):
+                objects[key] = manifest
+        state = state._replace(objects=objects)
+    return state
+
+
+def _owned(csv: KubernetesObject) -> list[Mapping[str, object]]:
+    owned = mapping(spec_of(csv).get("customresourcedefinitions")).get("owned")
+    return [crd for crd in owned if isinstance(crd, dict)] if isinstance(owned, list) else []
+
+
+def _is_left(key: ObjectKey, obj: KubernetesObject, move: Handover, crds: set[str]) -> bool:
+    """Whether an object is what OLM v0 leaves behind of an operator, which the steps delete."""
+    component = f"{move.package}.{move.namespace}"
+    if (key.group, key.kind) == (OLM_GROUP, "Operator"):
+        return key.name == component
+    of_api = key.kind == "ClusterRole" and any(text(ref.get("name")) in crds for ref in owner_references(obj))
+    return of_api or f"{COMPONENT_PREFIX}{component}" in labels_of(obj)
+
+
+def _marked(crd: KubernetesObject, move: Handover) -> KubernetesObject:
+    """A CRD as the steps leave it: without the labels of OLM v0, and with the marks by which Helm knows its own."""
+    labels = {k: v for k, v in labels_of(crd).items() if not k.startswith((COMPONENT_PREFIX, "olm.managed"))}
+    marks = helm_marks(move.extension, move.namespace)
+    annotations = {**annotations_of(crd), **marks.annotations}
+    metadata = {**crd["metadata"], "labels": {**labels, **marks.labels}, "annotations": annotations}
+    return {**crd, "metadata": metadata}
+
+
+# The workspace that OLM goes on with: what a cluster held, once a repository's manifests are applied to it.
+
+
+def successor_workspace(state: ClusterState, workspace: Workspace, options: Options) -> Workspace:
+    """The workspace whose manifests are everything that the cluster holds once a GitOps tool has applied those of
+    `workspace` and pruned what it no longer has, and a person has deleted what `options.delete` names.
+
+    The tool applies first and prunes afterwards (observed-37). What moves to OLM v1 has been handed over before.
+    """
+    profile = profile_of(options.olm_version)
+    if options.prune:  # what is not pruned goes on under OLM v0
+        moved = handovers(state, workspace.manifests)
+        state = handed_over(state, moved, workspace.manifests, profile) if moved else state
+    applied = apply(state, workspace.manifests)
+    gone = pruned(applied, workspace.manifests) if options.prune else ()
+    objects = delete(applied.objects, gone, profile)
+    by_hand = [key for text in options.delete for key in named(text, objects)]
+    objects = delete(objects, by_hand, profile)
+    # A folder whose CatalogSource has just been deleted stands for none any more; OLM v1 may still read it.
+    deleted = [key for key in applied.objects.keys() - objects.keys() if key.kind == "CatalogSource"]
+    closed = _served((applied.objects[key] for key in deleted), workspace) - workspace.extension_catalog_names
+    if closed:
+        closed -= _served((*objects.values(), *workspace.cluster_catalogs), workspace)
+    catalogs = {name: catalog for name, catalog in workspace.catalogs.items() if name not in closed}
+    manifests = tuple(objects.values())
+    return workspace._replace(manifests=manifests, catalogs=catalogs, is_live=True, unpacked=state.unpacked)
+
+
+def _served(manifests: Iterable[Manifest], workspace: Workspace) -> set[str]:
+    """The catalog folders that the CatalogSources among some objects serve."""
+    sources = (m.object for m in manifests if m.object["kind"] == "CatalogSource")
+    return {served_folder(source, workspace.catalogs) for source in sources}
+
+
+def named(text: str, objects: Iterable[ObjectKey]) -> list[ObjectKey]:
+    """The objects that `KIND/NAMESPACE/NAME`, or `KIND/NAME`, means."""
+    kind, _, rest = text.partition("/")
+    namespace, _, name = rest.rpartition("/")
+    return [key for key in objects if (key.kind, key.namespace, key.name) == (kind, namespace, name)]

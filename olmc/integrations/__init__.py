@@ -1,0 +1,1 @@
+"""olmc inside other programs: fleets, kubectl, editors, GitOps pipelines, registries."""

@@ -1,0 +1,426 @@
+"""A fleet's report as text, Markdown, JSON and HTML: one table of outcomes, then each outcome once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import accumulate
+from typing import Any
+
+from olmc.compiler.output.budget import shares
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text
+from olmc.compiler.output.text import aligned
+from olmc.integrations.fleet.config_maps import READS_VALUES
+from olmc.k8s.lean import NamedTuple
+from olmc.resources import template_text
+from olmc.review.diff.outputs import LIMIT
+
+# Results of tasks: what a result is made of, and which clusters have the same outcome.
+#
+# Two outcomes are the same if their results are, once the names of the folders that a cluster is in are put aside.
+
+GRAVITIES: Mapping[str, int] = {
+    "error": 5, "breaking": 4, "failing": 4, "failure": 4, "risk": 3, "warning": 3, "change": 2, "info": 1, "none": 0,
+}  # fmt: skip
+"""How grave an outcome is: what can't be compiled, what breaks or fails, what is a risk, what changes, and nothing."""
+
+UNCHANGED = {"headline": "nothing that it reads has changed", "gravity": "none", "text": "", "data": None}
+
+# What says how a result may be kept and shared, and nothing about the cluster.
+_OF_THE_RUN = frozenset({"passing", READS_VALUES})
+LEFT_OUT = "leftOut"
+"""Under which name a result has what is left out of its cluster."""
+
+_COLORS = re.compile(r"(\x1b\[[0-9;]*m)")
+_UNCHANGED_COUNT = re.compile(r'"unchangedObjects": \d+')
+
+
+class OutcomeGroup(NamedTuple):
+    """Clusters with the same outcome: its headline, its gravity, as text and as data what it is for the first of them,
+    and what is left out of them, where the command lists that by itself."""
+
+    headline: str
+    gravity: str
+    clusters: tuple[str, ...]
+    text: str
+    data: Any
+    key: str
+    left_out: tuple[Mapping[str, str], ...] = ()
+
+
+class FleetReport(NamedTuple):
+    """What came of a fleet: the command, how many clusters there are, and their outcomes, the gravest first."""
+
+    command: str
+    total: int
+    outcomes: tuple[OutcomeGroup, ...]
+
+    @property
+    def worst(self) -> int:
+        """The rank of the gravest outcome."""
+        return max((GRAVITIES[group.gravity] for group in self.outcomes), default=0)
+
+
+def failed_result(headline: str, text: str, code: str = "") -> dict[str, Any]:
+    """The result of what could not be done, and why."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    data = {"code": code, "problem": text.strip() or headline}
+    return {"headline": f"{headline} ({code})" if code else headline, "gravity": "error", "text": text or first,
+            "data": data}  # fmt: skip
+
+
+def packed(result: Mapping[str, Any]) -> bytes:
+    """A result as a worker gives it."""
+    return zlib.compress(json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"), 1)
+
+
+def unpacked(data: bytes | memoryview) -> dict[str, Any] | None:
+    """A result that somebody gave, None for what is none."""
+    try:
+        value = json.loads(zlib.decompress(data))
+    except (zlib.error, ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not _is_result(value):
+        return None
+    return {**value, "text": _shown(value["text"])}
+
+
+def _shown(text: str) -> str:
+    """A text with its colors, and without anything else that a terminal would take for more than text."""
+    return "\n".join("".join(_cleaned(line)) for line in text.split("\n"))
+
+
+def _cleaned(line: str) -> Iterator[str]:
+    for number, part in enumerate(_COLORS.split(line)):
+        yield part if number % 2 else clean(part)
+
+
+def _is_result(value: Mapping[str, Any]) -> bool:
+    """Whether a result has what reports are made of, and files that stay in the folder that they are written into."""
+    texts = [value.get(name) for name in ("headline", "gravity", "text")]
+    files, private = value.get("files", {}), value.get("private", [])
+    return (
+        all(isinstance(text, str) for text in texts)
+        and value["gravity"] in GRAVITIES
+        and "data" in value
+        and ("files" not in value or isinstance(value["data"], dict))
+        and isinstance(files, dict)
+        and all(_is_name(name) and isinstance(content, str) for name, content in files.items())
+        and isinstance(private, list)
+        and all(isinstance(name, str) and name in files for name in private)
+        and is_left_out(value.get(LEFT_OUT, []))
+    )
+
+
+def _is_name(name: str) -> bool:
+    return name not in ("", ".", "..") and not set(name) & {"/", "\\", "\0"}
+
+
+def is_left_out(value: Any) -> bool:
+    """Whether a value is a list of what is left out, as results and reports have it."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and one.keys() == {"path", "what", "reason"}
+        and all(isinstance(t, str) for t in one.values())
+        for one in value
+    )
+
+
+def outcome_key(result: Mapping[str, Any], name: str) -> str:
+    """What the outcomes that are the same as this one of the cluster `name` have in common, and no others."""
+    compared = {
+        key: value
+        for key, value in result.items()
+        if key not in _OF_THE_RUN and (key != "text" or result["data"] is None)
+    }
+    # How many objects stay as they are is no part of what happens.
+    text = _without_names(_UNCHANGED_COUNT.sub("", json.dumps(compared, ensure_ascii=False, sort_keys=True)), name)
+    # Also of clusters that are called like it, what breaks is never the same as what is fine.
+    return _digest(f"{result['gravity']} {text}")
+
+
+def _without_names(text: str, name: str) -> str:
+    """JSON with the names of the folders that a cluster is in put aside: by what can't stand in it, or a text that has
+    the mark in place of a name would pass for one with the name."""
+    for depth, word in enumerate(reversed(name.split("/"))):
+        if len(word) > 2 and word in text:  # what is shorter stands in too many other words
+            text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", f"\0{depth}", text)
+    return text
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _reported(result: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What a report has of a result: of files a digest, by which whoever reads the report can tell outcomes apart."""
+    if "files" not in result:
+        return result
+    files = json.dumps([result["files"], result.get("private")], ensure_ascii=False, sort_keys=True)
+    data = {**result["data"], "content": _digest(_without_names(files, name))}
+    return {key: value for key, value in result.items() if key not in ("files", "private")} | {"data": data}
+
+
+def report_of(command: str, results: Iterable[tuple[str, Mapping[str, Any]]]) -> FleetReport:
+    """The report of a fleet, from the name and the result of each cluster, in order."""
+    groups: dict[str, tuple[Mapping[str, Any], list[str]]] = {}
+    total = 0
+    for name, result in results:
+        total += 1
+        reported = _reported(result, name)
+        key = outcome_key(reported, name)
+        if key not in groups:
+            groups[key] = (reported, [])
+        groups[key][1].append(name)
+    return ordered(command, total, [
+        OutcomeGroup(
+            result["headline"], result["gravity"], tuple(names), result["text"], result["data"], key,
+            tuple(result.get(LEFT_OUT, ())),
+        )
+        for key, (result, names) in groups.items()
+    ])  # fmt: skip
+
+
+def ordered(command: str, total: int, groups: Iterable[OutcomeGroup]) -> FleetReport:
+    """The report with the gravest outcomes first, of these the largest, then by the clusters."""
+    by_gravity = sorted(groups, key=lambda g: (-GRAVITIES[g.gravity], -len(g.clusters), g.clusters))
+    return FleetReport(command, total, tuple(by_gravity))
+
+
+def merged(reports: Sequence[FleetReport]) -> FleetReport:
+    """One report of several for parts of a fleet."""
+    groups: dict[str, OutcomeGroup] = {}
+    for report in reports:
+        for group in report.outcomes:
+            known = groups.get(group.key)
+            if known is None:
+                groups[group.key] = group
+                continue
+            first = min(known, group, key=lambda one: one.clusters)
+            groups[group.key] = first._replace(clusters=tuple(sorted({*known.clusters, *group.clusters})))
+    total = len({name for group in groups.values() for name in group.clusters})
+    return ordered(reports[0].command, total, groups.values())
+
+
+FORMAT_VERSION = 1
+"""The version of the JSON format, `schemas/fleet.schema.json`."""
+
+_SHOWN = 3
+_DEEPEST = 6
+_LEAST = 1_000
+"""How many characters an outcome is shortened to at the least."""
+_ESCAPES = re.compile(r"\033\[[0-?]*[ -/]*[@-~]")
+_HEAD = ("", "CLUSTERS", "OUTCOME", "SEVERITY", "WHICH")
+FIELDS = {"plan": "plan", "status": "operators", "check": "findings", "render": "rendered"}
+"""Under which name JSON has what came of a cluster, by the command."""
+
+
+def as_text(report: FleetReport, *, color: bool = False, verbose: bool = False) -> str:
+    """The table, then what each outcome is; with `verbose` all clusters by name."""
+    paint = in_color if color else in_black
+    rows = [
+        [
+            f"{number}.",
+            f"{len(group.clusters):,}",
+            clean(group.headline),
+            group.gravity,
+            _which(group.clusters, verbose),
+        ]
+        for number, group in enumerate(report.outcomes, 1)
+    ]
+    lines = [paint(headline(report), "bold"), "", *aligned([list(_HEAD), *rows]).splitlines()]
+    for number, group in enumerate(report.outcomes, 1):
+        body = _body(group, color=color)
+        if body:
+            name = f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}"
+            several = len(group.clusters) > 1
+            first = f", as it is for {clean(group.clusters[0])}" if several else f": {clean(group.clusters[0])}"
+            lines += ["", paint(f"{name}{first}", "bold"), *(f"  {line}".rstrip() for line in body)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def headline(report: FleetReport) -> str:
+    """How many clusters there are, and in how many ways they end."""
+    counts: dict[str, int] = {}
+    for group in report.outcomes:
+        counts[group.gravity] = counts.get(group.gravity, 0) + len(group.clusters)
+    parts = [f"{count:,} {_GRAVITY_WORDS[gravity]}" for gravity, count in counts.items()]
+    outcomes = f"{len(report.outcomes)} outcome{'s' * (len(report.outcomes) != 1)}"
+    return f"{_count(report.total)}, {outcomes}: {', '.join(parts)}" if parts else f"{_count(report.total)}"
+
+
+_GRAVITY_WORDS = {
+    "error": "unknown", "breaking": "breaking", "failing": "failing", "failure": "with failures",
+    "risk": "at risk", "warning": "with warnings", "change": "with changes", "info": "with remarks", "none": "fine",
+}  # fmt: skip
+assert _GRAVITY_WORDS.keys() == GRAVITIES.keys()
+
+
+def _count(count: int) -> str:
+    return f"{count:,} cluster{'s' * (count != 1)}"
+
+
+def _which(clusters: Sequence[str], verbose: bool) -> str:
+    shown = clusters if verbose or len(clusters) <= _SHOWN + 1 else clusters[:_SHOWN]
+    more = f" and {len(clusters) - len(shown):,} more" if len(shown) < len(clusters) else ""
+    return f"{', '.join(map(clean, shown))}{more}"
+
+
+def _body(group: OutcomeGroup, *, color: bool) -> list[str]:
+    lines = group.text.splitlines()
+    # The first line of a plan says what the heading says.
+    lines = lines[1:] if lines and _ESCAPES.sub("", lines[0]).endswith(group.headline) else lines
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    return lines if color else [_ESCAPES.sub("", line) for line in lines]
+
+
+def as_markdown(report: FleetReport, limit: int = LIMIT) -> str:
+    """The table, and each outcome folded, as a comment for a pull request of at most `limit` characters.
+
+    Where not all fits, each gravity has its share, the graver the larger, and says how much of it is left out.
+    """
+    head = f"### {headline(report)}\n\n| Clusters | Outcome | Severity | Which |\n|---:|---|---|---|\n"
+    numbered: dict[str, list[tuple[int, OutcomeGroup]]] = {}
+    for number, group in enumerate(report.outcomes, 1):
+        numbered.setdefault(group.gravity, []).append((number, group))
+    rows = [[_row(group) for _, group in groups] for groups in numbered.values()]
+    parts = [[(number, group) for number, group in groups if _body(group, color=False)] for groups in numbered.values()]
+    weights = [3 ** GRAVITIES[gravity] for gravity in numbered]
+    needs = [sum(map(len, texts)) for texts in rows] + [sum(len(_folded(*one)) for one in part) for part in parts]
+    given = shares(needs, [*(2 * weight for weight in weights), *weights], limit - len(head))
+    lines, outcomes = [], []
+    for at, gravity in enumerate(numbered):
+        lines += _fitting(rows[at], given[at], f"| | … {{}} more of severity {gravity} | {gravity} | |\n")
+        outcomes += _details(parts[at], given[at + len(rows)], gravity)
+    return "".join((head, *lines, *outcomes))
+
+
+def _details(part: Sequence[tuple[int, OutcomeGroup]], space: int, gravity: str) -> list[str]:
+    """The outcomes of a gravity within a space: those that are long leave something to the others."""
+    texts = [_folded(number, group) for number, group in part]
+    if sum(map(len, texts)) > space:
+        kept = min(len(texts), max(1, space // _LEAST))
+        given = shares([len(text) for text in texts[:kept]], [1] * kept, space - _LEAST // 10)
+        texts[:kept] = [_folded(*one, most) for one, most in zip(part, given, strict=False)]
+    return _fitting(texts, space, f"\n… {{}} more of severity {gravity} without space for details\n")
+
+
+def _row(group: OutcomeGroup) -> str:
+    cells = (f"{len(group.clusters):,}", _cell(group.headline), group.gravity, _cell(_which(group.clusters, False)))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _folded(number: int, group: OutcomeGroup, most: int | None = None) -> str:
+    """An outcome folded, with as many of its lines as `most` characters have space for."""
+    lines = _body(group, color=False)
+    name = html.escape(f"{number}. {_count(len(group.clusters))}: {clean(group.headline)}")
+    longest = max(map(len, re.findall("`+", "\n".join(lines))), default=0)
+    fence = "`" * max(3, 1 + longest)
+    head, end = f"\n<details><summary>{name}</summary>\n\n{fence}text\n", f"{fence}\n\n</details>\n"
+    texts = [f"{line}\n" for line in lines]
+    kept = texts if most is None else _fitting(texts, most - len(head) - len(end), "… and {} more lines\n")
+    return "".join((head, *kept, end))
+
+
+def _fitting(texts: Sequence[str], space: int, more: str) -> list[str]:
+    """As many of the texts as there is space for, from the first on, and how many more there are."""
+    if sum(map(len, texts)) <= space:
+        return list(texts)
+    space -= len(more.format(len(texts)))
+    if space < 0:
+        return []
+    ends = list(accumulate(map(len, texts)))
+    kept = bisect_right(ends, space)
+    return [*texts[:kept], more.format(f"{len(texts) - kept:,}")]
+
+
+def _cell(text: str) -> str:
+    escaped = html.escape(clean(text)).replace("|", "\\|")
+    return re.sub(r"([\\`*_{}\[\]<>#@~])", r"\\\1", escaped.replace("\\|", "|")).replace("|", "\\|")
+
+
+def as_json(report: FleetReport) -> str:
+    """The report in the format of `schemas/fleet.schema.json`."""
+    outcomes = [
+        {
+            "gravity": group.gravity,
+            "headline": group.headline,
+            "count": len(group.clusters),
+            "clusters": list(group.clusters),
+            "key": group.key,
+            "text": _ESCAPES.sub("", group.text),
+            ("problem" if group.gravity == "error" and isinstance(group.data, dict) and "problem" in group.data
+             else FIELDS[report.command]): group.data,
+            **({LEFT_OUT: list(group.left_out)} if group.left_out else {}),
+        }
+        for group in report.outcomes
+    ]  # fmt: skip
+    data = {"version": FORMAT_VERSION, "command": report.command, "total": report.total, "outcomes": outcomes}
+    return json_text(data) + "\n"
+
+
+def from_json(text: str) -> FleetReport | None:
+    """The report that `as_json` wrote, None for anything else: parts come from other jobs."""
+    try:
+        data: Any = json.loads(text, parse_constant=_refused)
+        if data["version"] != FORMAT_VERSION or data["command"] not in FIELDS:
+            return None
+        groups = tuple(_group_of(one, data["command"]) for one in data["outcomes"])
+        if data["total"] != len({name for group in groups for name in group.clusters}):
+            return None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return FleetReport(data["command"], data["total"], groups)
+
+
+def _group_of(data: Mapping[str, Any], command: str) -> OutcomeGroup:
+    """An outcome, without what no outcome of olmc has in its text; raises ValueError, KeyError and TypeError."""
+    headline, gravity, text, key, clusters = (data[name] for name in ("headline", "gravity", "text", "key", "clusters"))
+    if not all(isinstance(value, str) for value in (headline, gravity, text, key, *clusters)):
+        raise TypeError
+    if gravity not in GRAVITIES or not isinstance(clusters, list) or not clusters:
+        raise ValueError
+    reported = data["problem"] if "problem" in data else data[FIELDS[command]]
+    # Who says of its clusters what they have in common with those of others speaks for these as well.
+    result = {"headline": headline, "gravity": gravity, "text": text, "data": reported}
+    result |= {LEFT_OUT: data[LEFT_OUT]} if LEFT_OUT in data else {}
+    if all(outcome_key(result, name) != key for name in clusters) or not is_left_out(data.get(LEFT_OUT, [])):
+        raise ValueError
+    shown = "\n".join(map(clean, text.split("\n")))
+    return OutcomeGroup(headline, gravity, tuple(clusters), shown, reported, key, tuple(data.get(LEFT_OUT, ())))
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(constant)
+
+
+def as_html(report: FleetReport) -> str:
+    """The report as one page that needs nothing from elsewhere."""
+    from jinja2 import Environment, StrictUndefined  # takes long to import
+
+    style = template_text("base.css") + template_text("fleet.css")
+    outcomes = [
+        {"group": group, "headline": clean(group.headline),
+         "which": _which(group.clusters, verbose=False), "count": _count(len(group.clusters)),
+         "lines": [(_depth(line), line) for line in _body(group, color=False)],
+         "names": ", ".join(map(clean, group.clusters))}
+        for group in report.outcomes
+    ]  # fmt: skip
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    style_hash = "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return page.from_string(template_text("fleet.html.j2")).render(
+        command=report.command, headline=headline(report), style=style, style_hash=style_hash, outcomes=outcomes
+    )
+
+
+def _depth(line: str) -> int:
+    """How far a line is indented; what does not fit into its width goes on two characters further in."""
+    return min((len(line) - len(line.lstrip(" "))) // 2, _DEEPEST)

@@ -1,0 +1,146 @@
+"""`olmc init`: the files that a pipeline needs to run olmc, as a start that people go on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from olmc.compiler.model.workspace import SCAFFOLDED
+from olmc.compiler.output.directory import put
+from olmc.integrations.pipelines.argocd import announcements
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.yaml import dump_one
+from olmc.resources import template_text
+from olmc.version import __version__
+
+Values = Mapping[str, str]
+
+
+class Scaffold(NamedTuple):
+    """Templates by the files that they become, and what to do with these; both take `{values}`."""
+
+    files: Mapping[str, str]
+    next_step: str
+
+
+class State(StrEnum):
+    """What became of a file, or would."""
+
+    NEW = "new"
+    SAME = "unchanged"
+    DIFFERENT = "differs"
+
+
+_REQUIREMENTS = "requirements.txt"
+
+SCAFFOLDS: Mapping[str, Scaffold] = {
+    "argocd": Scaffold(
+        {
+            "plugin.yaml": "argocd/plugin.yaml.j2",
+            "Containerfile": "argocd/Containerfile.j2",
+            "requirements.txt": _REQUIREMENTS,
+            "repo-server-patch.yaml": "argocd/repo-server-patch.yaml.j2",
+        },
+        "Build and push the image:\n"
+        "  docker build -t {image} -f {folder}/Containerfile {folder}\n"
+        "  docker push {image}\n"
+        "Add the sidecar to Argo CD:\n"
+        "  kubectl patch deployment argocd-repo-server -n argocd --patch-file {folder}/repo-server-patch.yaml\n"
+        "Applications whose source has an olmc.yaml are then rendered by olmc.",
+    ),
+    "flux-github": Scaffold(
+        {
+            ".github/workflows/olmc-flux.yml": "flux/github-job.yaml.j2",
+            ".github/olmc-requirements.txt": _REQUIREMENTS,
+            "flux/ocirepository.yaml": "flux/ocirepository.yaml.j2",
+            "flux/sync.yaml": "flux/sync.yaml.j2",
+        },
+        "Commit the files; the job pushes {url} when main changes. Then tell Flux:\n"
+        "  kubectl apply -f {folder}/flux/ocirepository.yaml -f {folder}/flux/sync.yaml",
+    ),
+    "flux-gitlab": Scaffold(
+        {
+            ".gitlab/olmc-flux.yml": "flux/gitlab-job.yaml.j2",
+            ".gitlab/olmc-requirements.txt": _REQUIREMENTS,
+            "flux/ocirepository.yaml": "flux/ocirepository.yaml.j2",
+            "flux/sync.yaml": "flux/sync.yaml.j2",
+        },
+        "Add to .gitlab-ci.yml:\n"
+        "  include:\n"
+        "  - local: .gitlab/olmc-flux.yml\n"
+        "Commit the files; the job pushes {url} when the default branch changes. Then tell Flux:\n"
+        "  kubectl apply -f {folder}/flux/ocirepository.yaml -f {folder}/flux/sync.yaml",
+    ),
+    "github": Scaffold(
+        {
+            ".github/actions/olmc/action.yml": "github/action.yml.j2",
+            ".github/actions/olmc/requirements.txt": _REQUIREMENTS,
+            ".github/workflows/olmc.yml": "github/workflow.yml.j2",
+        },
+        "Commit the files; pull requests then get a comment with what merging them does to the cluster.",
+    ),
+    "gitlab": Scaffold(
+        {
+            ".gitlab/olmc.yml": "gitlab/olmc.yml.j2",
+            ".gitlab/olmc-comment.py": "gitlab/olmc-comment.py",
+            ".gitlab/olmc-requirements.txt": _REQUIREMENTS,
+        },
+        "Add to .gitlab-ci.yml:\n"
+        "  include:\n"
+        "  - local: .gitlab/olmc.yml\n"
+        "Merge requests then link to what merging them does to the cluster. To have it as a note, set the CI/CD\n"
+        "variable OLMC_TOKEN (masked, hidden, protected) to a project access token with the scope api and the role\n"
+        "Reporter, and schedule a pipeline of the default branch with the variable OLMC_COMMENT set to true.",
+    ),
+}
+
+
+def files_of(name: str, values: Values) -> dict[str, str]:
+    """The texts of a scaffold by file, relative to its folder; raises jinja2.UndefinedError for a value missing."""
+    from jinja2 import Environment, StrictUndefined  # takes long to import
+
+    # GitHub's expressions and the shell have the usual delimiters for themselves.
+    environment = Environment(
+        variable_start_string="{@",
+        variable_end_string="@}",
+        comment_start_string="{@#",
+        comment_end_string="#@}",
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,
+    )
+    environment.filters["tojson"] = _quoted
+    parameters = dump_one(announcements()).rstrip("\n")
+    pins = json.loads(template_text("pins.json"))
+    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
+    return {
+        file: environment.from_string(template_text(template)).render(known)
+        for file, template in SCAFFOLDS[name].files.items()
+    }
+
+
+def _quoted(text: str) -> str:
+    """A text as a YAML scalar."""
+    return dump_one(text).rstrip("\n")
+
+
+def states(folder: Path, files: Mapping[str, str]) -> dict[str, State]:
+    """How each file stands to what is in the folder already."""
+    return {name: _state(folder / name, text) for name, text in files.items()}
+
+
+def _state(path: Path, text: str) -> State:
+    if not path.exists() and not path.is_symlink():
+        return State.NEW
+    return State.SAME if path.is_file() and path.read_bytes() == text.encode() else State.DIFFERENT
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write those files that are new or differ; raises OSError."""
+    for name, state in states(folder, files).items():
+        if state is not State.SAME:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            put(path, files[name])

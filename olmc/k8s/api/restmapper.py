@@ -1,0 +1,489 @@
+"""What clients know about kinds: scope, plural, other names, and in which versions a cluster serves them.
+
+Kubernetes' own kinds are as Kubernetes has them, whatever CRDs say; all others are as their CRDs say, and OLM's and
+OpenShift's are known without one (R-CAT-750). What a kind is, its group and its name decide together: an Operator of
+example.com has nothing to do with OLM's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from functools import cache, cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.model.options import APIResource, minor_of
+from olmc.k8s.diagnostics import POSSIBLE, closest
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    GVK,
+    GroupKind,
+    KubernetesObject,
+    gvk_of,
+    mapping,
+    mappings,
+    metadata_of,
+    spec_of,
+    split_api_version,
+    status_of,
+    text,
+    texts,
+)
+
+# The kinds that every API server with OLM has: in which versions, until when it had others, and what they are called.
+#
+# Kinds that only some clusters have are in the tables as far as bundles may hold them (R-CAT-750).
+
+_SERVED = {
+    ("", "v1"): "Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
+    "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+    ("admissionregistration.k8s.io", "v1"): "MutatingWebhookConfiguration ValidatingAdmissionPolicy "
+    "ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
+    ("apiextensions.k8s.io", "v1"): "CustomResourceDefinition",
+    ("apiregistration.k8s.io", "v1"): "APIService",
+    ("apps", "v1"): "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    ("authentication.k8s.io", "v1"): "SelfSubjectReview TokenReview",
+    ("authorization.k8s.io", "v1"): "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview "
+    "SubjectAccessReview",
+    ("autoscaling", "v1"): "HorizontalPodAutoscaler Scale",
+    ("autoscaling", "v2"): "HorizontalPodAutoscaler",
+    ("batch", "v1"): "CronJob Job",
+    ("certificates.k8s.io", "v1"): "CertificateSigningRequest",
+    ("coordination.k8s.io", "v1"): "Lease",
+    ("discovery.k8s.io", "v1"): "EndpointSlice",
+    ("events.k8s.io", "v1"): "Event",
+    ("flowcontrol.apiserver.k8s.io", "v1"): "FlowSchema PriorityLevelConfiguration",
+    ("networking.k8s.io", "v1"): "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR",
+    ("node.k8s.io", "v1"): "RuntimeClass",
+    ("operators.coreos.com", "v1"): "OLMConfig Operator OperatorCondition OperatorGroup",
+    ("operators.coreos.com", "v1alpha1"): "CatalogSource ClusterServiceVersion InstallPlan Subscription",
+    ("operators.coreos.com", "v1alpha2"): "OperatorGroup",
+    ("operators.coreos.com", "v2"): "OperatorCondition",
+    ("policy", "v1"): "Eviction PodDisruptionBudget",
+    ("rbac.authorization.k8s.io", "v1"): "ClusterRole ClusterRoleBinding Role RoleBinding",
+    ("resource.k8s.io", "v1"): "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice",
+    ("scheduling.k8s.io", "v1"): "PriorityClass",
+    ("storage.k8s.io", "v1"): "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment "
+    "VolumeAttributesClass",
+}
+
+
+class Removal(NamedTuple):
+    """From which minor version of Kubernetes 1 on an API is gone, and the apiVersion that takes its place."""
+
+    minor: int
+    replacement: str
+
+
+# From the "Deprecated API Migration Guide" of kubernetes.io.
+_REMOVED = {
+    GVK(*split_api_version(api_version), kind): Removal(minor, replacement)
+    for api_version, minor, replacement, kinds in (
+        ("admissionregistration.k8s.io/v1beta1", 22, "admissionregistration.k8s.io/v1",
+         "MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
+        ("apiextensions.k8s.io/v1beta1", 22, "apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io/v1beta1", 22, "apiregistration.k8s.io/v1", "APIService"),
+        ("apps/v1beta1", 16, "apps/v1", "ControllerRevision Deployment StatefulSet"),
+        ("apps/v1beta2", 16, "apps/v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"),
+        ("authentication.k8s.io/v1beta1", 22, "authentication.k8s.io/v1", "TokenReview"),
+        ("authorization.k8s.io/v1beta1", 22, "authorization.k8s.io/v1",
+         "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview"),
+        ("autoscaling/v2beta1", 25, "autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("autoscaling/v2beta2", 26, "autoscaling/v2", "HorizontalPodAutoscaler"),
+        ("batch/v1beta1", 25, "batch/v1", "CronJob"),
+        ("batch/v2alpha1", 21, "batch/v1", "CronJob"),
+        ("certificates.k8s.io/v1beta1", 22, "certificates.k8s.io/v1", "CertificateSigningRequest"),
+        ("coordination.k8s.io/v1beta1", 22, "coordination.k8s.io/v1", "Lease"),
+        ("discovery.k8s.io/v1beta1", 25, "discovery.k8s.io/v1", "EndpointSlice"),
+        ("events.k8s.io/v1beta1", 25, "events.k8s.io/v1", "Event"),
+        ("extensions/v1beta1", 16, "apps/v1", "DaemonSet Deployment ReplicaSet"),
+        ("extensions/v1beta1", 16, "networking.k8s.io/v1", "NetworkPolicy"),
+        ("extensions/v1beta1", 16, "", "PodSecurityPolicy"),
+        ("extensions/v1beta1", 22, "networking.k8s.io/v1", "Ingress"),
+        ("flowcontrol.apiserver.k8s.io/v1beta1", 26, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("flowcontrol.apiserver.k8s.io/v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("flowcontrol.apiserver.k8s.io/v1beta3", 32, "flowcontrol.apiserver.k8s.io/v1",
+         "FlowSchema PriorityLevelConfiguration"),
+        ("networking.k8s.io/v1beta1", 22, "networking.k8s.io/v1", "Ingress IngressClass"),
+        ("node.k8s.io/v1beta1", 25, "node.k8s.io/v1", "RuntimeClass"),
+        ("policy/v1beta1", 25, "policy/v1", "PodDisruptionBudget"),
+        ("policy/v1beta1", 25, "", "PodSecurityPolicy"),
+        ("rbac.authorization.k8s.io/v1beta1", 22, "rbac.authorization.k8s.io/v1",
+         "ClusterRole ClusterRoleBinding Role RoleBinding"),
+        ("scheduling.k8s.io/v1beta1", 22, "scheduling.k8s.io/v1", "PriorityClass"),
+        ("storage.k8s.io/v1beta1", 22, "storage.k8s.io/v1", "CSIDriver CSINode StorageClass VolumeAttachment"),
+        ("storage.k8s.io/v1beta1", 27, "storage.k8s.io/v1", "CSIStorageCapacity"),
+    )
+    for kind in kinds.split()
+}  # fmt: skip
+
+CLUSTER_SCOPED: frozenset[GroupKind] = frozenset(
+    GroupKind(group, kind)
+    for group, kinds in {
+        "": "ComponentStatus Namespace Node PersistentVolume",
+        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+        "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+        "ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io": "CustomResourceDefinition",
+        "apiregistration.k8s.io": "APIService",
+        "authentication.k8s.io": "SelfSubjectReview TokenReview",
+        "authorization.k8s.io": "SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview",
+        "certificates.k8s.io": "CertificateSigningRequest ClusterTrustBundle",
+        "console.openshift.io": "ConsoleCLIDownload ConsoleLink ConsolePlugin ConsoleQuickStart ConsoleYAMLSample",
+        "extensions": "PodSecurityPolicy",
+        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+        "networking.k8s.io": "IPAddress IngressClass ServiceCIDR",
+        "node.k8s.io": "RuntimeClass",
+        "operators.coreos.com": "Install OLMConfig Operator",
+        "policy": "PodSecurityPolicy",
+        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding",
+        "resource.k8s.io": "DeviceClass ResourceSlice",
+        "scheduling.k8s.io": "PriorityClass",
+        "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+    }.items()
+    for kind in kinds.split()
+)
+"""Kinds whose objects have no namespace: those of every API server with OLM, and those of OpenShift in bundles."""
+
+SHORT_NAMES = {
+    "CatalogSource": "catsrc",
+    "CertificateSigningRequest": "csr",
+    "ClusterServiceVersion": "csv csvs",
+    "ComponentStatus": "cs",
+    "ConfigMap": "cm",
+    "CronJob": "cj",
+    "CustomResourceDefinition": "crd crds",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "Endpoints": "ep",
+    "Event": "ev",
+    "HorizontalPodAutoscaler": "hpa",
+    "Ingress": "ing",
+    "InstallPlan": "ip",
+    "LimitRange": "limits",
+    "Namespace": "ns",
+    "NetworkPolicy": "netpol",
+    "Node": "no",
+    "OperatorCondition": "condition",
+    "OperatorGroup": "og",
+    "PersistentVolume": "pv",
+    "PersistentVolumeClaim": "pvc",
+    "Pod": "po",
+    "PodDisruptionBudget": "pdb",
+    "PriorityClass": "pc",
+    "ReplicaSet": "rs",
+    "ReplicationController": "rc",
+    "ResourceQuota": "quota",
+    "Service": "svc",
+    "ServiceAccount": "sa",
+    "StatefulSet": "sts",
+    "StorageClass": "sc",
+    "Subscription": "sub subs",
+    "VolumeAttributesClass": "vac",
+}
+"""The names that kubectl knows kinds by besides kind and plural."""
+
+# What is built in for us, but what a real API server knows from CRDs only.
+_BY_CRDS = frozenset({OLM_GROUP, "console.openshift.io"})
+
+
+@cache
+def builtin_kinds() -> tuple[GroupKind, ...]:
+    """Every kind that an API server with OLM serves today, each once, sorted."""
+    return tuple(sorted({GroupKind(group, kind) for (group, _), kinds in _SERVED.items() for kind in kinds.split()}))
+
+
+@cache
+def kubernetes_kinds() -> frozenset[GroupKind]:
+    """The kinds that Kubernetes itself has or had, so that no CRD has a say in them."""
+    known = {*builtin_kinds(), *(api.group_kind for api in _REMOVED), *CLUSTER_SCOPED}
+    return frozenset(kind for kind in known if kind.group not in _BY_CRDS)
+
+
+def versions_of(kind: GroupKind) -> tuple[str, ...]:
+    """The versions in which an API server with OLM serves a kind today, () if it does not."""
+    return tuple(v for (group, v), kinds in _SERVED.items() if group == kind.group and kind.kind in kinds.split())
+
+
+def is_native(api: GVK, kube_version: str) -> bool:
+    """Whether an API server of this version serves a kind without any CRD."""
+    if api.kind in _SERVED.get((api.group, api.version), "").split():
+        return True
+    removal = _REMOVED.get(api)
+    return removal is not None and minor_of(kube_version) < removal.minor
+
+
+def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
+    """Whether an API server of this version serves any kind of a group and version without any CRD."""
+    gone = (removal.minor for api, removal in _REMOVED.items() if (api.group, api.version) == (group, version))
+    return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in gone)
+
+
+def removal_of(api: GVK, kube_version: str) -> Removal | None:
+    """Since when an API server of this version no longer serves a kind, None if it may."""
+    removal = _REMOVED.get(api)
+    return removal if removal is not None and minor_of(kube_version) >= removal.minor else None
+
+
+@cache
+def removed_in(minor: int) -> frozenset[GVK]:
+    """The APIs that a minor version of Kubernetes 1 was the first not to serve."""
+    return frozenset(api for api, removal in _REMOVED.items() if removal.minor == minor)
+
+
+def plural_of(kind: str) -> str:
+    """The plural that Kubernetes gives a kind where nothing else says it."""
+    # client-go guesses: it knows one exception, and doesn't ask what stands before a y.
+    name = kind.lower()
+    if name == "endpoints":
+        return name
+    if name.endswith("s"):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+Scope = Literal["Namespaced", "Cluster"]
+
+_CRD = GroupKind(APIEXTENSIONS, CRD_KIND)
+
+
+class RestMapping(NamedTuple):
+    """A kind: its group, name and plural (what RBAC calls the resource), whether it has namespaces, other names.
+
+    `versions` are those that its CRD, or whatever else than Kubernetes, serves, () without one.
+    """
+
+    group: str
+    kind: str
+    plural: str
+    namespaced: bool
+    names: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    def is_called(self, name: str) -> bool:
+        """Whether the kind goes by a name, in any case; `plural.group` and `kind.group` are names, too."""
+        lowered = name.lower()
+        own = {self.kind.lower(), self.plural, *self.names}
+        base, _, group = lowered.partition(".")
+        return lowered in own or (base in own and group == self.group)
+
+
+class RestMapper(NamedTuple):
+    """The kinds of a cluster; `custom` are those of its CRDs."""
+
+    custom: Mapping[GroupKind, RestMapping] = MappingProxyType({})
+
+    def mapping(self, kind: GroupKind) -> RestMapping:
+        """What is known of a kind; one that nobody knows has namespaces and the usual plural."""
+        return self.custom.get(kind) or _builtin(kind)
+
+    def of(self, obj: KubernetesObject) -> RestMapping:
+        """What is known of an object's kind."""
+        return self.mapping(gvk_of(obj).group_kind)
+
+    def scope(self, api: GVK, kube_version: str) -> Scope | None:
+        """The scope of an API, None if neither an API server of this version nor a CRD has it."""
+        if not self.mapping(api.group_kind).namespaced:
+            return "Cluster"
+        return "Namespaced" if is_native(api, kube_version) or api.group_kind in self.custom else None
+
+    def serves_kind(self, api: GVK, extra: Container[str], kube_version: str) -> bool:
+        """Whether the cluster serves a kind: a built-in one, one of a CRD, or one of `extra` (as `GVK.path`)."""
+        crd = self.custom.get(api.group_kind)
+        return is_native(api, kube_version) or api.path in extra or (crd is not None and api.version in crd.versions)
+
+    def serves_version(self, group: str, version: str, extra: Iterable[str], kube_version: str) -> bool:
+        """Whether the cluster serves any kind of a group and version, wherever that comes from (see `serves_kind`)."""
+        return (
+            has_native_kinds(group, version, kube_version)
+            or any(path.startswith(f"{group}/{version}/") for path in extra)
+            or any(crd.group == group and version in crd.versions for crd in self.custom.values())
+        )
+
+    def ignored_namespace(self, obj: KubernetesObject) -> Any:
+        """The namespace in an object that the API server clears, None where it clears none.
+
+        OLM's proposed v2alpha1 is left alone: what it says of its objects' namespaces has rules of its own.
+        """
+        namespace = metadata_of(obj).get("namespace")
+        if not namespace or obj.get("apiVersion") == "operators.coreos.com/v2alpha1":
+            return None
+        return None if self.of(obj).namespaced else namespace
+
+    def in_its_scope(self, obj: KubernetesObject) -> KubernetesObject:
+        """An object as the API server stores it: the kind decides whether it has a namespace, not what is written."""
+        if self.ignored_namespace(obj) is None:
+            return obj
+        return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "namespace"}}
+
+
+BUILTIN = RestMapper()
+"""What is known without any CRD."""
+
+
+@lru_cache(maxsize=512)
+def _builtin(kind: GroupKind) -> RestMapping:
+    names = tuple(SHORT_NAMES.get(kind.kind, "").split()) if kind in builtin_kinds() else ()
+    return RestMapping(*kind, plural_of(kind.kind), kind not in CLUSTER_SCOPED, names)
+
+
+def rest_mapper(objects: Iterable[KubernetesObject], resources: Iterable[APIResource] = ()) -> RestMapper:
+    """What the CRDs among `objects` say; of several for one kind the first counts, for the API server refuses the names
+    of those that come later. Of what no CRD is there, `resources` say what the cluster serves."""
+    custom: dict[GroupKind, RestMapping] = {}
+    for obj in objects:
+        if obj.get("kind") == CRD_KIND and gvk_of(obj).group_kind == _CRD:
+            crd = _custom(spec_of(obj))
+            if crd.kind and crd.group_kind not in kubernetes_kinds():
+                custom.setdefault(crd.group_kind, crd)
+    served: dict[GroupKind, RestMapping] = {}
+    for group, kind, plural, namespaced, versions, _ in resources:
+        # Several may know of versions of one kind.
+        known = served.get(GroupKind(group, kind), RestMapping(group, kind, plural, namespaced))
+        served[known.group_kind] = known._replace(versions=(*known.versions, *versions))
+    return RestMapper({**served, **custom})
+
+
+def _custom(spec: Mapping[str, Any]) -> RestMapping:
+    """The kind that a CRD defines."""
+    names = mapping(spec.get("names"))
+    kind = text(names.get("kind"))
+    others = (text(names.get("singular")) or kind, *texts(names.get("shortNames")))
+    return RestMapping(
+        text(spec.get("group")),
+        kind,
+        text(names.get("plural")) or plural_of(kind),
+        spec.get("scope") != "Cluster",
+        tuple(name.lower() for name in others),
+        tuple(text(version.get("name")) for version in mappings(spec.get("versions")) if version.get("served")),
+    )
+
+
+def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
+    """The built-in kinds, those of CRDs among the objects, and whatever other kinds the objects have; sorted.
+
+    Of a kind that nobody knows, the first object says whether it has namespaces.
+    """
+    objects = tuple(objects)
+    mapper = rest_mapper(objects)
+    mappings_by_kind = {kind: mapper.mapping(kind) for kind in (*builtin_kinds(), *mapper.custom)}
+    for obj in objects:
+        kind = gvk_of(obj).group_kind
+        if kind not in mappings_by_kind:
+            namespaced = bool(metadata_of(obj).get("namespace"))
+            mappings_by_kind[kind] = mapper.mapping(kind)._replace(namespaced=namespaced)
+    return tuple(sorted(mappings_by_kind.values()))
+
+
+def find_kinds(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
+    """The kinds that go by a name."""
+    return tuple(kind for kind in kinds if kind.is_called(name))
+
+
+def chosen_kinds(
+    objects: Iterable[KubernetesObject], include: Iterable[str], exclude: Iterable[str]
+) -> frozenset[GroupKind]:
+    """The kinds of objects, and all others that are known, that go by a name to include, if there is any, and by none
+    to exclude."""
+    kinds = known_kinds(objects)
+    included = [kind for name in include for kind in find_kinds(name, kinds)] if include else kinds
+    excluded = {kind.group_kind for name in exclude for kind in find_kinds(name, kinds)}
+    return frozenset(kind.group_kind for kind in included) - excluded
+
+
+def closest_kind(name: str, kinds: Iterable[RestMapping]) -> str:
+    """What somebody probably meant, as it is written in manifests; "" when nothing comes close."""
+    names = {alias: kind.kind for kind in kinds for alias in (kind.kind.lower(), kind.plural)}
+    return names.get(closest(name, names, POSSIBLE), "")
+
+
+class CrdVersion(NamedTuple):
+    """A version of a CRD, and the schema that its objects have."""
+
+    name: str
+    served: bool
+    storage: bool
+    schema: Mapping[str, Any]
+
+
+class _CrdFields(NamedTuple):
+    object: KubernetesObject
+
+
+# Derived, since a NamedTuple has no space for what was decoded once.
+class Crd(_CrdFields):
+    """A CRD; of several spellings of the same thing it knows those of v1."""
+
+    @property
+    def group(self) -> str:
+        return text(self._spec.get("group"))
+
+    @property
+    def kind(self) -> str:
+        return text(self._names.get("kind"))
+
+    @property
+    def plural(self) -> str:
+        return text(self._names.get("plural"))
+
+    @property
+    def singular(self) -> str:
+        return text(self._names.get("singular"))
+
+    @property
+    def preserves_unknown_fields(self) -> bool:
+        return bool(self._spec.get("preserveUnknownFields"))
+
+    @property
+    def conversion(self) -> Mapping[str, Any]:
+        return mapping(self._spec.get("conversion"))
+
+    @property
+    def client_config(self) -> Mapping[str, Any]:
+        """How the API server reaches the webhook that converts objects."""
+        return mapping(mapping(self.conversion.get("webhook")).get("clientConfig"))
+
+    @cached_property
+    def versions(self) -> list[CrdVersion]:
+        return [
+            CrdVersion(
+                text(item.get("name")),
+                bool(item.get("served")),
+                bool(item.get("storage")),
+                mapping(mapping(item.get("schema")).get("openAPIV3Schema")),
+            )
+            for item in mappings(self._spec.get("versions"))
+        ]
+
+    @property
+    def only_version(self) -> str:
+        """The one version that v1beta1 may name instead of a list, or in front of it."""
+        return text(self._spec.get("version"))
+
+    @property
+    def served_versions(self) -> list[str]:
+        return [version.name for version in self.versions if version.served]
+
+    @property
+    def stored_versions(self) -> list[str]:
+        """The versions that objects may be stored in: those known so far, and the storage version (R-CAT-724)."""
+        known = texts(status_of(self.object).get("storedVersions"))
+        current = (version.name for version in self.versions if version.storage)
+        return [*known, *(name for name in current if name not in known)]
+
+    @cached_property
+    def _spec(self) -> Mapping[str, Any]:
+        return spec_of(self.object)
+
+    @property
+    def _names(self) -> Mapping[str, Any]:
+        return mapping(self._spec.get("names"))

@@ -1,0 +1,33 @@
+"""What Go's encoding/json does, over tables of the types that Kubernetes, OLM and catalogs decode (`types/`).
+
+A JSON value and the name of a Go type go in. `decode` gives what Go keeps of the value, in the order of the fields, or
+raises DecodeError with Go's words and the path of what does not fit; `encode` gives the bytes that Go writes, and
+`unknown_keys` what is lost on the way.
+
+The names of fields count in any case unless `exact` is asked for: encoding/json folds keys, and OLM decodes catalogs,
+properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.
+"""
+
+from olmc.k8s.gojson.decode_errors import DecodeError, Path, decode_failure, decode_hint, mismatch_text, unknown_keys
+from olmc.k8s.gojson.decoder import decode, decode_error, encode, encode_decoded, encode_plain, unmarshal
+from olmc.k8s.gojson.scalars import canonical_base64, json_kind
+from olmc.k8s.gojson.type_table import fold, match_keys
+
+__all__ = [
+    "DecodeError",
+    "Path",
+    "canonical_base64",
+    "decode",
+    "decode_error",
+    "decode_failure",
+    "decode_hint",
+    "encode",
+    "encode_decoded",
+    "encode_plain",
+    "fold",
+    "json_kind",
+    "match_keys",
+    "mismatch_text",
+    "unknown_keys",
+    "unmarshal",
+]

@@ -1,0 +1,381 @@
+"""What is wrong with a text that is no YAML, in words and with its place, and what was left open in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
+from ruamel.yaml.parser import Parser
+from ruamel.yaml.scanner import Scanner, ScannerError
+
+from olmc.k8s.diagnostics import Diagnostic, Location
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.yaml.document import LINE_BREAK
+from olmc.k8s.yaml.rules import YAML_SYNTAX
+from olmc.k8s.yaml.scalars import replace_surrogates
+
+# The parser: YAML text to events, by ruamel.yaml's C reader where it is installed.
+
+PARSE_ERRORS = (YAMLError, UnicodeEncodeError)
+"""What iterating events raises for a text that is not YAML (the second: it holds a lone surrogate)."""
+
+# The C reader is libyaml 0.1, which does not know that go-yaml takes [http://host:80] for a text.
+_COLON_IN_FLOW = "found unexpected ':'"
+_BAD_ESCAPE = "found invalid Unicode character escape code"
+_BLANKS = " \t"
+_BREAKS = "\r\n\x85\u2028\u2029"
+
+Result = TypeVar("Result")
+
+
+def parse(text: str, use: Callable[[Iterator[Any]], Result], *, pure: bool = False) -> Result:
+    """What `use` makes of the events (ruamel.yaml.events) of a YAML stream.
+
+    `pure` asks for the reader in Python, which also steps in, from the beginning, where the C reader refuses
+    what Kubernetes reads. Raises one of PARSE_ERRORS where the text breaks the grammar.
+    """
+    try:
+        return use(_events(text, pure))
+    except YAMLError as error:
+        if getattr(error, "problem", None) != _COLON_IN_FLOW:
+            raise
+    return use(_events(text, True))
+
+
+def _events(text: str, pure: bool) -> Iterator[Any]:
+    yaml = YAML(typ="safe", pure=pure)
+    # The C reader knows YAML 1.1 only, as go-yaml v2 does; the one in Python would read 1.2.
+    if yaml.Parser is Parser:
+        yaml.version = (1, 1)
+        yaml.Scanner = _Scanner
+    return iter(yaml.parse(text))
+
+
+class _Scanner(Scanner):
+    """The scanner in Python, taught to take tabs for white space where the C reader and go-yaml do, and to refuse
+    the escapes that they refuse: of surrogates, and of what is beyond Unicode."""
+
+    def scan_to_next_token(self) -> Any:
+        super().scan_to_next_token()
+        # As in C: a tab may not stand where a key could begin, for it would be indentation.
+        while self.reader.peek() == "\t" and not self.allow_simple_key:
+            self._skip_blanks()
+            super().scan_to_next_token()
+
+    def scan_plain_spaces(self, indent: Any, start_mark: Any) -> Any:
+        blanks = self._blanks()
+        if "\t" in blanks:
+            self.reader.forward(len(blanks))
+            if self.reader.peek() not in _BREAKS:
+                return [blanks]
+        spaces = super().scan_plain_spaces(indent, start_mark)
+        while spaces and self.reader.peek() == "\t" and self.reader.column >= indent:
+            self._skip_blanks()
+            if self.reader.peek() in _BREAKS:
+                spaces = _join_folded(spaces, super().scan_plain_spaces(indent, start_mark))
+        return spaces
+
+    def scan_flow_scalar(self, style: Any) -> Any:
+        start = self.reader.get_mark()
+        try:
+            token = super().scan_flow_scalar(style)
+        except (ValueError, OverflowError):  # chr() of a number that is no character's
+            token = None
+        if token is None or replace_surrogates(token.value) != token.value:
+            raise ScannerError("while parsing a quoted scalar", start, _BAD_ESCAPE, start)
+        return token
+
+    def _blanks(self) -> str:
+        length = 0
+        while self.reader.peek(length) in _BLANKS:
+            length += 1
+        return str(self.reader.prefix(length))
+
+    def _skip_blanks(self) -> None:
+        self.reader.forward(len(self._blanks()))
+
+
+def _join_folded(*folded: list[str] | None) -> list[str] | None:
+    """What the line breaks of several runs fold to; None where a run meets the end of the document."""
+    breaks = 0
+    for run in folded:
+        if run is None:
+            return None
+        breaks += 1 if run == [" "] else len(run) + 1
+    return [" "] if breaks == 1 else ["\n"] * (breaks - 1)
+
+
+_BRACKET = regex(r"(?:[&!]\S*\s+)*([\[{])")
+_CLOSING = {"[": "]", "{": "}"}
+
+
+class Bracket(NamedTuple):
+    """A bracket that has no partner: its line and column, from 0, and the character that would close it."""
+
+    place: tuple[int, int]
+    closing: str
+
+
+class Quoted(NamedTuple):
+    """A text in quotes: where it begins and what comes after it, each line and column from 0."""
+
+    begin: tuple[int, int]
+    end: tuple[int, int]
+
+
+class Unclosed(NamedTuple):
+    """The innermost open bracket, and the last text if it stood in quotes; both None where there is no such thing."""
+
+    bracket: Bracket | None
+    quoted: Quoted | None
+
+
+def unclosed(text: str, lines: list[str], *, pure: bool = False) -> Unclosed:
+    """What stands open where the parser gives up on `text`, whose lines are `lines`."""
+    open_starts: list[Any] = []
+    last_scalar: list[Any] = []
+
+    def follow(events: Iterable[Any]) -> None:
+        open_starts.clear()  # the reader in Python may begin anew where the C reader gave up
+        for event in events:
+            if isinstance(event, MappingStartEvent | SequenceStartEvent):
+                open_starts.append(event)
+            elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+                open_starts.pop()
+            elif isinstance(event, ScalarEvent):
+                last_scalar[:] = [event]
+
+    with suppress(*PARSE_ERRORS):
+        parse(text, follow, pure=pure)
+    brackets = (_bracket(event, lines) for event in reversed(open_starts) if event.flow_style)
+    return Unclosed(next(filter(None, brackets), None), _quoted(last_scalar))
+
+
+def _bracket(event: Any, lines: list[str]) -> Bracket | None:
+    """The bracket of a flow collection; a pair in a list, as in [a: b], is a mapping without one."""
+    line, column = event.start_mark.line, event.start_mark.column
+    match = _BRACKET.match(lines[line], column) if line < len(lines) else None
+    return Bracket((line, match.start(1)), _CLOSING[match[1]]) if match else None
+
+
+def _quoted(last_scalar: list[Any]) -> Quoted | None:
+    if not last_scalar or last_scalar[0].style not in ("'", '"'):
+        return None
+    begin, end = last_scalar[0].start_mark, last_scalar[0].end_mark
+    return Quoted((begin.line, begin.column), (end.line, end.column))
+
+
+_REFUSED = regex(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAB_INDENT = regex(r" *\t")
+_CONFLICT = regex(r"(?:<{7}|={7}|>{7}|\|{7})(?:\s|$)")
+_NO_SPACE = regex(r"\s*(?:- +)*[\w./-]+:[^\s:/]")
+_END_OF_DOCUMENT = regex(r"(?:---|\.\.\.)(?:\s|$)")
+_EXPECTED_IN_BRACKETS = regex(r"expected ',' or '([\]}])'")
+_QUOTED_VALUE = regex(r"""[^"'#]*[:-] +["']""")
+_LONGEST_KEY = 1024
+_QUOTE_HINT = "Put the whole value in single quotes, and write each single quote inside of it twice."
+_INDENT_HINT = "Give the lines that belong together the same indentation, and what belongs below them a deeper one."
+
+
+class _Explanation(NamedTuple):
+    """What to say, and the line and column, from 0, if it is another place than where the parser gave up."""
+
+    problem: str
+    hint: str
+    place: tuple[int, int] | None = None
+
+
+class _ParserError(NamedTuple):
+    """What the parser says, where it gave up, and where the thing began that it was reading; all from 0."""
+
+    problem: str
+    context: str
+    lines: list[str]
+    line: int
+    column: int
+    began: tuple[int, int]
+    unclosed: Unclosed
+
+    def at_the_end(self) -> bool:
+        """Whether the parser came to the end of the document, so that what it misses is missing everywhere."""
+        rest = [self.text(self.line)[self.column :], *self.lines[self.line + 1 :]]
+        marker = self.column == 0 and _END_OF_DOCUMENT.match(rest[0]) is not None
+        return marker or not any(line.strip() for line in rest)
+
+    def text(self, line: int) -> str:
+        return self.lines[line] if 0 <= line < len(self.lines) else ""
+
+
+def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) -> Diagnostic:
+    """The diagnostic for an error of PARSE_ERRORS that parsing `text` raised, with the same `pure`."""
+    lines = LINE_BREAK.split(text)
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return _refused_character(path, text)
+    context: Any = getattr(error, "context_mark", None) or mark
+    problem = str(getattr(error, "problem", "") or "")
+    while_reading = str(getattr(error, "context", "") or "")
+    begin = (context.line, context.column)
+    still_open = unclosed(text, lines, pure=pure)
+    finding = _explain(_ParserError(problem, while_reading, lines, mark.line, mark.column, begin, still_open))
+    line, column = finding.place or _within(lines, mark.line, mark.column)
+    return YAML_SYNTAX.finding(Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint)
+
+
+def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:
+    """A place, or for one behind the last line the end of that line, where editors can show it."""
+    last = len(lines) - 1
+    if last > 0 and not lines[last]:
+        last -= 1
+    return (line, column) if line <= last else (last, len(lines[last]))
+
+
+def _refused_character(path: str, text: str) -> Diagnostic:
+    match = _REFUSED.search(text)
+    if match is None:
+        return YAML_SYNTAX.finding(Location(path), problem="the reader gave up", hint="Save the file as plain UTF-8.")
+    before = LINE_BREAK.split(text[: match.start()])
+    return YAML_SYNTAX.finding(
+        Location(path, len(before), len(before[-1]) + 1),
+        problem=f"the character U+{ord(match[0]):04X} is not allowed",
+        hint="Delete the character; inside of double quotes it can be written as an escape such as \\x07.",
+    )
+
+
+def _explain(error: _ParserError) -> _Explanation:
+    # The parser's own words come last: they are about the place where it gave up, and most mistakes lie before that.
+    for explanation in (_from_the_lines, _from_what_is_open, _from_the_scanner, _from_the_parser):
+        finding = explanation(error)
+        if finding:
+            return finding
+    return _Explanation(f"{error.context}: {error.problem}".removeprefix(": "), "Check this line and the one before.")
+
+
+def _from_the_lines(error: _ParserError) -> _Explanation | None:
+    """Mistakes that are seen in the lines themselves, whatever the parser stumbled over."""
+    here = error.text(error.line)
+    suspects = (error.began[0], error.line - 1)
+    for line in (*suspects, error.line):
+        if _CONFLICT.match(error.text(line)):
+            hint = "Resolve the conflict and delete the markers."
+            return _Explanation("a marker of a merge conflict", hint, (line, 0))
+    tab = _TAB_INDENT.match(here)
+    if tab and error.column < tab.end():
+        return _Explanation("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+    if "expected ':'" in error.problem or "mapping values" in error.problem:
+        for line in suspects:
+            match = _NO_SPACE.match(error.text(line))
+            if match:
+                hint = "Write a space after the colon: `key: value`."
+                return _Explanation("no space after the colon of a key", hint, (line, match.end() - 1))
+    return None
+
+
+def _from_what_is_open(error: _ParserError) -> _Explanation | None:
+    """A bracket or a quote that nobody closes: the place to look at is the one where it opens."""
+    if "found unexpected end of stream" in error.problem or "found unexpected document" in error.problem:
+        return _Explanation("the quote that opens here is never closed", "Close the quote.", error.began)
+    bracket, quoted = error.unclosed
+    in_brackets = _EXPECTED_IN_BRACKETS.search(error.problem) or "node content" in error.problem
+    if bracket and in_brackets and error.at_the_end():
+        return _Explanation(
+            "the bracket that opens here is never closed",
+            f"Close the bracket with {bracket.closing}, or put the whole value in quotes if it is a text.",
+            bracket.place,
+        )
+    if quoted and quoted.begin[0] < quoted.end[0] == error.line:
+        between = error.text(error.line)[quoted.end[1] : error.column]
+        if quoted.end[1] <= error.column and not between.strip():
+            return _Explanation(
+                f"the quote that opens here is not closed before line {error.line + 1}, and text follows there",
+                "Close the quote where the value ends.",
+                quoted.begin,
+            )
+    return None
+
+
+def _from_the_scanner(error: _ParserError) -> _Explanation | None:
+    problem, here = error.problem, error.text(error.line)
+    if "mapping values are not allowed" in problem:
+        if ": " in here[: error.column] or here.startswith("--- "):
+            return _Explanation("a second colon followed by a space in one line", _QUOTE_HINT)
+        if error.column > _LONGEST_KEY:
+            return _Explanation(
+                "a key of more than 1024 characters", "Write it as `? key`, the value below as `: value`."
+            )
+        return _Explanation("a key indented below a line that already has a value", _INDENT_HINT)
+    if "expected ':'" in problem:
+        hint = "Write `key: value` or `- item`, or indent the line so that it belongs to the text above."
+        return _Explanation("neither a key nor an item of a list", hint, error.began)
+    if "cannot start any token" in problem:
+        char = here[error.column : error.column + 1]
+        if char == "\t":
+            return _Explanation("a tab where only spaces are allowed", "Write a space instead of the tab.")
+        return _Explanation(f"a plain value can't begin with {char}", _QUOTE_HINT)
+    if "tab character" in problem:
+        return _Explanation("a tab in the indentation", "Indent with spaces: YAML does not allow tabs there.")
+    if "unknown escape character" in problem:
+        hint = "Write a backslash twice (\\\\) inside of double quotes, or use single quotes."
+        return _Explanation("an unknown escape sequence in double quotes", hint)
+    if "alphabetic or numeric" in problem:
+        what = "alias (*)" if "alias" in error.context else "anchor (&)"
+        return _Explanation(f"an {what} without a name", _QUOTE_HINT)
+    return None
+
+
+def _from_the_parser(error: _ParserError) -> _Explanation | None:
+    problem, began = error.problem, error.began[0] + 1
+    in_brackets = _EXPECTED_IN_BRACKETS.search(problem)
+    if in_brackets:
+        bracket = in_brackets[1]
+        hint = f"Close the bracket with {bracket}, or write the comma that is missing."
+        return _Explanation(f"the bracket that opens in line {began} is not closed here, nor is there a comma", hint)
+    if "<document start>" in problem:
+        hint = f"{_INDENT_HINT} Begin another document with ---. (Kubernetes silently ignores this text.)"
+        return _Explanation("text after the end of the document", hint)
+    if "block mapping" in error.context or "block collection" in error.context:
+        before = error.text(error.line)[: error.column]
+        if before.rstrip().endswith("}"):
+            hint = "Put the whole value in quotes: a plain value can't begin with a brace."
+            return _Explanation("text after a closing brace", hint)
+        if _QUOTED_VALUE.match(before):
+            return _Explanation("text after a closing quote", f"Was the quote meant as part of the text? {_QUOTE_HINT}")
+        kind = "mapping" if "mapping" in error.context else "list"
+        return _Explanation(f"this does not belong to the {kind} that begins in line {began}", _INDENT_HINT)
+    return _instead_of_a_value(error) if "node content" in problem else None
+
+
+def _instead_of_a_value(error: _ParserError) -> _Explanation | None:
+    char = error.text(error.line)[error.column : error.column + 1]
+    if char == "," and error.unclosed.bracket:
+        return _Explanation("a comma without a value before it", "Delete the comma, or write the value.")
+    if char == ",":
+        return _Explanation("a plain value can't begin with ,", _QUOTE_HINT)
+    if char in ("]", "}") and error.unclosed.bracket:
+        closing = error.unclosed.bracket.closing
+        line = error.unclosed.bracket.place[0] + 1
+        return _Explanation(
+            f"a bracket {char} where the one that opens in line {line} is still open",
+            f"Close that one with {closing} first, or delete this one.",
+        )
+    if char in ("]", "}"):
+        return _Explanation("a closing bracket without an opening one", _QUOTE_HINT)
+    return None
+
+
+def parser_problem(text: str) -> str:
+    """What go-yaml says about a text that it can't parse, "" where the parser has no objection."""
+    try:
+        parse(text, lambda events: [*events])
+    except PARSE_ERRORS as error:
+        # go-yaml numbers lines from 1 where the scanner gives up, and from 0 where the parser does.
+        counted_from = 1 if type(error).__name__ == "ScannerError" else 0
+        marks = (getattr(error, "context_mark", None), getattr(error, "problem_mark", None))
+        line = next((mark.line for mark in marks if mark is not None and mark.line), None)
+        where = f"line {line + counted_from}: " if line is not None else ""
+        return f"yaml: {where}{getattr(error, 'problem', None) or error}"
+    return ""

@@ -1,0 +1,97 @@
+"""Reading YAML as Kubernetes reads it, quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from olmc.k8s.diagnostics import DecodeFailure, Report, Source
+from olmc.k8s.lean import regex
+from olmc.k8s.yaml.document import BYTE_ORDER_MARK, Document, exceeds_limits
+from olmc.k8s.yaml.lines import UnusualError, read_lines
+
+Documents = Mapping[tuple[str, str], list[Document]]
+"""What files hold, by path and text."""
+Reader = Callable[[str, str, Report], list[Document]]
+
+_BRACKET_FIRST = regex(r"\s*[{\[]")
+
+
+def c_reader_active() -> bool:
+    """Whether the C reader is installed; without it, what is not read by lines is read 20 to 50 times slower."""
+    return find_spec("_ruamel_yaml") is not None
+
+
+def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Document]:
+    """The documents of a stream of YAML or JSON, with the values of go-yaml v2 and sigs.k8s.io/yaml.
+
+    `path` is relative to the workspace and names the file in diagnostics. A file called `.json` and a text
+    that begins with a brace are tried as JSON first; if it is both, nothing else will do. Empty documents have
+    the value None; a stream of comments has no documents. Every finding goes to `report` (OLMC100-OLMC111);
+    after one of severity ERROR the list is empty. `pure` asks for the slow reader in Python, which gives the
+    same.
+    """
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    is_json = looks_like_json(path, text)
+    if exceeds_limits(path, text, report, is_json=is_json):
+        return []
+    if not is_json:
+        return _read_yaml(path, text, report, pure)
+    from olmc.k8s.yaml.construct import JSONSyntaxError, json_documents, read_json
+
+    try:
+        return json_documents(path, text, report)
+    except JSONSyntaxError:
+        pass
+    # What begins with a brace and is no JSON can still be YAML: a mapping in braces.
+    as_yaml = Report()
+    documents = _read_yaml(path, text, as_yaml, pure)
+    neither = any(isinstance(diagnostic.cause, DecodeFailure) for diagnostic in as_yaml.found)
+    if path.endswith(".json") and (_begins_with_brace(text) or (neither and _BRACKET_FIRST.match(text))):
+        return read_json(path, text, report)
+    for diagnostic in as_yaml.found:
+        report.add(diagnostic)
+    return documents
+
+
+def reader_of(known: Documents, documents: dict[tuple[str, str], list[Document]]) -> Reader:
+    """`read`, but for files that are among `known`, with the same path and text: they are not read again.
+
+    What there is nothing to say about goes into `documents`, which is what another reader may know.
+    """
+
+    def read_unknown(path: str, text: str, report: Report) -> list[Document]:
+        findings = Report()
+        given = known.get((path, text)) or read(path, text, findings)
+        report.found.extend(findings.found)
+        if not findings.found:
+            documents[path, text] = given
+        return given
+
+    return read_unknown
+
+
+def looks_like_json(path: str, text: str) -> bool:
+    """Whether a text is to be tried as JSON first."""
+    return path.endswith(".json") or _begins_with_brace(text)
+
+
+def _begins_with_brace(text: str) -> bool:
+    return text.lstrip()[:1] == "{"
+
+
+def _read_yaml(path: str, text: str, report: Report, pure: bool) -> list[Document]:
+    values = _yaml_values(path, text, report, pure)
+    return [Document(value, Source(path, text, number)) for number, value in enumerate(values)]
+
+
+def _yaml_values(path: str, text: str, report: Report, pure: bool) -> list[Any]:
+    if not pure:
+        try:
+            return read_lines(text)
+        except UnusualError:
+            pass
+    from olmc.k8s.yaml.event_values import event_values  # with the parser, which hardly any file needs
+
+    return event_values(path, text, report, pure=pure)

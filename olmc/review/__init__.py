@@ -1,0 +1,1 @@
+"""The meaning of a compilation for people: findings, changes, plans, permissions, graphs, reports, migrations."""

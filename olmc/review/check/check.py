@@ -1,0 +1,421 @@
+"""Everything that is wrong with a directory: what compiling reported, the validators, all lints in order, and the
+suppressions.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from olmc.compiler.catalogs.content import check_content
+from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
+from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
+from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.operators import OLM_GROUP, Csv
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
+from olmc.compiler.output.messages import LineOf
+from olmc.compiler.output.places import seen_from
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.rules.catalogue import all_rules, code_start
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.diagnostics import (
+    Diagnostic,
+    FoundBy,
+    FurtherFindings,
+    Location,
+    Mistake,
+    Report,
+    RuleTag,
+    Severity,
+    Source,
+    closest,
+    did_you_mean,
+)
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import MASK, may_hold_secrets, redacted
+from olmc.k8s.semver import Version, tolerant_or_none
+from olmc.k8s.yaml import locate, read
+from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
+from olmc.review.check.lints import olm_objects as ineffective
+from olmc.review.check.validators.bundles import validate
+from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings
+from olmc.review.explain.left_out import findings
+
+# Whose the bundles of a directory are, and which of their versions anybody still works on.
+
+_OF_AUTHORS = frozenset({RuleTag.OF_VALIDATORS, RuleTag.FOR_AUTHORS})
+
+
+def is_of_author(workspace: Workspace) -> bool:
+    """Whether whoever checks a directory writes the bundles in it: it has nothing but bundles, of one package.
+
+    Who has Subscriptions or catalogs installs what others write, and so does who vendors; a folder with bundles of
+    several packages is a collection.
+    """
+    return is_folder_of_bundles(workspace) and len({bundle.package for bundle in workspace.bundles.values()}) <= 1
+
+
+def is_folder_of_bundles(workspace: Workspace) -> bool:
+    """Whether a directory has bundles and nothing of OLM that would install them."""
+    installs = any(manifest.object["apiVersion"].startswith(f"{OLM_GROUP}/") for manifest in workspace.manifests)
+    return not (installs or workspace.catalogs or workspace.vendored)
+
+
+def older_bundles(workspace: Workspace) -> tuple[Bundle, ...]:
+    """In a folder of bundles those that have a newer version there, by directory; of the rest nobody can say."""
+    if not is_folder_of_bundles(workspace):
+        return ()
+    versions: dict[str, list[tuple[Version, Bundle]]] = defaultdict(list)
+    for bundle in workspace.bundles.values():
+        version = tolerant_or_none(Csv(bundle.csv.object).version)
+        if version is not None:
+            versions[bundle.package].append((version, bundle))
+    older = (
+        bundle
+        for listed in versions.values()
+        for version, bundle in listed
+        if any(version.compare(other) < 0 for other, _ in listed)
+    )
+    return tuple(sorted(older, key=lambda bundle: bundle.directory))
+
+
+def without_bundles(workspace: Workspace, bundles: Iterable[Bundle]) -> Workspace:
+    """A workspace without some of its bundles."""
+    directories = {bundle.directory for bundle in bundles}
+    kept = {name: bundle for name, bundle in workspace.bundles.items() if bundle.directory not in directories}
+    return workspace._replace(bundles=kept)
+
+
+def is_in(diagnostic: Diagnostic, bundles: Iterable[Bundle]) -> bool:
+    """Whether a finding is about a file of one of the bundles."""
+    path = diagnostic.location.path if diagnostic.location is not None else None
+    folders = (f"{bundle.directory}/" if bundle.directory else "" for bundle in bundles)
+    return path is not None and any(path.startswith(folder) for folder in folders)
+
+
+def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[Diagnostic, ...]:
+    """Findings as they concern whoever only installs the bundles: what the validators warn of, and only the author can
+    mend, is a remark."""
+    bundles = (*workspace.bundles.values(), *workspace.vendored.values())
+    return tuple(
+        diagnostic._replace(severity=Severity.INFO)
+        if diagnostic.severity is Severity.WARNING
+        and not _OF_AUTHORS.isdisjoint(diagnostic.tags)
+        and is_in(diagnostic, bundles)
+        else diagnostic
+        for diagnostic in diagnostics
+    )
+
+
+# The lines of a file that a finding quotes, of which those of Secrets have the keys alone.
+
+_DOCUMENT = regex(r"---(\s|$)")
+# Without these, nothing says that it is a Secret: the word, or an escape, a tag or an alias that may stand for it.
+_MAY_SAY_SECRET = regex(r"(?i:secret)|\\|(?:^|[\s,\[{?:-])[!*][\w!<]")
+_FIELD = regex(r"""(?m:^(apiVersion|kind):[ \t]+(["']?)([\w./-]+)\2[ \t]*(?:\#.*)?$)""")
+_NAME = r"[\w./-]{1,253}"
+_ENTRY = regex(rf"""(?P<key>(?P<pad>\s*(?:[-?]\s+)*)(?:{_NAME}|"{_NAME}"|'{_NAME}')\s*:)(?:$|\s+(?P<value>\S?))""")
+
+
+def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
+    """A function that gives a line of a file by its number, from 1 on: as it is, or, in a document with Secrets in it,
+    the key that it has.
+
+    A document counts as one with Secrets if it may be one: if it can't be read by itself, and does not say plainly
+    that it is something else.
+    """
+    starts = [0, *(number for number, line in enumerate(lines) if number and _DOCUMENT.match(line))]
+    ends = [*starts[1:], len(lines)]
+
+    @cache
+    def document(index: int) -> Sequence[str]:
+        part = lines[starts[index] : ends[index]]
+        return list(_masked(part)) if _may_have_values(path, "\n".join(part)) else part
+
+    def line_at(number: int) -> str:
+        index = bisect_right(starts, number - 1) - 1
+        return document(index)[number - 1 - starts[index]]
+
+    return line_at
+
+
+def _may_have_values(path: str, text: str) -> bool:
+    """Whether a document has, or may have, what a Secret has."""
+    if not _MAY_SAY_SECRET.search(text) or _is_something_else(text):
+        return False
+    report = Report()
+    documents = [{"": document.value} for document in read(path, text, report)]
+    return bool(report.found) or any(redacted(value) != value for value in documents)
+
+
+def _is_something_else(text: str) -> bool:
+    """Whether a document plainly has one kind, which has no Secrets in it."""
+    fields = {(match[1], match[3]) for match in _FIELD.finditer(text)}
+    obj = dict(fields)
+    if len(fields) != 2 or len(obj) != 2:
+        return False
+    return "secret" not in obj["kind"].casefold() and not may_hold_secrets(obj)
+
+
+def _masked(lines: Iterable[str]) -> Iterator[str]:
+    """Lines with their keys alone. What is deeper than a key with a value is more of that value, whatever it looks
+    like."""
+    depth = None
+    for line in lines:
+        match = _ENTRY.match(line)
+        indent = len(line) - len(line.lstrip())
+        if depth is not None and line.strip() and indent <= depth:
+            depth = None
+        if match is None or depth is not None:
+            yield f"{line[:indent]}{MASK}" if line.strip() else line
+            continue
+        yield f"{match['key']} {MASK}" if match["value"] else match["key"]
+        depth = len(match["pad"]) if match["value"] and match["value"] != "#" else None
+
+
+Lint = Callable[[LintSubject], Iterator[Diagnostic]]
+
+LINTS: tuple[Lint, ...] = (
+    olm_objects.empty_targets,
+    olm_objects.kept_apis,
+    ineffective.selectors,
+    ineffective.static_groups,
+    ineffective.poll_intervals,
+    ineffective.plans_without_status,
+    olm_objects.without_namespace,
+    olm_objects.pins,
+    olm_objects.deprecated,
+    olm_objects.stranded,
+    olm_objects.several_hops,
+    olm_objects.refused_sources,
+    olm_objects.stranded_versions,
+    olm_objects.half_ranges,
+    olm_objects.many_copies,
+    objects.unknown_fields,
+    objects.lost_keys,
+    objects.missing_accounts,
+    permissions.dangerous,
+    publishing.openshift_releases,
+    publishing.names,
+    publishing.pruned_graphs,
+    publishing.served_versions,
+    publishing.workloads,
+    publishing.token_secrets,
+    objects.sizes,
+    objects.waves,
+    objects.not_installable,
+    objects.variables,
+)
+
+
+def lint(subject: LintSubject, report: Report) -> None:
+    """Report what the lints find."""
+    for find in LINTS:
+        for diagnostic in find(subject):
+            report.add(diagnostic)
+
+
+DEFAULTS = Options()
+
+# What ends a line in YAML, by which its reader counts; in JSON only the line feed does.
+_YAML_BREAK = regex("[\n\x85\u2028\u2029]")
+
+
+class CheckInput(NamedTuple):
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
+
+    workspace: Workspace | None
+    settled: SettledCluster | None
+    diagnostics: tuple[Diagnostic, ...]
+    suppressed: tuple[Diagnostic, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class CheckScope(NamedTuple):
+    """Whether whoever checks writes the bundles (None: the directory says so), and whether all versions in a folder of
+    bundles count, not just the newest of each package."""
+
+    author: bool | None = None
+    all_versions: bool = False
+
+
+DEFAULT_SCOPE = CheckScope()
+
+
+class CheckResult(NamedTuple):
+    """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
+
+    `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
+    since there is a newer version; `known` how many findings are not reported, since a revision has them.
+    """
+
+    root: Path
+    diagnostics: tuple[Diagnostic, ...]
+    bundles: int = 0
+    suppressed: tuple[Diagnostic, ...] = ()
+    shown_as: str = ""
+    left_out: tuple[LeftOut, ...] = ()
+    older: int = 0
+    known: int = 0
+
+
+def check_directory(
+    root: Path,
+    compiled: CheckInput,
+    settings: ValidatorSettings,
+    options: Options = DEFAULTS,
+    given: frozenset[str] = frozenset(),
+    scope: CheckScope = DEFAULT_SCOPE,
+) -> CheckResult:
+    """Check the directory `root`, which was compiled already, with `options` and `given` as in `olmc.compile`."""
+    if no_folder(root):
+        return CheckResult(root, compiled.diagnostics)
+    config = read_config(root, Report())
+    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
+    workspace = compiled.workspace
+    if workspace is None:
+        # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
+        workspace = load(root, Report(), ignored=ignored, indexing=indexing)
+    older = older_bundles(workspace) if not scope.all_versions else ()
+    is_author = is_of_author(workspace) if scope.author is None else scope.author
+    graphs = Report()  # of all versions
+    check_update_graphs(root, workspace, indexing, graphs)
+    whole, workspace = workspace, without_bundles(workspace, older)
+    of_compiler = (*compiled.diagnostics, *compiled.suppressed)
+    report = Report([each for each in of_compiler if each.severity is Severity.ERROR or not is_in(each, older)])
+    apart = {bundle.directory for bundle in older}
+    validated = validate(root, workspace, settings, report, ignored=ignored, apart=apart)
+    for catalog in workspace.catalogs.values():
+        check_content(catalog, report)
+    report.found.extend(graphs.found)
+    effective = options_from(config, options, given)
+    lint(LintSubject(workspace, compiled.settled, effective, whole), report)
+    done = apply_suppressions(root, report, config)
+    left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
+    kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])
+    # After an error much was not looked at, so that no suppression can be called unused.
+    if not report.failed:
+        suppressions = tuple(collect_suppressions(root, config, scan(root, Report(), ignored=ignored).walk()))
+        used, looked_for = done.used | left.used, _looked_for(settings, effective)
+        counted = {(each.code, each.location) for each in report if isinstance(each.cause, FurtherFindings)}
+        # Of findings that are only counted nobody knows which are accepted.
+        used |= {each for each in suppressions if (each.code, Location(each.place.path)) in counted}
+        for diagnostic in _check_suppressions(root, suppressions, used, looked_for):
+            if not is_in(diagnostic, older):
+                kept.add(diagnostic)
+    suppressed = (*done.suppressed, *left.suppressed)
+    return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out, older=len(older))
+
+
+def _check_suppressions(
+    root: Path, suppressions: Sequence[Suppression], used: frozenset[Suppression], looked_for: frozenset[FoundBy]
+) -> Iterator[Diagnostic]:
+    # A misspelt code accepts nothing, and nobody would notice.
+    known = {rule.code: rule for rule in all_rules()}
+    for suppression in suppressions:
+        place = _place(root, suppression)
+        if suppression.code not in known:
+            best = closest(suppression.code, known)
+            hint = f"; {did_you_mean(best, inside=True)}" if best else ""
+            cause = f"there is no rule {suppression.code}{hint}" if suppression.code else "it names no code"
+            yield rules.MEANINGLESS.finding(place, cause=cause)
+            continue
+        if not suppression.reason:
+            yield rules.NO_REASON.finding(place, code=suppression.code)
+        if suppression not in used and known[suppression.code].found_by in looked_for:
+            yield rules.UNUSED.finding(place, code=suppression.code)
+
+
+def _looked_for(settings: ValidatorSettings, options: Options) -> frozenset[FoundBy]:
+    """The rules that a check with these settings looks for; it can't say of others that they are suppressed in vain."""
+    parts = (
+        (FoundBy.CHECK, True),
+        (FoundBy.OPTIONAL_VALIDATORS, settings.optional >= frozenset(OPTIONAL)),
+        (FoundBy.DESCOPED, options.descoped),
+        (FoundBy.V2ALPHA1, options.v2alpha1),
+        (FoundBy.AS_USER, options.v2alpha1 and bool(options.user)),
+    )
+    return frozenset(found_by for found_by, applies in parts if applies)
+
+
+def _place(root: Path, suppression: Suppression) -> Location:
+    if suppression.number < 0:
+        return suppression.place
+    text = read_text(root, CONFIG_FILE, Report()) or ""
+    return locate(Source(CONFIG_FILE, text), ("spec", "suppress", suppression.number))
+
+
+def select_findings(result: CheckResult, select: Sequence[str], ignore: Sequence[str]) -> CheckResult:
+    """What is selected and not ignored, by the beginnings of codes, and all errors: what they stop is not checked.
+
+    Of what is left, each mistake is reported once.
+    """
+    wanted, unwanted = (tuple(map(code_start, codes)) for codes in (select, ignore))
+    kept = (
+        diagnostic
+        for diagnostic in result.diagnostics
+        if diagnostic.severity is Severity.ERROR
+        or (diagnostic.code.startswith(wanted or ("",)) and not diagnostic.code.startswith(unwanted or ("-",)))
+    )
+    return result._replace(diagnostics=dedupe(kept))
+
+
+def located_diagnostics(result: CheckResult) -> tuple[Diagnostic, ...]:
+    """The diagnostics as they are seen from where the directory has the name that it is shown as."""
+    return tuple(seen_from(result.shown_as.rstrip("/"), result.diagnostics))
+
+
+def line_reader(results: Iterable[CheckResult], *, show_secrets: bool = False) -> LineOf:
+    """A function that gives the line of a place, read from the file below the directory that was checked; what is in
+    Secrets is masked."""
+    roots = [(result.shown_as, result.root) for result in results]
+
+    @cache
+    def lines(path: str) -> list[str]:
+        for shown_as, root in roots:
+            try:
+                # A base may stand beside what is built on it.
+                text = (root / posixpath.relpath(path, shown_as or ".")).read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError):
+                continue
+            return text.split("\n") if path.endswith(".json") else _YAML_BREAK.split(text)
+        return []
+
+    @cache
+    def masked(path: str) -> Callable[[int], str]:
+        return line_masker(path, lines(path))
+
+    def line_of(place: Location) -> str | None:
+        of_file = lines(place.path)
+        if not 0 < place.line <= len(of_file):
+            return None
+        return of_file[place.line - 1] if show_secrets else masked(place.path)(place.line)
+
+    return line_of
+
+
+def dedupe(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics in their order; of several at one place that have one cause, only the gravest.
+
+    Of equally grave ones that of the compiler stays, not that of the validators.
+    """
+    given = tuple(diagnostics)
+    best: dict[tuple[object, ...], Diagnostic] = {}
+    for diagnostic in sorted(given, key=lambda item: (-item.severity, RuleTag.OF_VALIDATORS in item.tags, item.code)):
+        best.setdefault(_mistake(diagnostic), diagnostic)
+    # Sorted for the choice only: what stays keeps its place in the report.
+    kept = frozenset(best.values())
+    return tuple(diagnostic for diagnostic in given if diagnostic in kept)
+
+
+def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """What two findings of one mistake have in common: the mistake, else all that they say."""
+    if isinstance(diagnostic.cause, Mistake):
+        return diagnostic.location, type(diagnostic.cause), diagnostic.cause
+    return diagnostic.location, diagnostic.code, diagnostic.message

@@ -1,0 +1,179 @@
+"""The kinds of changes of what a catalog offers: channels, heads, edges, deprecations, and versions of OpenShift.
+
+Bundles by themselves say in their metadata in which channels of a catalog they are going to be.
+"""
+
+from __future__ import annotations
+
+from olmc.review.diff.crd_kinds import (
+    ADDED,
+    BREAKING,
+    CHANGE,
+    CHANGED,
+    NOTE,
+    REMOVED,
+    RISK,
+    ChangeGroup,
+    Judgement,
+    Message,
+    change_kind,
+    listed,
+    shown,
+)
+
+_MOST = 8
+
+
+@change_kind("BundleChannelsChanged", ChangeGroup.VERSIONS, CHANGED)
+def bundle_channels_changed(
+    old: tuple[str, ...], new: tuple[str, ...], removed: tuple[str, ...], is_left: bool
+) -> Judgement:
+    """Other channels that a bundle says it is in; `is_left`: its default channel, or every one of them, is gone."""
+    channels: Message = ("channels: ", *listed(old), " → ", *listed(new))
+    if not removed:
+        return NOTE, channels
+    stays: Message = ("; who subscribes to ", *listed(removed), " does not get this version")
+    return RISK if is_left else CHANGE, (*channels, *stays)
+
+
+@change_kind("DefaultChannelChanged", ChangeGroup.VERSIONS, CHANGED)
+def default_channel_changed(package: str, old: str, new: str) -> Judgement:
+    """Another channel for Subscriptions that name none; "" for none."""
+    return CHANGE, ("default channel of ", shown(package), ": ", shown(old or "none"), " → ", shown(new or "none"))
+
+
+@change_kind("SkipRangeNarrowed", ChangeGroup.VERSIONS, CHANGED)
+def skip_range_narrowed(old: str, new: str, lowest: str) -> Judgement:
+    """A skipRange that no longer has the lowest version of the one before it; "" for no skipRange."""
+    ranges: Message = ("skipRange: ", shown(old), " → ", shown(new or "none"))
+    return CHANGE, (*ranges, "; from ", shown(lowest), " on it was one hop so far, and now other versions come between")
+
+
+@change_kind("SkipRangeWidened", ChangeGroup.VERSIONS, CHANGED)
+def skip_range_widened(old: str, new: str, lowest: str) -> Judgement:
+    """A skipRange that begins at a lower version than the one before it ("" for none); `lowest` is "" for no lower
+    end."""
+    ranges: Message = ("skipRange: ", shown(old or "none"), " → ", shown(new))
+    start: Message = ("from ", shown(lowest), " on") if lowest else ("from any version before",)
+    return CHANGE, (*ranges, "; ", *start, " it is one hop now, past all versions between")
+
+
+@change_kind("SkipsNarrowed", ChangeGroup.VERSIONS, REMOVED)
+def skips_narrowed(removed: tuple[str, ...]) -> Judgement:
+    """Versions that the old CSV skipped and the new one neither skips nor has in its skipRange."""
+    return CHANGE, ("no longer skips ", *listed(removed, _MOST), ": from there other versions come between")
+
+
+@change_kind("OpenshiftVersionsChanged", ChangeGroup.VERSIONS, CHANGED)
+def openshift_versions_changed(old: str, new: str) -> Judgement:
+    """Other versions of OpenShift whose catalogs are to have a bundle (com.redhat.openshift.versions); "" for all."""
+    return CHANGE, ("com.redhat.openshift.versions: ", shown(old or "all"), " → ", shown(new or "all"))
+
+
+@change_kind("FeaturesChanged", ChangeGroup.VERSIONS, CHANGED)
+def features_changed(gained: tuple[str, ...], lost: tuple[str, ...]) -> Judgement:
+    """Other features of OpenShift that a CSV claims to support (fips-compliant, disconnected)."""
+    no_longer: Message = ("no longer ", *listed(lost, _MOST)) if lost else ()
+    now: Message = ("; " if lost else "", "now ", *listed(gained, _MOST)) if gained else ()
+    return CHANGE if lost else NOTE, ("features of OpenShift that it claims: ", *no_longer, *now)
+
+
+@change_kind("ValidSubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)
+def valid_subscription_changed(old: str, new: str) -> Judgement:
+    """Other subscriptions of the vendor, of which one is needed to use an operator; "" for none."""
+    named: Message = (shown(old or "none"), " → ", shown(new or "none"))
+    return CHANGE, ("subscriptions of the vendor that entitle to it: ", *named)
+
+
+@change_kind("MaxOpenshiftChanged", ChangeGroup.VERSIONS, CHANGED)
+def max_openshift_changed(old: str, new: str, is_lower: bool) -> Judgement:
+    """Another olm.maxOpenShiftVersion, beyond which no cluster with the operator is upgraded; "" for none."""
+    stops = "; clusters with this operator are not upgraded beyond it" if is_lower else ""
+    return RISK if is_lower else CHANGE, (
+        "olm.maxOpenShiftVersion: ", shown(old or "none"), " → ", shown(new or "none"), stops
+    )  # fmt: skip
+
+
+# Catalog against catalog: `identity` is the CatalogSource.
+
+
+@change_kind("CatalogBroken", ChangeGroup.VERSIONS, CHANGED)
+def catalog_broken(problem: str) -> Judgement:
+    """A catalog that could be served and can't be any more, so that nobody gets anything from it."""
+    return BREAKING, ("can't be served any more: ", shown(problem))
+
+
+@change_kind("PackageAdded", ChangeGroup.VERSIONS, ADDED)
+def package_added(package: str) -> Judgement:
+    """A package that only the new catalog has."""
+    return NOTE, ("has a new package ", shown(package))
+
+
+@change_kind("PackageRemoved", ChangeGroup.VERSIONS, REMOVED)
+def package_removed(package: str, subscribed: bool, asking: str) -> Judgement:
+    """A package that only the old catalog has; `asking` is the kind of what asks for packages."""
+    return RISK if subscribed else CHANGE, (
+        "package ",
+        shown(package),
+        " is gone from the catalog",
+        _who(subscribed, asking),
+    )
+
+
+@change_kind("ChannelAdded", ChangeGroup.VERSIONS, ADDED)
+def channel_added(package: str, channel: str, head: str) -> Judgement:
+    """A channel that only the new catalog has, and its head."""
+    return NOTE, (shown(package), " has a new channel ", shown(channel), " with the head ", shown(head or "none"))
+
+
+@change_kind("ChannelRemoved", ChangeGroup.VERSIONS, REMOVED)
+def channel_removed(package: str, channel: str, subscribed: bool, asking: str) -> Judgement:
+    """A channel that only the old catalog has; `asking` is the kind of what asks for channels."""
+    start: Message = ("channel ", shown(channel), " of ", shown(package), " is gone from the catalog")
+    return RISK if subscribed else CHANGE, (*start, _who(subscribed, asking))
+
+
+def _who(subscribed: bool, asking: str) -> str:
+    return f": a {asking} asks for it" if subscribed else "; who subscribes to it gets no upgrades any more"
+
+
+@change_kind("ChannelChanged", ChangeGroup.VERSIONS, CHANGED)
+def channel_changed(
+    package: str, channel: str, old: str, new: str, added: tuple[str, ...], removed: tuple[str, ...]
+) -> Judgement:
+    """Another head of a channel ("" for none), and the versions that come into it and go out of it."""
+    heads: Message = ("; its head: ", shown(old or "none"), " → ", shown(new or "none")) if old != new else ()
+    more: Message = ("; it has ", *listed(added, _MOST)) if added else ()
+    less: Message = ("; it no longer has ", *listed(removed, _MOST)) if removed else ()
+    start: Message = ("channel ", shown(channel), " of ", shown(package), " changes")
+    return CHANGE if removed else NOTE, (*start, *heads, *more, *less)
+
+
+@change_kind("EdgesChanged", ChangeGroup.VERSIONS, CHANGED)
+def edges_changed(package: str, channel: str, entry: str, field: str, old: str, new: str) -> Judgement:
+    """What an entry of a channel replaces or skips; "" for nothing."""
+    values: Message = (shown(old or "none"), " → ", shown(new or "none"))
+    place: Message = (" in channel ", shown(channel), " of ", shown(package))
+    return CHANGE, (f"{field} of ", shown(entry), *place, ": ", *values)
+
+
+@change_kind("ReplacesNothing", ChangeGroup.VERSIONS, CHANGED)
+def replaces_nothing(package: str, channel: str, entry: str, replaces: str) -> Judgement:
+    """An entry that replaces a version that its channel does not have, and so nobody can come from there."""
+    place: Message = (" in channel ", shown(channel), " of ", shown(package))
+    return RISK, (shown(entry), *place, " replaces ", shown(replaces), ", which is not in the channel")
+
+
+@change_kind("VersionsStranded", ChangeGroup.VERSIONS, CHANGED)
+def versions_stranded(package: str, channel: str, versions: tuple[str, ...]) -> Judgement:
+    """Versions whose upgrades led to the head of a channel, and do not any more."""
+    place: Message = (" in channel ", shown(channel), " of ", shown(package))
+    return RISK, ("no path leads from ", *listed(versions, _MOST), " to the head any more,", *place)
+
+
+@change_kind("Deprecated", ChangeGroup.VERSIONS, CHANGED)
+def deprecated(package: str, what: str, name: str, message: str, reached: bool) -> Judgement:
+    """A package, a channel or a version that the new catalog says is deprecated; `reached`: something here uses it."""
+    of_package: Message = () if what == "package" else (" of ", shown(package))
+    reason: Message = (": ", shown(message)) if message else ()
+    return RISK if reached else CHANGE, (f"{what} ", shown(name), *of_package, " is deprecated", *reason)

@@ -1,0 +1,582 @@
+"""The comparison: two sides in, everything that changed out, in the order in which people want to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.olm.naming import COMPONENT_PREFIX
+from olmc.k8s.api.rbac import RuleIndex
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    annotations_of,
+    identical,
+    labels_of,
+    mapping,
+    mappings,
+    masked,
+    may_hold_secrets,
+    metadata_of,
+    name_of,
+    object_key,
+    spec_of,
+    text,
+)
+from olmc.review.diff import object_kinds as kinds
+from olmc.review.diff import webhooks as permission_kinds
+from olmc.review.diff.crd_kinds import (
+    CHANGE,
+    NOTE,
+    RISK,
+    WORKLOADS,
+    ChangeGroup,
+    DiffChange,
+    crd_added,
+    crd_field_changed,
+    crd_removed,
+    plain,
+    workload_added,
+    workload_removed,
+    workload_replaced,
+)
+from olmc.review.diff.deltas import crd_changes, deltas, immutable_fields, path_text, same, without_paths
+from olmc.review.diff.extensions import (
+    DiffExtension,
+    apis_by_owner,
+    asked,
+    bundle_upgrade,
+    catalog_changes,
+    checked_crd,
+    excluded_differences,
+    extension_changes,
+    extensions,
+    folded_differences,
+    is_extension,
+    is_object_set,
+    objects_within,
+    owner_of,
+    spec_of_others,
+    unfolded,
+)
+from olmc.review.diff.images import image_changes, without_repetitions
+from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
+from olmc.review.diff.noise import (
+    Makers,
+    derived_rights,
+    is_certificate,
+    metadata_without_noise,
+    without_derived,
+    without_noise,
+)
+from olmc.review.diff.operators import (
+    CSV,
+    DiffOperator,
+    assumption_changes,
+    heads,
+    kept_by_predecessors,
+    not_installed,
+    of_unknown,
+    operators,
+    owned_apis,
+    unknown_changes,
+)
+from olmc.review.diff.permissions import Accounts, access, accounts, permission_changes, without_common
+from olmc.review.diff.pods import with_template
+from olmc.review.diff.server_defaults import without_defaults
+from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
+from olmc.review.diff.version_kinds import content_edited, operator_upgraded
+from olmc.review.diff.versions import (
+    bundle_changes,
+    operator_changes,
+    plan_changes,
+    subscription_changes,
+    target_changes,
+)
+from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, webhook_changes
+from olmc.review.diff.workloads import (
+    account_changes,
+    account_of,
+    dangers_of,
+    lifetime_changes,
+    token_secret_added,
+    workload_changes,
+)
+
+# Operators that OLM v0 has on the old side and OLM v1 on the new one: one change says so, and what each generation of
+# OLM keeps its books by is none (R-V1-MIG-1).
+
+INSTALLER = "installer's right"
+_ACCOUNT, _OF_OLM = "installer", "object of OLM v0"
+_MANAGED = "olm.managed"
+_BOOKS = (
+    _MANAGED, "olm.owner", "olm.webhook-", "olm.opgroup.permissions/", COMPONENT_PREFIX,
+    "rbac.authorization.k8s.io/aggregate-to-",
+)  # fmt: skip
+"""What labels begin with by which OLM v0 knows its own, and by which roles are gathered: who has them is compared."""
+_INJECTED = ("cert-manager.io/inject-ca-from", "service.beta.openshift.io/")
+"""What annotations begin with by which somebody else fills in certificates."""
+
+Installing = Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]]
+"""By account what an installation with it takes: rules, each with its namespace, "" for the whole cluster."""
+
+
+class Moved(NamedTuple):
+    """The operators that move, by the name of the ClusterExtension that has each then; `installing` is what their
+    installers need."""
+
+    operators: Mapping[str, DiffOperator]
+    extensions: Mapping[str, DiffExtension]
+    installing: Installing
+
+    @property
+    def packages(self) -> frozenset[NamespacedName]:
+        return frozenset(NamespacedName(each.namespace, each.package) for each in self.operators.values())
+
+    @property
+    def installers(self) -> frozenset[ObjectKey]:
+        """The ServiceAccounts that install them."""
+        of = ((self.operators[name].namespace, asked(each.object)) for name, each in self.extensions.items())
+        return frozenset(ObjectKey("", ACCOUNT, namespace, asks["serviceAccount"]) for namespace, asks in of)
+
+
+def moved_operators(
+    before: Mapping[NamespacedName, DiffOperator], after: Mapping[NamespacedName, DiffOperator],
+    old: Iterable[KubernetesObject], new: Iterable[KubernetesObject], installing: Installing,
+) -> Moved:  # fmt: skip
+    """The operators of `before` that are not in `after`, and that a new ClusterExtension installs into the same
+    namespace."""
+    come = extensions(new)
+    if not come:
+        return Moved({}, {}, {})
+    known, was, now = extensions(old), heads(before), heads(after)
+    operators: dict[str, DiffOperator] = {}
+    for name, extension in sorted(come.items()):
+        package = NamespacedName(text(spec_of(extension.object).get("namespace")), extension.package)
+        if name not in known and package in was and package not in now:
+            operators[name] = was[package]
+    return Moved(operators, {name: come[name] for name in operators}, installing)
+
+
+def without_moved(operators: Mapping[NamespacedName, DiffOperator], moved: Moved) -> dict[NamespacedName, DiffOperator]:
+    """The operators without those that move."""
+    gone = moved.packages
+    return {name: each for name, each in operators.items() if NamespacedName(each.namespace, each.package) not in gone}
+
+
+def is_told(pair: Pair, moved: Moved) -> str:
+    """What an object is that comes or goes with a move and that needs no line of its own, "" for any other."""
+    known, obj = pair.identity, pair.old or pair.new or {}
+    if not moved.operators:
+        return ""
+    namespaces = {operator.namespace for operator in moved.operators.values()}
+    if pair.new is None and known.group == OLM_GROUP and known.namespace in namespaces:
+        if known.kind == "Subscription":
+            package = NamespacedName(known.namespace, text(spec_of(obj).get("name")))
+            return _OF_OLM if package in moved.packages else ""
+        return _OF_OLM if known.kind in (CSV, "OperatorGroup", "OperatorCondition") else ""
+    if pair.old is None and known in moved.installers:
+        return _ACCOUNT
+    return ""
+
+
+def without_installing(changes: Iterable[DiffChange], moved: Moved) -> Iterator[tuple[DiffChange, bool]]:
+    """The changes of permissions, each with whether it is no more than what the installation of a moved operator takes
+    (R-V1-SA-1)."""
+    installers = moved.installers
+    # Of an installer that gains thousands of rules what it needs is sorted once.
+    index_of = cache(lambda account, scope: RuleIndex.of(_needed(moved.installing[account], scope)))
+    for change in changes:
+        rights = moved.installing.get(change.identity, ()) if change.identity in installers else ()
+        if change.kind is not permission_kinds.permission_gained or not rights:
+            yield change, False
+            continue
+        index = index_of(change.identity, change.values["scope"])
+        yield change, not index.subtract_from(change.values["rule"])
+
+
+def _needed(rights: Iterable[tuple[str, PolicyRule]], scope: str) -> Iterator[PolicyRule]:
+    """The rules that count in a scope: those there, and those of the whole cluster."""
+    return (rule for namespace, rule in rights if (namespace or EVERYWHERE) in (scope, EVERYWHERE))
+
+
+def without_books(pair: Pair) -> Pair:
+    """The pair, of an object that OLM v0 had and does not have any more without the labels by which it knew that, and
+    without the certificates that somebody else fills in now."""
+    if pair.old is None or pair.new is None or _MANAGED not in labels_of(pair.old) or _MANAGED in labels_of(pair.new):
+        return pair
+    old, new = (_without_marks(obj) for obj in (pair.old, pair.new))
+    if pair.identity.kind not in WEBHOOK_KINDS:
+        return pair._replace(old=old, new=new)
+    return pair._replace(old=_without_certificates(old), new=_without_certificates(new))
+
+
+def _without_marks(obj: KubernetesObject) -> KubernetesObject:
+    labels = {key: value for key, value in labels_of(obj).items() if not key.startswith(_BOOKS)}
+    annotations = {key: value for key, value in annotations_of(obj).items() if not key.startswith(_INJECTED)}
+    return {**obj, "metadata": {**metadata_of(obj), "labels": labels or None, "annotations": annotations or None}}
+
+
+def _without_certificates(configuration: KubernetesObject) -> KubernetesObject:
+    webhooks = [
+        {**hook, "clientConfig": {k: v for k, v in mapping(hook.get("clientConfig")).items() if k != "caBundle"}}
+        for hook in mappings(configuration.get("webhooks"))
+    ]
+    return {**configuration, "webhooks": webhooks}
+
+
+_GROUPS = tuple(ChangeGroup)
+_TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
+# They answer for what others send to the API server.
+_POWERFUL = frozenset(("APIService",))
+
+
+class Difference(NamedTuple):
+    """What two sides differ in.
+
+    `changes`: by group, the gravest first, then by object. `pairs`: the objects that differ in more than noise, each
+    with its predecessor. `folded`: how many objects differ in nothing but noise, by what they are. `unchanged`: how
+    many objects are the same.
+    """
+
+    old: Side
+    new: Side
+    changes: tuple[DiffChange, ...]
+    pairs: tuple[Pair, ...]
+    folded: Mapping[str, int]
+    unchanged: int
+
+    def in_group(self, group: ChangeGroup) -> tuple[DiffChange, ...]:
+        return tuple(change for change in self.changes if change.group is group)
+
+    def count(self, severity: Severity) -> int:
+        return sum(change.severity is severity for change in self.changes)
+
+
+def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool = False) -> Difference:
+    """Everything that changed from one side to the other; nothing if they mean the same.
+
+    With `formats`, names of RBAC and templates of pods count by themselves: what another version of OLM changes. Of the
+    values of Secrets can be seen whether they change, with `show_secrets` also what they are.
+    """
+    if not show_secrets:
+        old, new = _without_secrets(old, new)
+    before, after = operators(old.objects), operators(new.objects)
+    # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
+    (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
+    kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
+    names = accounts(before, after)
+    moved = moved_operators(before, after, old.objects, new.objects, new.installing)
+    staying = without_moved(before, moved)
+    pairs = matched_pairs(kept_old, kept_new, before, after, names.renamed)
+    changes: list[DiffChange] = [*setting_changes(old, new), *left_out_changes(old, new)]
+    changes += (*operator_changes(old, new, (staying, after)), *plan_changes(old.objects, new.objects))
+    changes += (*bundle_changes(old.bundle, new.bundle, new.objects), *assumption_changes(old, new))
+    changes += (*catalog_changes(old, new), *bundle_upgrade(old, new))
+    hidden = of_unknown(old, new)
+    # Whatever kinds are not compared, who may do what is.
+    ours, theirs = without_common((*kept_old, *old.excluded), (*kept_new, *new.excluded), before, after, names)
+    rights = permission_changes(access(ours, before, old.manifests), access(theirs, after, new.manifests), names)
+    derived = derived_rights(kept_old, before, old.manifests, names), derived_rights(kept_new, after, new.manifests)
+    reported, noise = without_derived(rights, *derived)
+    for change, is_needed in without_installing(reported, moved):
+        if is_needed:
+            noise[INSTALLER] += 1
+        else:
+            changes.append(change)
+    changes += _format_changes(pairs) if formats else ()
+    differing: list[Pair] = []
+    noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
+    unchanged = new.shared
+    changes = [change for change in changes if change.identity not in hidden]
+    changes += unknown_changes(old, new)
+    named = {change.identity for change in changes}
+    crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
+    makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
+    for pair in map(without_books, pairs):
+        # Most objects are as they were: nobody has to look for defaults in them.
+        if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
+            pair = pair._replace(old=without_defaults(pair.old, pair.new))
+        of_move = is_told(pair, moved)
+        if of_move:
+            noise[of_move] += 1
+            continue
+        if pair.identity in hidden and (pair.old is None or pair.new is None):
+            noise["object of unknown operators"] += 1
+            continue
+        requested = new.requested.get(pair.identity)
+        if requested is not None and pair.old is not None and spec_of(requested) != spec_of(pair.new or {}):
+            changes += immutable_fields(
+                pair.old, requested
+            ).changes  # which the API server has refused, so it is not there
+        if pair.old is not None and pair.new is not None and identical(pair.old, pair.new):
+            unchanged += 1
+            continue
+        of_pair = list(_changes(pair, owners))
+        changes += of_pair
+        # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
+        # still worth a look.
+        if of_pair or pair.identity in named or _grants_differ(pair, after):
+            differing.append(pair)
+        else:
+            noise["role or binding" if pair.identity.group == RBAC else pair.identity.kind] += 1
+    ordered = tuple(sorted(without_repetitions(changes), key=_order))
+    return Difference(old, new, ordered, tuple(differing), dict(sorted(noise.items())), unchanged)
+
+
+def with_approval(now: Difference, after: Difference) -> Difference:
+    """A difference with what comes once the plans that wait are approved, which `after` has: `later` changes."""
+    later = tuple(change._replace(later=True) for change in _only(after, now))
+    pairs = {pair.identity: pair for pair in (*now.pairs, *after.pairs)}
+    return after._replace(changes=(*now.changes, *later), pairs=tuple(pairs[known] for known in sorted(pairs)))
+
+
+def with_kept_back(now: Difference, kept_back: KeptBack, *, show_secrets: bool = False) -> Difference:
+    """A difference with what does not come because operators are stuck, or have the like already."""
+    intended, objects = compare(*kept_back.sides, show_secrets=show_secrets), kept_back.objects
+    edited = [content_edited(csv) for csv in kept_back.edited]
+    kept = [change._replace(kept_back=True) for change in _only(intended, now) if change.identity in objects]
+    there = {pair.identity for pair in now.pairs}
+    pairs = [pair for pair in intended.pairs if pair.identity in objects - there]
+    changes = (*sorted((*now.changes, *edited), key=_order), *kept)
+    return now._replace(changes=changes, pairs=tuple(sorted((*now.pairs, *pairs), key=lambda pair: pair.identity)))
+
+
+def _only(intended: Difference, now: Difference) -> Iterator[DiffChange]:
+    """The changes that the other difference does not have."""
+    known = {_repeated(change) for change in now.changes}
+    return (change for change in intended.changes if _repeated(change) not in known)
+
+
+def _repeated(change: DiffChange) -> Hashable:
+    """What two differences have in common that tell of the same change: of an upgrade, whether it gets done or not."""
+    if change.kind is operator_upgraded:
+        return change.kind.name, change.identity, change.values["old"], change.values["new"]
+    return change.kind.name, change.identity, change.message
+
+
+def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
+    """The sides with masks for what is secret."""
+    was, now = (
+        {object_key(obj): obj for obj in (*side.objects, *side.excluded) if may_hold_secrets(obj)}
+        for side in (old, new)
+    )
+    if not was and not now:
+        return old, new
+    pairs = {key: masked(was.get(key), now.get(key)) for key in was.keys() | now.keys()}
+
+    def shown(objects: Iterable[KubernetesObject], place: int) -> tuple[KubernetesObject, ...]:
+        return tuple((pairs[object_key(obj)][place] or obj) if may_hold_secrets(obj) else obj for obj in objects)
+
+    return (
+        old._replace(objects=shown(old.objects, 0), excluded=shown(old.excluded, 0)),
+        new._replace(objects=shown(new.objects, 1), excluded=shown(new.excluded, 1)),
+    )
+
+
+class _Owners(NamedTuple):
+    """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
+    of it, and the ClusterExtensions of the new side, and the operators that move to such."""
+
+    old: Makers
+    new: Makers
+    accounts: Accounts
+    old_crds: Mapping[str, frozenset[str]]
+    new_crds: Mapping[str, frozenset[str]]
+    extensions: Mapping[str, DiffExtension]
+    moved: Mapping[str, DiffOperator]
+
+    def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
+        """The APIs of the operator that an object is part of, on the new side if it is there."""
+        if new is not None:
+            return owned_apis(new, self.new.operators) | self.new_crds.get(owner_of(new), frozenset())
+        return owned_apis(old or {}, self.old.operators) | self.old_crds.get(owner_of(old or {}), frozenset())
+
+    def is_certificate(self, pair: Pair) -> bool:
+        """Whether an object of one side is a Secret that OLM makes there."""
+        if pair.new is not None:
+            return is_certificate(pair.new, self.new.operators, self.new.manifests)
+        return is_certificate(pair.old or {}, self.old.operators, self.old.manifests)
+
+
+def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
+    rank = _GROUPS.index(change.group)
+    # The message comes last, so that changes alike in all else have one order, whatever order they were found in.
+    return rank, -change.severity, change.identity, change.kind.name, plain(change.message)
+
+
+def _with_waiting(
+    old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
+    after: Mapping[NamespacedName, DiffOperator],
+) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
+    """The objects, and the Deployments of operators that a side does not install: they would read as gone. So would
+    what a CSV keeps whose successor does not work."""
+    was, now = not_installed(before, old), not_installed(after, new)
+    kept = kept_by_predecessors(before, after, old, new)
+    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
+
+
+def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
+    """Whether a role or a binding is there on one side only, or grants something else.
+
+    Those with the name of a CSV are for its OperatorCondition, and differ in that name.
+    """
+    if pair.identity.group != RBAC or NamespacedName(pair.identity.namespace, pair.identity.name) in owners:
+        return False
+    if pair.old is None or pair.new is None:
+        return True
+    return any(not same({field: pair.old.get(field)}, {field: pair.new.get(field)}) for field in ("rules", "subjects"))
+
+
+def _changes(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
+    if pair.old is None or pair.new is None:
+        return _one_sided(pair, owners)
+    return _both_sided(pair, pair.old, pair.new, owners)
+
+
+def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
+    """An object that comes or goes; of operators and permissions other changes say it."""
+    owned = owners.apis(pair.old, pair.new)
+    known = pair.identity
+    if known.group == RBAC or known.kind in ("OperatorCondition", CSV) or owners.is_certificate(pair):
+        return
+    if _is_crd(known):
+        yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))
+        return
+    if is_extension(pair.new or pair.old or {}):
+        yield from extension_changes(pair, owners.old_crds.get(known.name, ()), owners.moved.get(known.name))
+        return
+    if _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+        return
+    if known.kind in WORKLOADS:
+        old, new = (with_template(obj) if obj is not None else None for obj in (pair.old, pair.new))
+        yield workload_added(known, dangers_of(new)) if new is not None else workload_removed(known)
+        yield from image_changes(Pair(known, old, new))
+        return
+    if known.kind in WEBHOOK_KINDS:
+        yield from webhook_changes(known, pair.old, pair.new, owned)
+        return
+    if pair.new is not None and known.kind == "Secret" and pair.new.get("type") == _TOKEN:
+        yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
+        return
+    if is_object_set(pair.new or {}):
+        within = [object_key(obj) for obj in objects_within(pair.new or {})]
+        yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
+        return
+    powerful = RISK if known.kind in _POWERFUL else CHANGE
+    yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+
+
+def _is_weighty(known: ObjectKey) -> bool:
+    """Whether an object gives rights, runs something, or answers for what others do."""
+    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS | _POWERFUL
+
+
+def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
+    known = pair.identity
+    yield from lifetime_changes(known, old, new, owners.old, owners.new)
+    if _is_crd(known):
+        of_crd = list(crd_changes(known, old, new))
+        yield from (*of_crd, *checked_crd(pair, of_crd, owners.extensions))
+        # crd_changes compares the spec; labels and annotations of a CRD may change as well.
+        was, now = (_without_labels(metadata_without_noise(metadata_of(crd))) for crd in (old, new))
+        for delta in deltas(was, now, ("metadata",)):
+            yield crd_field_changed(known, path_text(delta.path), delta.old, delta.new)
+        return
+    if _is_olm(known, CSV):  # what is compared of a CSV depends on its phase
+        old = {**old, "status": new.get("status")}
+    fixed = immutable_fields(old, new)
+    yield from fixed.changes
+    if known.kind in WORKLOADS:
+        old, new = with_template(old), with_template(new)
+        yield from _workload(Pair(known, old, new), old, new, owners, fixed.paths)
+        return
+    before, after = (
+        without_paths(without_noise(obj, of_side), fixed.paths)
+        for obj, of_side in ((old, owners.old), (new, owners.new))
+    )
+    if known.kind in WEBHOOK_KINDS:
+        if owner_of(new) and name_of(old) != known.name:
+            yield kinds.renamed(known, name_of(old), False)
+        yield from webhook_changes(known, before, after, owners.apis(old, new))
+        return
+    if _is_olm(known, CSV):
+        yield from image_changes(pair)
+    elif _is_olm(known, "Subscription"):
+        yield from subscription_changes(pair)
+    elif is_extension(new):
+        yield from extension_changes(pair)
+        before, after = ({**obj, "spec": spec_of_others(obj)} for obj in (before, after))
+    elif _is_olm(known, "OperatorGroup"):
+        yield from target_changes(pair)
+    # Who answers for an API sees what others send to it, so every field counts.
+    severity = CHANGE if known.kind in _POWERFUL else NOTE
+    for delta in deltas(before, after):
+        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
+
+
+def _workload(
+    pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners, fixed: tuple[tuple[str, ...], ...]
+) -> Iterator[DiffChange]:
+    """How a workload and its predecessor differ, whatever it and its containers are called."""
+    known = pair.identity
+    was = text(metadata_of(old).get("name"))
+    if was != known.name:
+        yield workload_replaced(known, was)
+        fixed = (*fixed, ("spec", "selector"))  # it is another object, and may select by its own name
+    names = with_new_names(known, old, new)
+    yield from names.changes
+    yield from image_changes(pair._replace(old=names.old))
+    account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
+    if account not in owners.accounts.renamed:
+        yield from account_changes(known, old, new)
+    before, after = (
+        without_paths(without_noise(obj, of_side), fixed)
+        for obj, of_side in ((names.old, owners.old), (new, owners.new))
+    )
+    yield from workload_changes(known, deltas(before, after))
+
+
+def _without_labels(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a CRD without its labels, by which nobody selects, but for those of OLM itself."""
+    labels = {key: value for key, value in mapping(metadata.get("labels")).items() if key.startswith("olm.")}
+    return {**metadata, "labels": labels or None}
+
+
+def _is_crd(known: ObjectKey) -> bool:
+    return (known.group, known.kind) == (APIEXTENSIONS, CRD_KIND)
+
+
+def _is_olm(known: ObjectKey, kind: str) -> bool:
+    return known.group == OLM_GROUP and known.kind == kind
+
+
+def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
+    """What only another version of OLM changes: names of RBAC, and the templates of pods without their containers.
+
+    Nobody wants to read it about an upgrade of an operator, which changes these by its name and its hashes.
+    """
+    for pair in pairs:
+        known = pair.identity
+        if known.group == RBAC and pair.new is None:
+            yield kinds.object_removed(known)
+        elif known.group == RBAC and pair.old is None:
+            yield kinds.object_added(known, CHANGE)
+        elif pair.old is None or pair.new is None:
+            continue
+        elif known.group == RBAC and (was := text(metadata_of(pair.old).get("name"))) != known.name:
+            yield kinds.renamed(known, was, role_of_group(known, pair.new) is not None)
+        elif known.kind in WORKLOADS and spec_of(pair.old).get("template") != spec_of(pair.new).get("template"):
+            yield kinds.pods_replaced(known)

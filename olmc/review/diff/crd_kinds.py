@@ -1,0 +1,565 @@
+"""The kinds of changes of CRDs: of a CRD as a whole, of its versions, and of their schemas.
+
+`path` is the place in the objects: `spec.size`, `spec.hosts[].name` for items of a list, `spec.labels{}` for the values
+of a map, "" for the whole object. The severity of a change of a schema is decided where the change is, since it depends
+on the place: in the status, which users don't write, and in versions that were not served less breaks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from inspect import signature
+from typing import Any, Generic, ParamSpec
+
+from olmc.compiler.output.messages import clean
+from olmc.k8s.api.image_references import has_digest, is_floating, registry_of
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import ObjectKey
+
+# Changes: what a kind of change is, its severity, and a message that can be written in any style.
+#
+# The kinds are tables (the modules `*_kinds`): each stands there once, as a function from its values to how grave they
+# are and what is reported about them, with its name, group and type. The parameters are the details of the JSON output,
+# and mypy holds whoever makes a change of the kind to them.
+
+_WIDEST = 120
+_BEFORE = 15
+
+WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet ReplicationController StatefulSet".split())
+"""The kinds of objects that run containers."""
+
+NOTE, CHANGE, RISK, BREAKING = Severity.INFO, Severity.WARNING, Severity.FAILURE, Severity.ERROR
+"""How much a change asks of its reader, on the scale of findings.
+
+BREAKING: something that works with the old side stops working. RISK: more power, or less certainty, than before.
+"""
+
+SEVERITY_WORDS = {NOTE: "note", CHANGE: "change", RISK: "risk", BREAKING: "breaking"}
+
+
+class ChangeGroup(StrEnum):
+    """What a change is about, in the order in which people want to read."""
+
+    SETTINGS = "settings"
+    VERSIONS = "versions"
+    IMAGES = "images"
+    PERMISSIONS = "permissions"
+    CRDS = "crds"
+    DEPLOYMENTS = "deployments"
+    OTHER = "other"
+
+    @property
+    def heading(self) -> str:
+        return _HEADINGS[self]
+
+
+_HEADINGS = {
+    ChangeGroup.SETTINGS: "Settings and what is left out",
+    ChangeGroup.VERSIONS: "Versions",
+    ChangeGroup.IMAGES: "Images",
+    ChangeGroup.PERMISSIONS: "Permissions",
+    ChangeGroup.CRDS: "Custom resource definitions",
+    ChangeGroup.DEPLOYMENTS: "Deployments",
+    ChangeGroup.OTHER: "Everything else",
+}
+
+
+class ChangeType(StrEnum):
+    """Whether something comes, goes, or becomes something else."""
+
+    ADDED = "+"
+    REMOVED = "-"
+    CHANGED = "~"
+
+
+ADDED, REMOVED, CHANGED = ChangeType
+
+
+class Absent(Enum):
+    """The value of what is not there; null is there."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+class UntrustedText(NamedTuple):
+    """A piece of a message that comes from the input: a name, a value. Every style quotes and escapes it."""
+
+    text: str
+
+
+Message = tuple[str | UntrustedText, ...]
+Judgement = tuple[Severity, Message]
+"""How grave a change is, and what changed, without the name of the object."""
+
+_Values = ParamSpec("_Values")
+
+
+@dataclass(frozen=True)
+class ChangeKind(Generic[_Values]):
+    """A kind of change. Called with an object and the values of the kind it gives the change.
+
+    `group` is None where the object decides on it, `type` where the values `old` and `new` do. `fields` are the names
+    of the values. A value called `severity` is one that depends on the place of the change.
+    """
+
+    name: str
+    group: ChangeGroup | None
+    type: ChangeType | None
+    judge: Callable[_Values, Judgement]
+    fields: tuple[str, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", tuple(signature(self.judge).parameters))
+
+    def __call__(self, identity: ObjectKey, *args: _Values.args, **kwargs: _Values.kwargs) -> DiffChange:
+        # JSON has the values by name, however the kind was called.
+        values = {**dict(zip(self.fields, args, strict=False)), **kwargs}
+        return DiffChange(self, identity, values, *self.judge(*args, **kwargs))
+
+
+def change_kind(
+    name: str, group: ChangeGroup | None, type: ChangeType | None = None
+) -> Callable[[Callable[_Values, Judgement]], ChangeKind[_Values]]:
+    """Makes a function that judges the values of a kind of change the kind itself."""
+    return lambda judge: ChangeKind(name, group, type, judge)
+
+
+class DiffChange(NamedTuple):
+    """One change; `identity` is the object that changed: in the new side, for what is removed in the old one.
+
+    `later`: only once somebody approves the plans that wait. `kept_back`: only once what is stuck goes on.
+    """
+
+    kind: ChangeKind[...]
+    identity: ObjectKey
+    values: Mapping[str, Any]
+    severity: Severity
+    message: Message
+    later: bool = False
+    kept_back: bool = False
+
+    @property
+    def group(self) -> ChangeGroup:
+        return self.kind.group or (ChangeGroup.DEPLOYMENTS if self.identity.kind in WORKLOADS else ChangeGroup.OTHER)
+
+    @property
+    def type(self) -> ChangeType:
+        if self.kind.type is not None:
+            return self.kind.type
+        return ADDED if self.values["old"] is ABSENT else REMOVED if self.values["new"] is ABSENT else CHANGED
+
+
+def shown(value: Any) -> UntrustedText:
+    """A value of the input as people read it: a text as it is, anything else as JSON; what is long is cut."""
+    if value is ABSENT:
+        return UntrustedText("nothing")
+    if isinstance(value, str) and 0 < len(value) <= _WIDEST and not value.isspace():
+        return UntrustedText(value)
+    text = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False, default=str)
+    return UntrustedText(text if len(text) <= _WIDEST else f"{text[: _WIDEST * 2 // 3]} … {text[-_WIDEST // 3 + 3 :]}")
+
+
+def excerpts(old: str, new: str) -> tuple[UntrustedText, UntrustedText]:
+    """Two texts, of long ones only where they begin to differ."""
+    if max(len(old), len(new)) <= _WIDEST or not old or not new:
+        return shown(old), shown(new)
+    shorter = min(len(old), len(new))
+    # Values like these differ somewhere in the middle, and cut from the front they would look the same.
+    common = next((number for number in range(shorter) if old[number] != new[number]), shorter)
+    start = max(0, common - _BEFORE)
+    return _excerpt(old, start), _excerpt(new, start)
+
+
+def _excerpt(text: str, start: int) -> UntrustedText:
+    end = start + _WIDEST // 2
+    return UntrustedText(f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}")
+
+
+def from_to(old: object, new: object) -> Message:
+    """The end of a message about a value: what it was, and what it is."""
+    if old is ABSENT:
+        return (": ", shown(new), " (new)")
+    if new is ABSENT:
+        return (" is gone; it was ", shown(old))
+    before, after = excerpts(old, new) if isinstance(old, str) and isinstance(new, str) else (shown(old), shown(new))
+    return (": ", before, " → ", after)
+
+
+def listed(values: Sequence[str], most: int | None = None, further: int = 0) -> Message:
+    """Values one after the other, with commas; no more than `most` of them, which there must be if there are `further`
+    ones beside them."""
+    pieces: list[str | UntrustedText] = []
+    for value in values[:most]:
+        pieces += [", ", shown(value)] if pieces else [shown(value)]
+    if most is not None and len(values) > most:
+        pieces.append(f" and {len(values) - most + further} more")
+    return tuple(pieces)
+
+
+def plain(message: Message) -> str:
+    """A message without any markup, fit for a terminal."""
+    return "".join(clean(piece.text) if isinstance(piece, UntrustedText) else piece for piece in message)
+
+
+_MOST = 6
+
+
+@change_kind("CrdAdded", ChangeGroup.CRDS, ADDED)
+def crd_added() -> Judgement:
+    """A CRD that only the new side has."""
+    return CHANGE, ("new",)
+
+
+@change_kind("CrdRemoved", ChangeGroup.CRDS, REMOVED)
+def crd_removed(deleted: bool) -> Judgement:
+    """A CRD that only the old side has; if it is deleted, so are all of its objects. `deleted`: a ClusterExtension had
+    it, and takes it along (R-V1-UN-1)."""
+    if deleted:
+        return BREAKING, ("is gone, and all of its objects with it: OLM v1 deletes what a ClusterExtension has",)
+    return BREAKING, ("is gone: deleting it deletes all of its objects (OLM leaves it, pruning does not)",)
+
+
+@change_kind("ScopeChanged", ChangeGroup.CRDS, CHANGED)
+def scope_changed(old: str, new: str) -> Judgement:
+    """Namespaced becomes Cluster, or the other way around; the API server refuses that."""
+    return BREAKING, ("scope: ", shown(old), " → ", shown(new), ", which the API server refuses")
+
+
+@change_kind("NameChanged", ChangeGroup.CRDS, CHANGED)
+def name_changed(field: str, old: str, new: str) -> Judgement:
+    """Another kind, listKind, plural or singular."""
+    severity = CHANGE if field in ("singular", "listKind") else BREAKING
+    return severity, (f"{field}: ", shown(old), " → ", shown(new))
+
+
+@change_kind("VersionAdded", ChangeGroup.CRDS, ADDED)
+def version_added(version: str) -> Judgement:
+    """A version that only the new side has."""
+    return CHANGE, ("new version ", shown(version))
+
+
+@change_kind("VersionRemoved", ChangeGroup.CRDS, REMOVED)
+def version_removed(version: str, served: bool, stored: bool) -> Judgement:
+    """A version that only the old side has; `served` and `stored` are what it was there."""
+    migration = ": objects are stored in it, so OLM refuses the upgrade until they are migrated" if stored else ""
+    return BREAKING if served or stored else CHANGE, ("version ", shown(version), " is gone", migration)
+
+
+@change_kind("VersionServed", ChangeGroup.CRDS, ADDED)
+def version_served(version: str) -> Judgement:
+    """A version that is served from now on."""
+    return CHANGE, ("version ", shown(version), " is served from now on")
+
+
+@change_kind("VersionUnserved", ChangeGroup.CRDS, REMOVED)
+def version_unserved(version: str) -> Judgement:
+    """A version that is not served any more: requests for it fail."""
+    return BREAKING, ("version ", shown(version), " is no longer served")
+
+
+@change_kind("StoredVersionChanged", ChangeGroup.CRDS, CHANGED)
+def stored_version_changed(old: str, new: str, lost: tuple[str, ...], severity: Severity) -> Judgement:
+    """Objects are stored in another version from now on; `lost` are the fields that it neither has nor gets."""
+    start: Message = ("stored version: ", shown(old), " → ", shown(new))
+    if not lost:
+        return severity, start
+    fields: Message = ("; without a conversion webhook objects lose ", *listed(lost, _MOST))
+    return severity, (*start, *fields, ", which ", shown(new), " does not have")
+
+
+@change_kind("VersionLossy", ChangeGroup.CRDS, CHANGED)
+def version_lossy(version: str, stored: str, lost: tuple[str, ...]) -> Judgement:
+    """A served version that lacks fields of the stored one from now on: who writes in it deletes them."""
+    start: Message = ("version ", shown(version), " lacks ", *listed(lost, _MOST), " of ", shown(stored))
+    return RISK, (*start, ": without a conversion webhook, writing an object in it drops them")
+
+
+@change_kind("ConversionChanged", ChangeGroup.CRDS, CHANGED)
+def conversion_changed(old: str, new: str, needed: bool) -> Judgement:
+    """Another conversion strategy; `needed`: several versions with different schemas are served."""
+    return BREAKING if new != "Webhook" and needed else CHANGE, ("conversion: ", shown(old), " → ", shown(new))
+
+
+@change_kind("ConversionWebhookChanged", ChangeGroup.CRDS)
+def conversion_webhook_changed(path: str, old: Any, new: Any) -> Judgement:
+    """Where objects are sent that are asked for in another version: a URL, or a service of the cluster."""
+    # A service that comes with the strategy is how operators convert; one that was another before is no longer theirs.
+    severity = CHANGE if new is ABSENT or (old is ABSENT and "url" not in path) else RISK
+    return severity, (shown(path), *from_to(old, new), "; objects are sent there to be converted")
+
+
+@change_kind("CrdFieldChanged", ChangeGroup.CRDS)
+def crd_field_changed(path: str, old: Any, new: Any) -> Judgement:
+    """Any other field of a CRD: short names, categories, printer columns, subresources, selectable fields, labels."""
+    is_used = any(field in path for field in ("subresources", "selectableFields"))
+    return RISK if new is ABSENT and is_used else NOTE, (shown(path), *from_to(old, new))
+
+
+@change_kind("PruningChanged", ChangeGroup.CRDS, CHANGED)
+def pruning_changed(kept: bool) -> Judgement:
+    """Whether fields that no schema names are kept, in all versions (spec.preserveUnknownFields)."""
+    effect = "kept" if kept else "dropped when an object is written"
+    return CHANGE if kept else RISK, (f"spec.preserveUnknownFields: fields that the schemas do not name are {effect}",)
+
+
+# The schema of a version.
+
+
+@change_kind("PropertyAdded", ChangeGroup.CRDS, ADDED)
+def property_added(version: str, path: str, required: bool, severity: Severity) -> Judgement:
+    """A field that objects may have from now on, or must."""
+    refused = ": objects without it are refused" if severity is BREAKING else ""
+    return severity, (*_place(version, path), f" is new and required{refused}" if required else " is new")
+
+
+@change_kind("PropertyRemoved", ChangeGroup.CRDS, REMOVED)
+def property_removed(
+    version: str, path: str, kept_in: tuple[str, ...], tolerated: bool, severity: Severity
+) -> Judgement:
+    """A field that the schema does not have any more.
+
+    `kept_in` are other served versions that still have it, to which a conversion webhook leads; `tolerated`: unknown
+    fields are let through there.
+    """
+    start: Message = (*_place(version, path), " is gone")
+    if kept_in:
+        return severity, (*start, "; the conversion webhook may keep it in ", *listed(kept_in))
+    return severity, (*start, "; unknown fields are kept there" if tolerated else ": what it holds is dropped")
+
+
+@change_kind("TypeChanged", ChangeGroup.CRDS, CHANGED)
+def type_changed(version: str, path: str, old: str, new: str, severity: Severity) -> Judgement:
+    """Another type; `anything` and `nothing` stand for schemas without one."""
+    return severity, (*_place(version, path), " has another type: ", shown(old), " → ", shown(new))
+
+
+@change_kind("RequiredAdded", ChangeGroup.CRDS, CHANGED)
+def required_added(version: str, path: str, has_default: bool, severity: Severity) -> Judgement:
+    """A field that objects could do without so far."""
+    default = " (it has a default)" if has_default else ""
+    return severity, (*_place(version, path), f" is required from now on{default}")
+
+
+@change_kind("RequiredRemoved", ChangeGroup.CRDS, CHANGED)
+def required_removed(version: str, path: str) -> Judgement:
+    """A field that objects had to have so far."""
+    return CHANGE, (*_place(version, path), " is no longer required")
+
+
+@change_kind("EnumChanged", ChangeGroup.CRDS, CHANGED)
+def enum_changed(
+    version: str, path: str, added: tuple[str, ...], removed: tuple[str, ...], was_open: bool, is_open: bool,
+    severity: Severity,
+) -> Judgement:  # fmt: skip
+    """Other values are allowed; `was_open`, `is_open`: any value was, or is."""
+    place = _place(version, path)
+    if is_open:
+        return severity, (*place, " allows any value")
+    if was_open:
+        return severity, (*place, " allows only ", *listed(added))
+    less: Message = (" no longer allows ", *listed(removed)) if removed else ()
+    more: Message = (" and" if removed else "", " allows ", *listed(added)) if added else ()
+    return severity, (*place, *less, *more)
+
+
+@change_kind("BoundChanged", ChangeGroup.CRDS)
+def bound_changed(version: str, path: str, keyword: str, old: Any, new: Any, severity: Severity) -> Judgement:
+    """Another limit: minimum, maxLength, uniqueItems and their like."""
+    return severity, (*_place(version, path), f" {keyword}", *from_to(old, new))
+
+
+@change_kind("PatternChanged", ChangeGroup.CRDS)
+def pattern_changed(version: str, path: str, keyword: str, old: Any, new: Any, severity: Severity) -> Judgement:
+    """Another pattern or format; which of two patterns lets more through nobody can say."""
+    return severity, (*_place(version, path), f" {keyword}", *from_to(old, new))
+
+
+@change_kind("DefaultChanged", ChangeGroup.CRDS)
+def default_changed(version: str, path: str, old: Any, new: Any, severity: Severity) -> Judgement:
+    """Another default: objects that leave the field out mean something else from now on."""
+    return severity, (*_place(version, path), " default", *from_to(old, new))
+
+
+@change_kind("ValidationAdded", ChangeGroup.CRDS, ADDED)
+def validation_added(version: str, path: str, rule: str, message: str, obeyed: bool, severity: Severity) -> Judgement:
+    """A CEL rule that objects have to satisfy from now on; `obeyed`: all that were valid before do."""
+    reason: Message = (" (", shown(message), ")") if message else ()
+    so_far = ", as all objects so far do" if obeyed else ""
+    return severity, (*_place(version, path), " has to obey ", shown(rule), *reason, so_far)
+
+
+@change_kind("ValidationRemoved", ChangeGroup.CRDS, REMOVED)
+def validation_removed(version: str, path: str, rule: str) -> Judgement:
+    """A CEL rule that objects need not satisfy any more."""
+    return CHANGE, (*_place(version, path), " need not obey ", shown(rule), " any more")
+
+
+@change_kind("KeywordChanged", ChangeGroup.CRDS)
+def keyword_changed(
+    version: str, paths: tuple[str, ...], keyword: str, old: Any, new: Any, severity: Severity
+) -> Judgement:
+    """Another keyword: combinations (allOf …), nullable, the kind of a list or map; the same at all of these places."""
+    others = len(paths) - 1
+    more = f" and {others} more place{'s' * (others != 1)}" if others else ""
+    return severity, (*_place(version, paths[0]), f"{more} {keyword}", *from_to(old, new))
+
+
+@change_kind("UnknownFieldsChanged", ChangeGroup.CRDS, CHANGED)
+def unknown_fields_changed(version: str, path: str, kept: bool, severity: Severity) -> Judgement:
+    """Fields that the schema doesn't name are kept from now on, or dropped."""
+    return severity, (*_place(version, path), f" {'keeps' if kept else 'drops'} fields that the schema does not name")
+
+
+def _place(version: str, path: str) -> Message:
+    return (shown(version), " ", shown(path or "the whole object"))
+
+
+# The kinds of changes of Deployments and other workloads, and of images: those of containers, of variables that name
+# images, and the related images of CSVs.
+
+_REFERENCE = regex(r"(.*?)((?::[A-Za-z0-9_][A-Za-z0-9_.-]*)?(?:@[a-z0-9]+:[0-9a-f]+)?)", re.DOTALL)
+_MOST_PLACES = 12
+_DIGEST = regex(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
+
+
+@change_kind("ImageChanged", ChangeGroup.IMAGES, CHANGED)
+def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
+    """Another image; `places` are all that had the one and have the other: containers, variables, related images."""
+    (old_name, old_version), (new_name, new_version) = _parts(old), _parts(new)
+    doubts = _doubts(old, new)
+    severity = RISK if doubts else CHANGE
+    if not doubts and old_name != new_name:
+        doubts = ("from another repository",)
+    remark = "".join(f"; {doubt}" for doubt in doubts)
+    if old_name == new_name and old_version and new_version:
+        versions = (UntrustedText(old_version), " → ", UntrustedText(new_version))
+        return severity, (*listed(places), ": ", UntrustedText(old_name), " ", *versions, remark)
+    return severity, (*listed(places), ": ", _short(old), " → ", _short(new), remark)
+
+
+def _doubts(old: str, new: str) -> tuple[str, ...]:
+    """What makes another image less certain than the one before: who serves it, and whether it stays the same."""
+    doubts = []
+    if registry_of(old) != registry_of(new):
+        doubts.append("from another registry")
+    if is_floating(new) and not is_floating(old):
+        doubts.append("what it names may change any day")
+    elif has_digest(old) and not has_digest(new):
+        doubts.append("no longer pinned by a digest, so a tag may be moved")
+    return tuple(doubts)
+
+
+@change_kind("ImageAdded", ChangeGroup.IMAGES, ADDED)
+def image_added(place: str, image: str) -> Judgement:
+    """An image for a place that the old side does not have."""
+    return CHANGE, (shown(place), ": ", _short(image), " (new)")
+
+
+@change_kind("ImageRemoved", ChangeGroup.IMAGES, REMOVED)
+def image_removed(place: str, image: str) -> Judgement:
+    """An image of a place that the new side does not have."""
+    return NOTE, (shown(place), " is gone; it was ", _short(image))
+
+
+def _parts(image: str) -> tuple[str, str]:
+    """The name of an image, and its tag and digest; of a digest the part by which people know it."""
+    match = _REFERENCE.fullmatch(image)
+    name, version = match.groups() if match is not None else (image, "")
+    return name, _DIGEST.sub(r"\1", version)
+
+
+def image_name(image: str) -> str:
+    """An image without its tag and its digest."""
+    return _parts(image)[0]
+
+
+def _short(image: str) -> UntrustedText:
+    return UntrustedText("".join(_parts(image)))
+
+
+@change_kind("WorkloadAdded", ChangeGroup.DEPLOYMENTS, ADDED)
+def workload_added(dangers: tuple[str, ...]) -> Judgement:
+    """A workload that only the new side has; `dangers` are the settings by which its pods may do more than others."""
+    return RISK if dangers else CHANGE, ("new", *_warning(dangers))
+
+
+@change_kind("WorkloadRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
+def workload_removed() -> Judgement:
+    """A workload that only the old side has."""
+    return CHANGE, ("removed",)
+
+
+@change_kind("WorkloadReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)
+def workload_replaced(old: str) -> Judgement:
+    """A workload under another name that takes the place of one that the new side does not have."""
+    return CHANGE, ("has a new name: ", shown(old), " is gone, and this takes its place")
+
+
+@change_kind("ContainerAdded", ChangeGroup.DEPLOYMENTS, ADDED)
+def container_added(container: str, init: bool, dangers: tuple[str, ...]) -> Judgement:
+    """A container that the old side does not have; the images have its image. `dangers` are those of WorkloadAdded."""
+    return RISK if dangers else CHANGE, (
+        f"new {'init ' * init}container ", shown(container), *_warning(dangers)
+    )  # fmt: skip
+
+
+def _warning(dangers: tuple[str, ...]) -> Message:
+    return ("; it may do more than others: ", *listed(dangers, _MOST_PLACES)) if dangers else ()
+
+
+@change_kind("ContainerRenamed", ChangeGroup.DEPLOYMENTS, CHANGED)
+def container_renamed(container: str, old: str) -> Judgement:
+    """A container under another name that takes the place of one that the new side does not have."""
+    return NOTE, ("container ", shown(container), " has a new name; it was ", shown(old))
+
+
+@change_kind("AccountChanged", ChangeGroup.DEPLOYMENTS, CHANGED)
+def account_changed(old: str, new: str) -> Judgement:
+    """Another ServiceAccount that pods run as; `default` is that of all pods of the namespace that name none."""
+    names: Message = ("runs as ServiceAccount ", shown(new), " instead of ", shown(old))
+    if new != "default":
+        return CHANGE, names
+    return RISK, (*names, ": every pod of the namespace that names no other has its permissions")
+
+
+@change_kind("ContainerRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
+def container_removed(container: str) -> Judgement:
+    """A container that the new side does not have."""
+    return CHANGE, ("container ", shown(container), " is gone")
+
+
+@change_kind("EnvironmentChanged", ChangeGroup.DEPLOYMENTS)
+def environment_changed(container: str, variable: str, old: Any, new: Any) -> Judgement:
+    """A variable of a container's environment; a value from elsewhere is the mapping that names its source."""
+    return CHANGE, (shown(container), ": variable ", shown(variable), *from_to(old, new))
+
+
+@change_kind("ArgumentsChanged", ChangeGroup.DEPLOYMENTS, CHANGED)
+def arguments_changed(container: str, field: str, added: tuple[str, ...], removed: tuple[str, ...]) -> Judgement:
+    """The command or the arguments of a container: what comes and what goes; neither if only the order is another."""
+    start: Message = (shown(container), f": {field}")
+    if not added and not removed:
+        return CHANGE, (*start, " in another order")
+    less: Message = (" without ", *listed(removed), "," if added else "") if removed else ()
+    return CHANGE, (*start, *less, *((" with ", *listed(added)) if added else ()))
+
+
+@change_kind("ResourcesChanged", ChangeGroup.DEPLOYMENTS)
+def resources_changed(container: str, what: str, old: Any, new: Any) -> Judgement:
+    """A limit or a request of a container; `what` as `limits.memory`."""
+    return CHANGE, (shown(container), ": ", shown(what), *from_to(old, new))
+
+
+@change_kind("SecurityChanged", ChangeGroup.DEPLOYMENTS)
+def security_changed(path: str, old: Any, new: Any, loosened: bool) -> Judgement:
+    """A setting that decides what a pod may do to its node; `loosened` if it may do more than before."""
+    warning = ("; the pod may do more than before",) if loosened else ()
+    return RISK if loosened else CHANGE, (shown(path), *from_to(old, new), *warning)

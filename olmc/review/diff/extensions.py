@@ -1,0 +1,610 @@
+"""What changed in ClusterExtensions: what they ask for and have installed, whether they get on, and what the check of
+OLM v1 says of their CRDs.
+
+All of it is in the objects, so that renderings are compared like workspaces.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from olmc.compiler.model.catalog import Catalog, Channel, Package
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.compiler.resolver.steps import content_of
+from olmc.k8s.api.applied import is_object
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    CRD_KIND,
+    CatalogKey,
+    KubernetesObject,
+    ObjectKey,
+    as_text,
+    labels_of,
+    mapping,
+    mappings,
+    name_of,
+    object_key,
+    spec_of,
+    status_of,
+    text,
+    texts,
+)
+from olmc.k8s.semver import tolerant_or_none
+from olmc.review.diff import catalog_kinds as kinds
+from olmc.review.diff.crd_kinds import (
+    ADDED,
+    BREAKING,
+    CHANGE,
+    CHANGED,
+    NOTE,
+    REMOVED,
+    RISK,
+    ChangeGroup,
+    DiffChange,
+    Judgement,
+    Message,
+    change_kind,
+    listed,
+    shown,
+)
+from olmc.review.diff.matching import Pair
+from olmc.review.diff.operators import CSV, DiffOperator, is_copy, operators, parts_of
+from olmc.review.diff.settings import Side
+from olmc.review.explain.left_out import SettledCompilation
+from olmc.review.explain.resolution import channel_entries
+from olmc.review.explain.status import HELD_BACK, OperatorStatus
+from olmc.review.explain.status import operators as status_of_operators
+
+if TYPE_CHECKING:
+    from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.review.diff.settings import Side
+
+# The kinds of changes of ClusterExtensions: what they ask for, what they have installed, and what stops them; and what
+# OLM v1's own check says of a CRD.
+
+_LINES = 3
+_RECKLESS = {"upgradeConstraintPolicy": "SelfCertified", "crdUpgradeSafety": "None"}
+
+
+@change_kind("ExtensionAdded", ChangeGroup.VERSIONS, ADDED)
+def extension_added(package: str, version: str, asks: str) -> Judgement:
+    """A ClusterExtension that only the new side has, what it asks for, and the version that it gets ("" for none)."""
+    return CHANGE, ("new operator ", shown(package), " ", shown(version or "(nothing is installed)"), *_asked(asks))
+
+
+@change_kind("ExtensionMoved", ChangeGroup.VERSIONS, CHANGED)
+def extension_moved(package: str, new: str, asks: str, old: str, namespace: str) -> Judgement:
+    """An operator that OLM v0 has on the old side and a ClusterExtension on the new one: its versions ("" for nothing
+    installed), where its Subscription was, and what the ClusterExtension asks for (R-V1-MIG-2)."""
+    version: Message = (shown(old), " → ", shown(new or "(nothing is installed)"))
+    steps = "; take the steps of olmc migrate --to olm-v1 --steps before this is applied, or nothing gets installed"
+    return RISK, (
+        shown(package),
+        " ",
+        *version,
+        ", from OLM v0 in ",
+        shown(namespace),
+        " to OLM v1",
+        *_asked(asks),
+        steps,
+    )
+
+
+@change_kind("ExtensionRemoved", ChangeGroup.VERSIONS, REMOVED)
+def extension_removed(package: str, version: str, crds: tuple[str, ...]) -> Judgement:
+    """A ClusterExtension that only the old side has; `crds` are those that go with it (R-V1-UN-1)."""
+    if not version:
+        return CHANGE, ("removed: package ", shown(package), ", of which nothing was installed")
+    lost: Message = (", with all objects of ", *listed(crds)) if crds else ()
+    return BREAKING, ("operator ", shown(package), " ", shown(version), " is gone, and all that it installed", *lost)
+
+
+@change_kind("ExtensionChanged", ChangeGroup.VERSIONS, CHANGED)
+def extension_changed(field: str, old: str, new: str) -> Judgement:
+    """A ClusterExtension that asks for something else; "" for nothing."""
+    # From then on nobody sees to it that an upgrade is one, or that objects outlive it.
+    severity = RISK if _RECKLESS.get(field) == new else CHANGE
+    return severity, (f"{field}: ", shown(old or "none"), " → ", shown(new or "none"))
+
+
+@change_kind("ExtensionUpgraded", ChangeGroup.VERSIONS, CHANGED)
+def extension_upgraded(
+    package: str, old: str, new: str, old_version: str, new_version: str, downgrade: bool
+) -> Judgement:
+    """Another bundle of a ClusterExtension: the names of both, and their versions."""
+    remark = " (a downgrade)" * downgrade
+    versions: Message = (shown(old_version or old), " → ", shown(new_version or new))
+    return RISK if downgrade else CHANGE, (shown(package), " ", *versions, remark)
+
+
+@change_kind("ExtensionStopped", ChangeGroup.VERSIONS, CHANGED)
+def extension_stopped(reason: str, message: str, installed: str) -> Judgement:
+    """A ClusterExtension that gets no further, with reason and message of its condition Progressing; `installed` is
+    what runs on, "" for nothing."""
+    stays: Message = (shown(installed), " runs on") if installed else ("nothing is installed",)
+    # What is not in a terminal's first lines is in the finding of the same message.
+    return BREAKING, ("gets no further (", shown(reason), "), ", *stays, ": ", shown(message))
+
+
+@change_kind("ExtensionRecovered", ChangeGroup.VERSIONS, CHANGED)
+def extension_recovered(reason: str) -> Judgement:
+    """A ClusterExtension that got no further on the old side, and does on the new one."""
+    return CHANGE, ("gets on again (", shown(reason), ")")
+
+
+@change_kind("CrdUpgradeChecked", ChangeGroup.CRDS, CHANGED)
+def crd_upgrade_checked(problems: tuple[str, ...], enforced: bool) -> Judgement:
+    """What the check of OLM v1 says of a CRD that changes: `problems` is () if it lets it through; `enforced`: the
+    ClusterExtension has the check decide (R-V1-CRD-1)."""
+    if not problems:
+        return NOTE, ("the check of CRD upgrade safety lets this through",)
+    lines = listed(problems, _LINES)
+    if not enforced:
+        return RISK, ("the check of CRD upgrade safety is off, and would refuse this: ", *lines)
+    return BREAKING, ("the check of CRD upgrade safety refuses this, and with it the whole upgrade: ", *lines)
+
+
+def _asked(asks: str) -> Message:
+    return (" (", shown(asks), ")") if asks else ()
+
+
+EXTENSION = "ClusterExtension"
+_OWNER = "olm.operatorframework.io/owner-"
+_GETS_ON = ("", "Succeeded", "RollingOut", "Absent")
+_TOLD = ("version", "channels", "selector")
+
+
+class DiffExtension(NamedTuple):
+    """A ClusterExtension with what it has installed: bundle and version, "" for nothing; `reason` and `message` are
+    those of its condition Progressing."""
+
+    object: KubernetesObject
+    package: str
+    bundle: str
+    version: str
+    reason: str
+    message: str
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it gets no further."""
+        return self.reason not in _GETS_ON
+
+
+def extensions(objects: Iterable[KubernetesObject]) -> dict[str, DiffExtension]:
+    """The ClusterExtensions among objects, by name."""
+    return {name_of(obj): _extension(obj) for obj in objects if is_extension(obj)}
+
+
+def is_extension(obj: KubernetesObject) -> bool:
+    """Whether an object is a ClusterExtension."""
+    return obj.get("kind") == EXTENSION and obj.get("apiVersion") == EXTENSIONS_V1
+
+
+def _extension(obj: KubernetesObject) -> DiffExtension:
+    status = status_of(obj)
+    installed = mapping(mapping(status.get("install")).get("bundle"))
+    conditions = mappings(status.get("conditions"))
+    progressing = next((each for each in conditions if each.get("type") == "Progressing"), {})
+    return DiffExtension(
+        obj, text(_catalog(obj).get("packageName")), text(installed.get("name")), as_text(installed.get("version")),
+        text(progressing.get("reason")), text(progressing.get("message")),
+    )  # fmt: skip
+
+
+def _catalog(obj: KubernetesObject) -> Mapping[str, object]:
+    return mapping(mapping(spec_of(obj).get("source")).get("catalog"))
+
+
+def owner_of(obj: KubernetesObject) -> str:
+    """The ClusterExtension that an object is labelled with, "" for none (R-V1-HELM-2)."""
+    labels = labels_of(obj)
+    return text(labels.get(f"{_OWNER}name")) if labels.get(f"{_OWNER}kind") == EXTENSION else ""
+
+
+def apis_by_owner(objects: Iterable[KubernetesObject]) -> Mapping[str, frozenset[str]]:
+    """By ClusterExtension the CRDs that it has."""
+    crds: dict[str, set[str]] = defaultdict(set)
+    for obj in objects:
+        if obj.get("kind") == CRD_KIND and owner_of(obj):
+            crds[owner_of(obj)].add(name_of(obj))
+    return {name: frozenset(some) for name, some in crds.items()}
+
+
+def extension_changes(
+    pair: Pair, crds: Iterable[str] = (), moved_from: DiffOperator | None = None
+) -> Iterator[DiffChange]:
+    """What changed in a ClusterExtension that both sides have, or one of them; `crds` are those that it had,
+    `moved_from` is the operator of OLM v0 in whose place it comes."""
+    old, new = (_extension(obj) if obj is not None else None for obj in (pair.old, pair.new))
+    if new is None:
+        if old is not None:
+            yield extension_removed(pair.identity, old.package, old.version or old.bundle, tuple(sorted(crds)))
+        return
+    if old is None:
+        fields = _TOLD if moved_from is None else _TOLD[:2]
+        asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in fields)
+        now = new.package, new.version or new.bundle, asks
+        if moved_from is None:
+            yield extension_added(pair.identity, *now)
+        else:
+            yield extension_moved(pair.identity, *now, moved_from.version, moved_from.namespace)
+    else:
+        before, after = asked(old.object), asked(new.object)
+        yield from (
+            extension_changed(pair.identity, field, before[field], after[field])
+            for field in before
+            if before[field] != after[field]
+        )
+        if old.bundle and new.bundle and (old.bundle, old.version) != (new.bundle, new.version):
+            yield upgrade(pair.identity, old, new)
+    yield from _progress(pair.identity, old, new)
+
+
+def bundle_upgrade(old: Side, new: Side) -> Iterator[DiffChange]:
+    """The upgrade from one bundle by itself to another one, as a ClusterExtension called like the package has it."""
+    was, now = old.bundle, new.bundle
+    if was is None or now is None or was.name == now.name or not any(map(owner_of, new.objects)):
+        return
+    sides = [
+        DiffExtension({}, each.package, each.name, as_text(spec_of(each.csv.object).get("version")), "", "")
+        for each in (was, now)
+    ]
+    yield upgrade(ObjectKey(EXTENSIONS_V1.partition("/")[0], EXTENSION, "", now.package), *sides)
+
+
+def upgrade(known: ObjectKey, old: DiffExtension, new: DiffExtension) -> DiffChange:
+    """That another bundle is installed."""
+    before, after = tolerant_or_none(old.version), tolerant_or_none(new.version)
+    downgrade = before is not None and after is not None and after.compare(before) < 0
+    return extension_upgraded(known, new.package, old.bundle, new.bundle, old.version, new.version, downgrade)
+
+
+def _progress(known: ObjectKey, old: DiffExtension | None, new: DiffExtension) -> Iterator[DiffChange]:
+    if new.is_stopped and (old is None or old.message != new.message):
+        yield extension_stopped(known, new.reason, new.message, new.bundle)
+    elif old is not None and old.is_stopped and not new.is_stopped and new.reason:
+        yield extension_recovered(known, new.reason)
+
+
+def asked(obj: KubernetesObject) -> dict[str, str]:
+    """What a ClusterExtension asks for, by field; "" for what it leaves open."""
+    catalog, spec = _catalog(obj), spec_of(obj)
+    selector = catalog.get("selector")
+    preflight = mapping(mapping(spec.get("install")).get("preflight"))
+    enforcement = text(mapping(preflight.get("crdUpgradeSafety")).get("enforcement"))
+    return {
+        "package": text(catalog.get("packageName")),
+        "version": as_text(catalog.get("version")) if catalog.get("version") is not None else "",
+        "channels": ", ".join(texts(catalog.get("channels"))),
+        "selector": json.dumps(selector, sort_keys=True, ensure_ascii=False, default=str) if selector else "",
+        "upgradeConstraintPolicy": text(catalog.get("upgradeConstraintPolicy")) or "CatalogProvided",
+        "serviceAccount": text(mapping(spec.get("serviceAccount")).get("name")),
+        "crdUpgradeSafety": enforcement or "Strict",
+    }
+
+
+def spec_of_others(obj: KubernetesObject) -> dict[str, object]:
+    """What a ClusterExtension says besides what `asked` has."""
+    left = ("source", "serviceAccount", "install")
+    return {key: value for key, value in spec_of(obj).items() if key not in left}
+
+
+def checked_crd(pair: Pair, changes: Iterable[DiffChange], new: Mapping[str, DiffExtension]) -> Iterator[DiffChange]:
+    """What the check of OLM v1 says of a CRD of a ClusterExtension, where that is stricter than what `changes` say of
+    it, or not as strict; `new` are the ClusterExtensions of the new side."""
+    if pair.old is None or pair.new is None or not owner_of(pair.new):
+        return
+    from olmc.targets.v1.crd_upgrade import crd_errors  # few comparisons are of OLM v1
+
+    problems = tuple(crd_errors(pair.old, pair.new))
+    extension = new.get(owner_of(pair.new))
+    enforced = extension is None or asked(extension.object)["crdUpgradeSafety"] != "None"
+    if problems or any(change.severity is BREAKING for change in changes):
+        yield crd_upgrade_checked(pair.identity, problems, enforced)
+
+
+def stopped_parts(now: Iterable[KubernetesObject], fresh: Iterable[KubernetesObject]) -> Iterator[ObjectKey]:
+    """The ClusterExtensions that get no further on one side and do on the other, with all that either has of them."""
+    now, fresh = tuple(now), tuple(fresh)
+    onward = {name for name, each in extensions(fresh).items() if not each.is_stopped}
+    stopped = {name for name, each in extensions(now).items() if each.is_stopped} & onward
+    for obj in (*now, *fresh) if stopped else ():
+        if owner_of(obj) in stopped or (is_extension(obj) and name_of(obj) in stopped):
+            yield object_key(obj)
+
+
+# Catalog against catalog: packages, channels, heads, entries and their edges, deprecations, and who is stranded.
+
+_DEPRECATED = {"olm.package": "package", "olm.channel": "channel", "olm.bundle": "version"}
+
+
+class _Use(NamedTuple):
+    """What Subscriptions of both sides ask for, and what is installed: packages, their channels, names of CSVs;
+    `who` is the kind of what asks."""
+
+    packages: frozenset[str]
+    channels: frozenset[tuple[str, str]]
+    csvs: frozenset[str]
+    who: str = "Subscription"
+
+
+def catalog_changes(old: Side, new: Side) -> Iterator[DiffChange]:
+    """How the catalogs that both sides have differ; what only one of them has is an object that comes or goes."""
+    if old.settled is not None and new.settled is not None:
+        before, after = old.settled.cluster.catalogs, new.settled.cluster.catalogs
+        for key in sorted(before.keys() & after.keys()):
+            known = ObjectKey(OLM_GROUP, "CatalogSource", key.namespace, key.name)
+            yield from _catalog_text(
+                known, before[key].catalog, after[key].catalog, _use(key, old.settled, new.settled)
+            )
+    use = _use_of_extensions(old, new)
+    for name in sorted(old.served.keys() & new.served.keys()):
+        known = ObjectKey(EXTENSIONS_V1.partition("/")[0], "ClusterCatalog", "", name)
+        yield from _catalog_text(known, old.served[name], new.served[name], use)
+
+
+def _catalog_text(known: ObjectKey, was: Catalog | None, now: Catalog | None, use: _Use) -> Iterator[DiffChange]:
+    if was is None or now is None or was.packages == now.packages:
+        return
+    if was.problem or now.problem:  # of what can't be served nobody knows the packages
+        if not was.problem:
+            yield kinds.catalog_broken(known, now.problem)
+        return
+    for name in sorted(was.packages.keys() | now.packages.keys()):
+        yield from _package(known, name, was.packages.get(name), now.packages.get(name), use)
+
+
+def _use_of_extensions(*sides: Side) -> _Use:
+    """The same of ClusterExtensions, whichever catalog they get it from."""
+    asking = [extension for side in sides for extension in extensions(side.objects).values()]
+    channels = ((each.package, asked(each.object)["channels"].split(", ")) for each in asking)
+    return _Use(
+        frozenset(extension.package for extension in asking),
+        frozenset((package, channel) for package, some in channels for channel in some),
+        frozenset(extension.bundle for extension in asking),
+        "ClusterExtension",
+    )
+
+
+def _use(key: CatalogKey, *sides: SettledCluster) -> _Use:
+    subscriptions = [
+        subscription
+        for side in sides
+        for subscription in side.cluster.subscriptions.values()
+        if subscription.catalog == key
+    ]
+    return _Use(
+        frozenset(subscription.package for subscription in subscriptions),
+        frozenset((subscription.package, text(subscription.spec.get("channel"))) for subscription in subscriptions),
+        frozenset(name.name for side in sides for name in side.cluster.csvs),
+    )
+
+
+def _package(known: ObjectKey, name: str, old: Package | None, new: Package | None, use: _Use) -> Iterator[DiffChange]:
+    if new is None:
+        yield kinds.package_removed(known, name, name in use.packages, use.who)
+        return
+    if old is None:
+        yield kinds.package_added(known, name)
+        return
+    if old.default_channel != new.default_channel:
+        yield kinds.default_channel_changed(known, name, old.default_channel, new.default_channel)
+    for channel in sorted(old.channels.keys() | new.channels.keys()):
+        if channel not in new.channels:
+            yield kinds.channel_removed(known, name, channel, (name, channel) in use.channels, use.who)
+        elif channel not in old.channels:
+            yield kinds.channel_added(known, name, channel, _heads(new.channels[channel]))
+        elif old.channels[channel].entries != new.channels[channel].entries:
+            yield from _channel(known, name, old.channels[channel], new.channels[channel])
+    yield from _stranded(known, old, new)
+    yield from _deprecations(known, old, new, use)
+
+
+def _heads(channel: Channel) -> str:
+    """The heads of a channel as a text: what nothing in it replaces or skips."""
+    passed = {name for entry in channel.entries for name in (entry.replaces, *entry.skips)}
+    return ", ".join(sorted(entry.name for entry in channel.entries if entry.name not in passed))
+
+
+def _channel(known: ObjectKey, package: str, old: Channel, new: Channel) -> Iterator[DiffChange]:
+    before, after = ({entry.name: entry for entry in channel.entries} for channel in (old, new))
+    added, removed = tuple(n for n in after if n not in before), tuple(n for n in before if n not in after)
+    heads = _heads(old), _heads(new)
+    if added or removed or heads[0] != heads[1]:
+        yield kinds.channel_changed(known, package, new.name, *heads, added, removed)
+    for name, entry in after.items():
+        was = before.get(name)
+        for field, value in (
+            ("replaces", entry.replaces), ("skips", ", ".join(entry.skips)), ("skipRange", entry.skip_range),
+        ):  # fmt: skip
+            past = _edge(was, field) if was is not None else value
+            if past != value:
+                yield kinds.edges_changed(known, package, new.name, name, field, past, value)
+        dangles = bool(entry.replaces) and entry.replaces not in after
+        dangled = was is not None and was.replaces == entry.replaces and entry.replaces not in before
+        # The first entry of a channel often replaces one that was in another channel.
+        if dangles and not dangled and (was is not None or len(after) > 1):
+            yield kinds.replaces_nothing(known, package, new.name, name, entry.replaces)
+
+
+def _edge(entry: object, field: str) -> str:
+    value = getattr(entry, {"skipRange": "skip_range"}.get(field, field))
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _stranded(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:
+    from olmc.review.graph.upgrade_graph import upgrade_graph
+
+    before, after = (
+        {(channel, vertex.name) for vertex in upgrade_graph(package).versions for channel in vertex.stranded}
+        for package in (old, new)
+    )
+    was_in = {(channel.name, entry.name) for channel in old.channels.values() for entry in channel.entries}
+    lost: dict[str, list[str]] = {}
+    for channel, name in sorted((after - before) & was_in):
+        lost.setdefault(channel, []).append(name)
+    for channel, names in lost.items():
+        yield kinds.versions_stranded(known, new.name, channel, tuple(names))
+
+
+def _deprecations(known: ObjectKey, old: Package, new: Package, use: _Use) -> Iterator[DiffChange]:
+    before = {(entry.schema, entry.name) for entry in old.deprecations}
+    for entry in new.deprecations:
+        if (entry.schema, entry.name) not in before:
+            what = _DEPRECATED.get(entry.schema, entry.schema)
+            reached = {
+                "package": new.name in use.packages,
+                "channel": (new.name, entry.name) in use.channels,
+                "version": entry.name in use.csvs,
+            }.get(what, False)
+            yield kinds.deprecated(known, new.name, what, entry.name or new.name, entry.message, reached)
+
+
+# Which objects of a side are not compared because they are derived from others, and change with them.
+
+Folded = tuple[str, KubernetesObject]
+"""The kind of noise that an object is, and the object."""
+
+
+def unfolded(side: Side) -> tuple[list[KubernetesObject], dict[ObjectKey, Folded]]:
+    """The objects that are compared, and those that are folded with what kind of noise they are.
+
+    A ClusterObjectSet that no ClusterExtension has is compared with the objects in it, which OLM makes.
+    """
+    owners, there = extensions(side.objects), {object_key(obj) for obj in side.objects}
+    kept: list[KubernetesObject] = []
+    folded: dict[ObjectKey, Folded] = {}
+    for obj in side.objects:
+        known = object_key(obj)
+        noise = _folded_kind(obj, there, () if known in side.manifests else owners)
+        if noise:
+            folded[known] = noise, obj
+            continue
+        kept.append(obj)
+        for within in objects_within(obj) if is_object_set(obj) else ():
+            if object_key(within) not in there:
+                there.add(object_key(within))
+                kept.append(within)
+    return kept, folded
+
+
+def _folded_kind(obj: KubernetesObject, there: Collection[ObjectKey], owners: Collection[str]) -> str:
+    """What kind of noise an object is, "" if it is none; `there` are the objects of its side, `owners` the
+    ClusterExtensions that may have it."""
+    kind = obj.get("kind")
+    if is_object_set(obj):
+        # What is in the set of a ClusterExtension is on the side as well, where it is compared.
+        is_derived = owner_of(obj) in owners and all(object_key(within) in there for within in objects_within(obj))
+        return "ClusterObjectSet" if is_derived else ""
+    if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
+        return ""
+    if kind == CSV and is_copy(obj):
+        return "copied CSV"
+    return text(kind) if kind in ("InstallPlan", "Operator") else ""
+
+
+def is_object_set(obj: KubernetesObject) -> bool:
+    """Whether an object is a ClusterObjectSet."""
+    return (obj.get("apiVersion"), obj.get("kind")) == (EXTENSIONS_V1, "ClusterObjectSet")
+
+
+def objects_within(object_set: KubernetesObject) -> list[KubernetesObject]:
+    """The objects that a ClusterObjectSet has OLM make: none of one that is archived."""
+    spec = spec_of(object_set)
+    if spec.get("lifecycleState") == "Archived":
+        return []
+    entries = (entry for phase in mappings(spec.get("phases")) for entry in mappings(phase.get("objects")))
+    return [obj for obj in (dict(mapping(entry.get("object"))) for entry in entries) if is_object(obj)]
+
+
+def folded_differences(old: Mapping[ObjectKey, Folded], new: Mapping[ObjectKey, Folded]) -> Iterator[str]:
+    """The kind of noise of every folded object that is not the same on both sides."""
+    nothing: Folded = "", {}
+    for known in old.keys() | new.keys():
+        was, now = old.get(known, nothing), new.get(known, nothing)
+        if was[1] != now[1]:
+            yield was[0] or now[0]
+
+
+def excluded_differences(old: Side, new: Side) -> Iterator[str]:
+    """The kind of every object that is not compared, and that is not the same on both sides."""
+    before, after = ({object_key(obj): obj for obj in side.excluded} for side in (old, new))
+    return (f"excluded {key.kind}" for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+
+
+# What is kept back: what an operator would bring if it was not stuck, as in a cluster that held nothing before.
+
+
+def has_stuck(side: Side) -> bool:
+    """Whether an operator does not become what is asked for."""
+    of_v0 = status_of_operators(side.settled) if side.settled is not None else ()
+    return any(map(_is_stuck, of_v0)) or any(each.is_stopped for each in extensions(side.objects).values())
+
+
+def edited_csvs(before: SettledCompilation, after: SettledCompilation) -> tuple[ObjectKey, ...]:
+    """The CSVs that the cluster keeps as they are, although what they were installed from is not the same any more.
+
+    OLM installs nothing anew under a name that is there (R-CAT-410).
+    """
+    was, now = _contents(before), _contents(after)
+    names = sorted(name for name in was.keys() & now.keys() if was[name] != now[name])
+    return tuple(ObjectKey(OLM_GROUP, CSV_KIND, *name) for name in names)
+
+
+def _contents(made: SettledCompilation) -> dict[NamespacedName, list[KubernetesObject]]:
+    """The content that the catalogs have of the CSVs that Subscriptions have installed."""
+    contents: dict[NamespacedName, list[KubernetesObject]] = {}
+    if made.settled is None or made.workspace is None:
+        return contents
+    cluster = made.settled.cluster
+    for name, subscription in cluster.subscriptions.items():
+        entries = (entry for entry in channel_entries(cluster, subscription) if entry.name == subscription.installed)
+        content = content_of(made.workspace, cluster, entry) if (entry := next(entries, None)) is not None else None
+        if content is not None:
+            others = [manifest.object for _, manifest in content.others]
+            contents[NamespacedName(name.namespace, subscription.installed)] = [content.csv.object, *others]
+    return contents
+
+
+def kept_back_objects(now: Side, fresh: Side, edited: Iterable[ObjectKey]) -> frozenset[ObjectKey]:
+    """The objects of operators that are stuck in a cluster, and are not in the one that held nothing before; and of
+    CSVs whose content was edited."""
+    if now.settled is None or fresh.settled is None:
+        return frozenset()
+    stuck = set(_packages(now.settled, is_stuck=True)) & set(_packages(fresh.settled, is_stuck=False))
+    names = {NamespacedName(csv.namespace, csv.name) for csv in edited}
+    keys: set[ObjectKey] = set()
+    for side in (now, fresh):
+        of_side = {
+            name: operator
+            for name, operator in operators(side.objects).items()
+            if name in names or NamespacedName(operator.namespace, operator.package) in stuck
+        }
+        keys |= set(parts_of(of_side, side.objects)) if of_side else set()
+        keys |= set(_steps(side.settled, of_side))
+    keys.update(stopped_parts(now.objects, fresh.objects))
+    # What operators say of their upgrades to OLM is there already.
+    return frozenset(key for key in keys if key.kind != "OperatorCondition")
+
+
+def _steps(settled: SettledCluster | None, installed: Collection[NamespacedName]) -> Iterator[ObjectKey]:
+    """The objects that InstallPlans write for CSVs."""
+    for plan in settled.cluster.plans.values() if settled is not None else ():
+        if any(NamespacedName(plan.namespace, csv) in installed for csv in plan.csvs):
+            yield from (object_key(step.object) for step in plan.steps)
+
+
+def _packages(settled: SettledCluster, *, is_stuck: bool) -> Iterator[NamespacedName]:
+    for row in status_of_operators(settled):
+        if _is_stuck(row) is is_stuck:
+            yield NamespacedName(row.namespace, row.package)
+
+
+def _is_stuck(row: OperatorStatus) -> bool:
+    return row.fails or row.waits == HELD_BACK

@@ -1,0 +1,493 @@
+"""A folder of a git revision, written to another place: asked of git's plumbing, the work tree is never touched.
+
+Nothing of the repository is run and nothing is fetched: contents are the blobs themselves, without filters. Links are
+made after all files, so that no file is written through one, and whoever reads the folder follows none that leaves it.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
+from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, spec_of
+from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
+from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
+from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.workspace_files import CHART_FILE
+from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
+from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.texts import workspace as workspace_rules
+from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import DEPTH, FILES, REVISION
+
+# How much of a revision would be read, counted from its listing: before contents are asked for or files written.
+
+PATTERN_FILES = (GIT_IGNORE_FILE, IGNORE_FILE, CONFIG_FILE)
+"""The files at the top of a folder that say what is left out of it."""
+
+
+def fits(paths: Iterable[str], patterns: Callable[[], Mapping[str, bytes]], report: Report) -> bool:
+    """Whether a folder has no more files and folders than olmc reads; if it has more, the report names the limit.
+
+    `patterns` gives the contents of `PATTERN_FILES`, and is called only where the number alone would be too much:
+    folders that they name are not looked into.
+    """
+    listed = tuple(paths)
+    beyond = _first_beyond(listed, lambda _: False)
+    if beyond is not None:
+        beyond = _first_beyond(listed, _spec(patterns()))
+    if beyond is not None:
+        report.add(workspace_rules.too_large("the revision", FILES, place=Location(beyond)))
+    return beyond is None
+
+
+def _spec(contents: Mapping[str, bytes]) -> Callable[[str], bool]:
+    with tempfile.TemporaryDirectory(prefix="olmc-patterns-") as name:
+        root = Path(name)
+        for file, content in contents.items():
+            (root / file).write_bytes(content)
+        # What is wrong with the patterns is for whoever reads the folder.
+        try:
+            return spec_of(narrowing_of(root, read_config(root, Report())).ignored)
+        except ValueError:
+            return lambda _: False
+
+
+def _first_beyond(paths: Iterable[str], is_ignored: Callable[[str], bool]) -> str | None:
+    """The path with which there are more files and folders than the limit, None if there are not."""
+    most, count = FILES.most, 0
+    is_left_out = {"": False}
+    for path in paths:
+        folder = posixpath.dirname(path)
+        for new in reversed(tuple(_unknown(folder, is_left_out))):
+            is_within = is_left_out[posixpath.dirname(new)]
+            count += not is_within
+            is_left_out[new] = is_within or posixpath.basename(new).startswith(".") or is_ignored(f"{new}/")
+        count += not is_left_out[folder]
+        if count > most:
+            return path
+    return None
+
+
+def _unknown(folder: str, known: Mapping[str, bool]) -> Iterable[str]:
+    while folder not in known:
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+# git must not fetch, prompt, or write into the repository, and its messages must not depend on the locale.
+_OFFLINE = {
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+}  # fmt: skip
+_LISTING = ("ls-tree", "-r", "-z", "-l", "--full-tree")
+_PIECE = 1024 * 1024
+_FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
+_LFS = LFS_POINTER.encode()
+STREAM = "-"
+"""The side that is read from stdin."""
+
+_PREFIX = "git:"
+# A branch of a remote is called origin/main here, so that main with one slip in it is not very like it.
+_ALIKE = 0.5
+
+
+class GitError(Exception):
+    """git can't be run or refuses; the message is its own, behind it may stand its exit code."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Revision(NamedTuple):
+    """What `git:REF[:PATH]` asks for; `path` is None where none is given."""
+
+    ref: str
+    path: str | None
+
+    def __str__(self) -> str:
+        return f"{_PREFIX}{self.ref}" if self.path is None else f"{_PREFIX}{self.ref}:{self.path}"
+
+
+class _TreeEntry(NamedTuple):
+    """An entry of a tree: mode and name of its object, its size, and its path below the tree."""
+
+    mode: str
+    name: str
+    size: int
+    path: str
+
+
+def as_revision(side: str) -> Revision | None:
+    """The revision that a side names, None for a path. A colon in braces (`main@{10:30}`) is part of the revision."""
+    if not side.startswith(_PREFIX):
+        return None
+    rest, depth = side.removeprefix(_PREFIX), 0
+    for number, char in enumerate(rest):
+        depth += (char == "{") - (char == "}")
+        if char == ":" and not depth:
+            return Revision(rest[:number], rest[number + 1 :])
+    return Revision(rest, None)
+
+
+def sides_of(side: str) -> tuple[str, str] | None:
+    """Both sides that one revision stands for: `git:A..B` two revisions, `git:A` it and the work tree.
+
+    None for a path. An end of a range that is left out is HEAD, as it is to git.
+    """
+    revision = as_revision(side)
+    if revision is None:
+        return None
+    path = "" if revision.path is None else f":{revision.path}"
+    first, dots, second = revision.ref.partition("..")
+    if dots:
+        return f"{_PREFIX}{first or 'HEAD'}{path}", f"{_PREFIX}{second or 'HEAD'}{path}"
+    return side, _in_work_tree(revision.path)
+
+
+def _in_work_tree(path: str | None) -> str:
+    """Where a path of a revision is in the work tree: from the top of the repository, or with a dot from here."""
+    if path is None or path == ".":
+        return "."
+    if path.startswith("./"):
+        return path.removeprefix("./") or "."
+    try:
+        top = top_of()
+    except GitError:
+        return path  # reading the revision says what is wrong
+    return path if top is None else os.path.relpath(top / path)
+
+
+def with_path(revision: Revision, other: str) -> Revision:
+    """The revision with a path from the top of the repository; raises GitError."""
+    if revision.path is not None and not revision.path.startswith("./") and revision.path != ".":
+        return revision
+    if revision.path is not None:
+        return revision._replace(path=(PurePosixPath(folder_here()) / revision.path).as_posix())
+    beside = as_revision(other)
+    if beside is not None:
+        path = beside.path if beside.path is not None else "."
+        return with_path(revision._replace(path=path), other)
+    top = top_of()
+    there = Path("." if other == STREAM else other).resolve()
+    if top is not None and there.is_relative_to(top):
+        return revision._replace(path=there.relative_to(top).as_posix())
+    return revision._replace(path=folder_here())
+
+
+def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+    """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
+
+    None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
+    does not have is an empty folder. Raises GitError, also for what can't be written.
+    """
+    try:
+        return _written(revision, target, report, may_be_absent=may_be_absent)
+    except OSError as error:
+        raise GitError(error.strerror or str(error)) from error
+
+
+def _written(revision: Revision, target: Path, report: Report, *, may_be_absent: bool) -> Path | None:
+    path = revision.path or ""
+    # To git, a revision that begins with a dash would be an option.
+    if revision.ref.startswith("-") or not revision.ref:
+        ref = revision.ref or "revision without a name"
+        report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
+        return None
+    commit = _object_name(f"{revision.ref}^{{tree}}")
+    if commit is None:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=revision.ref, hint=_hint(revision.ref)))
+        return None
+    obj = _object_name(f"{revision.ref}:{path.rstrip('/')}") if path not in ("", ".", "/") else commit
+    name = path.rstrip("/").rpartition("/")[2] or "repository"
+    place = target / (name if _is_plain(name) else "folder")
+    if obj is None:
+        if not may_be_absent:
+            report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
+            return None
+        place.mkdir()
+        return place
+    if _git("cat-file", "-t", obj).strip() == b"blob":
+        _write_files([_TreeEntry(_FILE, obj, 0, place.name)], target, revision, report)
+        return place
+    entries = _entries(obj, revision, report, 0)
+    if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
+        return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
+    if not _fits(entries, "", report):
+        return None
+    place.mkdir()
+    _write(entries, place, revision, report)
+    return place
+
+
+def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
+    """Whether the entries below a folder are no more than olmc reads, by their number alone."""
+    above = f"{folder}/" if folder else ""
+    below = {entry.path.removeprefix(above): entry for entry in entries}
+
+    def patterns() -> dict[str, bytes]:
+        files = [below[name] for name in PATTERN_FILES if name in below and below[name].mode != _LINK]
+        small = [entry for entry in files if entry.size <= MAX_FILE_BYTES]
+        return {entry.path.removeprefix(above): content for entry, content in _contents(small)}
+
+    return fits(below, patterns, report)
+
+
+def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
+    _write_files([entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE)], target, revision, report)
+    _write_links([entry for entry in entries if entry.mode == _LINK], target)
+
+
+def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path | None:
+    """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
+    path = "" if path in (".", "/") else path
+    top = target.resolve() / "repository"
+    place = top / path
+    place.mkdir(parents=True)
+    (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
+    # What there is to say of files elsewhere in the repository is no part of this folder.
+    waiting = {entry.path: entry for entry in _entries(commit, revision, Report(), path.count("/") + 1)}
+    wanted = [path]
+    while wanted:
+        chosen = [name for name in waiting if any(_is_below(name, folder) for folder in wanted)]
+        if not chosen:
+            break
+        entries = [waiting.pop(name) for name in chosen]
+        if not _fits(entries, path if wanted == [path] else "", report):
+            return None
+        _write(entries, top, revision, report)
+        wanted = list(_missing(top, place))
+    return place
+
+
+def _missing(top: Path, place: Path) -> Iterator[str]:
+    """The paths in the repository that a build of a folder, or a rendering of a chart, lacks."""
+    kustomization = next((place / name for name in KUSTOMIZATIONS if (place / name).is_file()), None)
+    for path in read_tree(kustomization, place).missing if kustomization is not None else ():
+        yield path.relative_to(top).as_posix()
+    if (place / CHART_FILE).is_file():
+        from olmc.compiler.load.charts import read_chart  # few folders are charts
+
+        for dependency in read_chart(place, place).dependencies:
+            if dependency.missing is not None and dependency.missing.is_relative_to(top):
+                yield dependency.missing.relative_to(top).as_posix()
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder in ("", ".", path) or path.startswith(f"{folder}/")
+
+
+def submodules(revision: Revision) -> Iterator[LeftOut]:
+    """The submodules that a revision has at its path, as what is left out of it; raises GitError."""
+    path = (revision.path or "").rstrip("/")
+    tree = _object_name(f"{revision.ref}:{path}" if path not in ("", ".") else f"{revision.ref}^{{tree}}")
+    for entry in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
+        if entry.mode == _SUBMODULE:
+            yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, Unseen.SUBMODULE)
+
+
+def folder_here() -> str:
+    """The current directory from the top of its repository, "" for the top; raises GitError."""
+    return os.fsdecode(_git("rev-parse", "--show-prefix").removesuffix(b"\n")).rstrip("/")
+
+
+def top_of() -> Path | None:
+    """The top of the work tree that the current directory is in, None for a repository without one; GitError."""
+    if _git("rev-parse", "--is-inside-work-tree").strip() != b"true":
+        return None
+    return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
+
+
+def _entries(tree: str, revision: Revision, report: Report, above: int | None = None) -> list[_TreeEntry]:
+    """The files, links and submodules below a tree; those that can't be written are reported and left out. Where
+    `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
+    entries = []
+    deep: set[str] = set()
+    for entry in _entries_of(tree):
+        short = within_depth(entry.path, above) if above is not None else entry.path
+        if not _is_plain(entry.path):
+            report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
+        elif entry.mode == _SUBMODULE:
+            report.add(rules.SUBMODULE.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        elif short != entry.path:
+            entries += [entry._replace(mode=_FILE, path=short)] if short not in deep else []
+            deep.add(short)
+        elif not _is_hidden(entry.path) or entry.path.endswith(SUFFIXES):  # of hidden folders only that they are there
+            entries.append(entry)
+    return entries
+
+
+def _entries_of(tree: str) -> Iterator[_TreeEntry]:
+    """All entries below a tree, by one line of git each: ten trees with ten names each for the next one are a small
+    repository and more files than anybody can list."""
+    # Its messages go to a file, as a pipe could fill up while nobody reads it.
+    with tempfile.TemporaryFile() as errors, _start([*_LISTING, tree], subprocess.DEVNULL, errors) as process:
+        assert process.stdout is not None
+        count, rest = 0, b""
+        while piece := process.stdout.read(_PIECE):
+            *lines, rest = (rest + piece).split(b"\0")
+            count += len(lines)
+            if count > REVISION.most:
+                process.kill()
+                raise GitError(
+                    f"there are more than {REVISION.most:,} files in it ({REVISION.variable} raises the limit)"
+                )
+            for line in lines:
+                about, _, raw = line.partition(b"\t")
+                mode, _, name, size = about.decode("ascii").split()
+                yield _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+        errors.seek(0)
+        _check_ended(process.wait(), errors.read())
+
+
+def _is_hidden(path: str) -> bool:
+    return any(folder.startswith(".") for folder in path.split("/")[:-1])
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path stays below the folder that it is joined to, and out of git's own folders."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") and part.lower() != ".git" and "\\" not in part for part in parts)
+
+
+def _write_files(entries: Sequence[_TreeEntry], target: Path, revision: Revision, report: Report) -> None:
+    """Write files; of those that nobody would read because of their size only that."""
+    for entry in entries:
+        if entry.size > MAX_FILE_BYTES:
+            place = _new_path(target, entry.path)
+            place.touch()
+            # The reader refuses it by its size, for which an empty file of that size will do.
+            os.truncate(place, entry.size)
+    for entry, content in _contents([entry for entry in entries if entry.size <= MAX_FILE_BYTES]):
+        if content.startswith(_LFS) and entry.path.endswith(SUFFIXES) and not _is_hidden(entry.path):
+            report.add(rules.LFS_POINTER.finding(Location(entry.path), path=entry.path, ref=revision.ref))
+        _new_path(target, entry.path).write_bytes(content)
+
+
+def _write_links(entries: Sequence[_TreeEntry], target: Path) -> None:
+    """Make the links of a tree; where they lead is the reader's business, as it is in a work tree."""
+    for entry, content in _contents(entries):
+        if not content or b"\0" in content:
+            raise GitError(f"{entry.path} is a link to nothing")
+        _new_path(target, entry.path).symlink_to(os.fsdecode(content))
+
+
+def _contents(entries: Sequence[_TreeEntry]) -> Iterator[tuple[_TreeEntry, bytes]]:
+    """The contents of blobs, all out of one process."""
+    if not entries:
+        return
+    # From a file, as a pipe could fill up on both ends while nobody reads.
+    with tempfile.TemporaryFile() as names:
+        names.write("".join(f"{entry.name}\n" for entry in entries).encode("ascii"))
+        names.seek(0)
+        with _start(["cat-file", "--batch"], names) as process:
+            assert process.stdout is not None
+            for entry in entries:
+                yield entry, _blob(process.stdout, entry)
+
+
+def _blob(stream: IO[bytes], entry: _TreeEntry) -> bytes:
+    header = stream.readline().split()
+    if len(header) != 3:
+        raise GitError(f"the content of {entry.path} is not in the repository")
+    content = stream.read(int(header[2]))
+    stream.read(1)
+    return content
+
+
+def within_depth(path: str, above: int) -> str:
+    """A path below a folder that is `above` folders deep, as far as it matters: what is deeper the reader refuses by
+    its depth, for which the first folders will do, and those below could be too many for the system."""
+    return "/".join(path.split("/", above + DEPTH.most + 3)[: above + DEPTH.most + 3])
+
+
+def _new_path(target: Path, path: str) -> Path:
+    """The place of a file that does not exist yet, with the folders above it."""
+    place = target / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(place):
+        raise GitError(f"{path} is there twice")
+    return place
+
+
+def _object_name(text: str) -> str | None:
+    """The name of the object that a text means to git, None if it means nothing."""
+    try:
+        return _git("rev-parse", "--verify", "--quiet", text).decode("ascii").strip()
+    except GitError as error:
+        # With --quiet, git's exit code 1 says that there is no such object; any other code is trouble.
+        if error.args[1:] == (1,):
+            return None
+        raise
+
+
+def _hint(ref: str) -> str:
+    """What to do about a revision that isn't there."""
+    names = _git("for-each-ref", "--format=%(refname:short)").decode("utf-8", "replace").split()
+    near = [name for name in names if name.rpartition("/")[2] == ref] or close_matches(ref, names, 2, _ALIKE)
+    if near:
+        return did_you_mean(*(f"{_PREFIX}{name}" for name in near))
+    if _git("rev-parse", "--is-shallow-repository").strip() == b"true":
+        return "The clone is shallow: fetch more of it (git fetch --unshallow; in GitHub Actions fetch-depth: 0)."
+    return "Fetch it first (git fetch origin REF), or see what there is with git branch --all."
+
+
+def _git(*arguments: str) -> bytes:
+    """What a git command prints; GitError with its message and its exit code."""
+    with _start(arguments, subprocess.DEVNULL) as process:
+        out, errors = process.communicate()
+    _check_ended(process.returncode, errors)
+    return out
+
+
+def _check_ended(code: int, errors: bytes) -> None:
+    if code:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", code)
+
+
+def _start(
+    arguments: Sequence[str], stdin: int | IO[bytes], stderr: int | IO[bytes] = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            env={**os.environ, **_OFFLINE},
+        )  # fmt: skip
+    except OSError as error:
+        raise GitError(f"git can't be run: {error.strerror}") from error
+
+
+class RevisionFile(NamedTuple):
+    """A file or link of a revision: its mode, the name of its object, and its size."""
+
+    mode: str
+    name: str
+    size: int
+
+
+def revision_files(ref: str, report: Report) -> dict[str, RevisionFile] | None:
+    """All files and links of a revision by their path, asked of git once; None, with the reason in `report`, for one
+    that there is not. Raises GitError."""
+    commit = None if ref.startswith("-") or not ref else _object_name(f"{ref}^{{tree}}")
+    if commit is None:
+        report.add(rules.UNKNOWN_REF.finding(None, ref=ref or "revision without a name", hint=_hint(ref)))
+        return None
+    return {
+        entry.path: RevisionFile(entry.mode, entry.name, entry.size)
+        for entry in _entries(commit, Revision(ref, None), Report())
+        if entry.mode != _SUBMODULE
+    }
+
+
+def blob_contents(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The contents of blobs by their names, all out of one process; raises GitError."""
+    for entry, content in _contents([_TreeEntry("", name, 0, name) for name in names]):
+        yield entry.name, content

@@ -1,0 +1,487 @@
+"""What of an object is worth comparing.
+
+What an upgrade changes although nothing changes for anybody is left out: owner references and labels that name the CSV,
+digests, what the API server and OLM write into `status`, annotations that OLM projects from the CSV into every
+Deployment, what OLM derives from the CRDs that an operator owns (their list in the CSV with its descriptors for
+consoles, olm.providedAPIs), and what other groups of changes say better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
+from olmc.compiler.olm.naming import CONDITION_NAME
+from olmc.k8s.api.rbac import RuleIndex
+from olmc.k8s.lean import NamedTuple, module, regex
+from olmc.k8s.objects import (
+    ACCOUNT,
+    APIEXTENSIONS,
+    CRD_KIND,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    PolicyRule,
+    labels_of,
+    mapping,
+    mappings,
+    metadata_of,
+    object_key,
+    owner_references,
+    pod_of,
+    spec_of,
+    status_of,
+    text,
+    texts,
+)
+from olmc.review.diff import webhooks as kinds
+from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange
+from olmc.review.diff.extensions import owner_of
+from olmc.review.diff.operators import CSV, DiffOperator
+from olmc.review.diff.permissions import (
+    DEFAULT_ACCOUNT,
+    NO_ACCOUNTS,
+    Accounts,
+    ScopedSubject,
+    SideAccess,
+    access,
+    accounts_of,
+    with_new_names,
+)
+from olmc.review.rbac.subjects import AGGREGATE_TO, USER_ROLES
+
+# What OLM itself writes into the Deployments of an operator, so that nothing else is taken for it.
+#
+# A volume, a mount or a variable may have the name that OLM gives it and be anything: what counts is all of it.
+
+v1_certificates = module("olmc.targets.v1.generators")  # which comparisons without ClusterExtensions do without
+
+_SERVER_MODE = 0o644
+"""The mode that the API server fills in for the files of a volume."""
+
+
+class DeploymentWriter(NamedTuple):
+    """Who wrote a Deployment: its CSV, None where OLM v1 did, and the Secrets that its certificate may be in."""
+
+    csv: str | None
+    secrets: tuple[str, ...]
+
+    @property
+    def condition_variable(self) -> Mapping[str, str] | None:
+        """The variable by which an operator finds its OperatorCondition."""
+        return {"name": CONDITION_NAME, "value": self.csv} if self.csv is not None else None
+
+    def certificate_volumes(self, pod: Mapping[str, Any]) -> Mapping[str, str]:
+        """The volumes of a pod that are exactly as OLM writes them for a certificate, each with the path at which it
+        mounts it (R-CERT-4, R-V1-CERT-1)."""
+        there = {text(volume.get("name")): _as_written(volume) for volume in mappings(pod.get("volumes"))}
+        return {
+            name: path for name, path, *_ in CERTIFICATE_VOLUMES
+            if any(there.get(name) == certificate_volume(name, secret) for secret in self.secrets)
+        }  # fmt: skip
+
+
+def _as_written(volume: Mapping[str, Any]) -> dict[str, Any]:
+    """A volume without the mode that the API server fills in."""
+    secret = mapping(volume.get("secret"))
+    if secret.get("defaultMode") != _SERVER_MODE:
+        return dict(volume)
+    return {**volume, "secret": {key: value for key, value in secret.items() if key != "defaultMode"}}
+
+
+def deployment_writers(
+    objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator]
+) -> dict[ObjectKey, DeploymentWriter]:
+    """By Deployment who wrote it, of those of OLM; `owners` are the operators of the side.
+
+    That labels say so is not enough: the CSV has to be there, and to have a Deployment of that name in that namespace.
+    """
+    strategies = {(name, text(item.get("name"))) for name, owner in owners.items() for item in _deployments(owner)}
+    writers = {}
+    for obj in objects:
+        if obj.get("kind") != "Deployment":
+            continue
+        known, labels = object_key(obj), labels_of(obj)
+        name = NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")))
+        if owner_of(obj):
+            writers[known] = DeploymentWriter(None, (v1_certificates.secret_name(known.name),))
+        elif (name, known.name) in strategies and name.namespace == known.namespace:
+            writers[known] = DeploymentWriter(name.name, _secrets(owners[name], known.name))
+    return writers
+
+
+def _deployments(owner: DiffOperator) -> list[Mapping[str, Any]]:
+    return mappings(mapping(mapping(owner.spec.get("install")).get("spec")).get("deployments"))
+
+
+def certificate_accounts(owners: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedName, str]:
+    """By Secret that OLM would write a certificate into the ServiceAccount of the Deployment that serves with it."""
+    return {
+        NamespacedName(owner.namespace, secret): text(pod_of(item).get("serviceAccountName")) or DEFAULT_ACCOUNT
+        for owner in owners.values() for item in _deployments(owner)
+        for secret in _secrets(owner, text(item.get("name")))
+    }  # fmt: skip
+
+
+def _secrets(owner: DiffOperator, deployment: str) -> tuple[str, ...]:
+    """The Secrets that a Deployment's certificates may be in; before 0.15 they were called like the API services that
+    it serves (R-CERT-2)."""
+    described = mapping(owner.spec.get("apiservicedefinitions"))
+    return (
+        f"{deployment}-service-cert",
+        *(
+            f"{text(api.get('version'))}.{text(api.get('group'))}-cert"
+            for field in ("owned", "required") for api in mappings(described.get(field))
+            if text(api.get("deploymentName")) == deployment
+        ),
+    )  # fmt: skip
+
+
+_IMAGE_VARIABLE = "RELATED_IMAGE_"
+_IMAGE = regex(r"[\w.-]+(?::[0-9]+)?(?:/[\w.-]+)+(?::[\w.-]+)?(?:@[a-z0-9]+:[0-9a-f]+)?")
+
+SUBSCRIBED = ("name", "channel", "source", "sourceNamespace", "startingCSV", "installPlanApproval")
+"""The fields of a Subscription that changes of versions are about."""
+
+_METADATA = frozenset(
+    """name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp managedFields
+    selfLink ownerReferences""".split()
+)
+_LABELS = frozenset(
+    """olm.owner olm.owner.kind olm.owner.namespace olm.deployment-spec-hash olm.permissions.hash
+    olm.webhook-description-hash olm.copiedFrom app.kubernetes.io/version helm.sh/chart""".split()
+)
+_ANNOTATIONS = frozenset(
+    """kubectl.kubernetes.io/last-applied-configuration controller-gen.kubebuilder.io/version createdAt
+    operators.operatorframework.io/builder operators.operatorframework.io/project_layout operatorframework.io/properties
+    olm.operatorGroup olm.operatorNamespace olm.targetNamespaces olm.skipRange olm.properties containerImage
+    alm-examples description capabilities categories repository support certified olm.deprecationMessage
+    operators.operatorframework.io/internal-objects console.openshift.io/operator-monitoring-default""".split()
+)
+_PREFIXES = (
+    "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
+    "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
+    "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-",
+)  # fmt: skip
+_SELECTED = frozenset(("Namespace", "Pod"))
+_PROVIDED = "olm.providedAPIs"
+_PROJECTED = frozenset(("alm-examples", "olm.generated-by", "olmcahash", *_ANNOTATIONS))
+_RBAC_FIELDS = frozenset(("rules", "subjects", "roleRef", "aggregationRule"))
+_CSV_REPORTED_ELSEWHERE = frozenset(
+    ("version", "replaces", "skips", "relatedImages", "install", "installModes", "minKubeVersion")
+)
+# What only people read, in a console.
+_CSV_TEXTS = frozenset(
+    "annotations description displayName icon keywords labels links maintainers maturity provider selector".split()
+)
+# Go writes some of these structures even when they are empty (R-JSON-5), and then they say nothing.
+_EMPTY_MEANS_NOTHING = frozenset(("resources", "securityContext", "strategy", "cleanup", "affinity"))
+
+
+class Makers(NamedTuple):
+    """Who makes the objects of a side: its operators, who wrote which of its Deployments, what nobody makes because the
+    workspace has it, and what there is."""
+
+    operators: Mapping[NamespacedName, DiffOperator]
+    writers: Mapping[ObjectKey, DeploymentWriter]
+    manifests: Collection[ObjectKey]
+    objects: Collection[ObjectKey]
+
+    @staticmethod
+    def of(
+        objects: Iterable[KubernetesObject], operators: Mapping[NamespacedName, DiffOperator],
+        manifests: Collection[ObjectKey] = (),
+    ) -> Makers:  # fmt: skip
+        """Those of a side with these objects and operators."""
+        keyed = {object_key(obj): obj for obj in objects}
+        made = (obj for key, obj in keyed.items() if key not in manifests)
+        return Makers(operators, deployment_writers(made, operators), manifests, keyed.keys())
+
+
+def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
+    """What of an object is worth comparing; the object is not changed. `makers` are those of its side."""
+    metadata = metadata_of(obj)
+    kept = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    kept["metadata"] = metadata_without_noise(metadata, is_selected=obj.get("kind") in _SELECTED)
+    if obj.get("kind") == CSV:
+        kept["spec"] = _csv_spec(spec_of(obj), status_of(obj).get("phase") == "Succeeded")
+    elif obj.get("kind") in WORKLOADS:
+        kept["spec"] = _workload_spec(
+            spec_of(obj), _owner(metadata, makers.operators), makers.writers.get(object_key(obj))
+        )
+    elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
+        kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
+    elif obj.get("kind") == "OperatorCondition":
+        kept["spec"] = _spec_without(obj, ("deployments", "serviceAccounts"))
+    elif obj.get("kind") == "OperatorGroup" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
+        kept["spec"] = _spec_without(obj, ("targetNamespaces", "selector"))
+        # Unless the list is static OLM derives it from its members.
+        if not kept["spec"].get("staticProvidedAPIs") and isinstance(kept["metadata"].get("annotations"), dict):
+            annotations = kept["metadata"]["annotations"]
+            kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k != _PROVIDED} or None
+    elif obj.get("kind") == "Subscription" and text(obj.get("apiVersion")).startswith(OLM_GROUP):
+        kept["spec"] = _spec_without(obj, SUBSCRIBED)
+    return kept
+
+
+def metadata_without_noise(metadata: Mapping[str, Any], *, is_selected: bool = False) -> dict[str, Any]:
+    """What of the metadata of an object is worth comparing; `is_selected`: Services, NetworkPolicies and their like go
+    by its labels."""
+    labels = (frozenset[str](), ("olm.",)) if is_selected else (_LABELS, _PREFIXES)
+    kept = {key: value for key, value in metadata.items() if key not in _METADATA}
+    for field, names, prefixes in (("labels", *labels), ("annotations", _ANNOTATIONS, _PREFIXES)):
+        if isinstance(kept.get(field), dict):
+            left = {k: v for k, v in kept[field].items() if k not in names and not k.startswith(prefixes)}
+            kept[field] = left or None
+    return kept
+
+
+def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
+    # Where a CSV is installed its webhooks are objects, and compared as such; elsewhere the CSV is all that there is.
+    ignored = {*_CSV_REPORTED_ELSEWHERE, *_CSV_TEXTS, *(("webhookdefinitions",) if is_installed else ())}
+    kept = {key: value for key, value in spec.items() if key not in ignored and not _is_nothing(key, value)}
+    crds = mapping(spec.get("customresourcedefinitions"))
+    kept["customresourcedefinitions"] = {key: value for key, value in crds.items() if key != "owned"} or None
+    return kept
+
+
+def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:
+    return {key: value for key, value in spec_of(obj).items() if key not in fields}
+
+
+def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
+    labels = mapping(metadata.get("labels"))
+    return owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+
+
+def _workload_spec(
+    spec: Mapping[str, Any], owner: DiffOperator | None, writer: DeploymentWriter | None
+) -> dict[str, Any]:
+    kept = dict(spec)
+    template = dict(mapping(spec.get("template")))
+    metadata = dict(metadata_of(template))
+    # OLM copies the annotations of the CSV into every pod template; a change of them is reported with the CSV.
+    projected = owner.annotations if owner is not None else {}
+    annotations = {
+        key: value
+        for key, value in mapping(metadata.get("annotations")).items()
+        if key not in _PROJECTED and (key not in projected or projected[key] != value)
+    }
+    template["metadata"] = {**metadata_without_noise(metadata, is_selected=True), "annotations": annotations or None}
+    template["spec"] = _pod(spec_of(template), writer)
+    kept["template"] = template
+    return {key: value for key, value in kept.items() if not _is_nothing(key, value)}
+
+
+def _pod(pod: Mapping[str, Any], writer: DeploymentWriter | None) -> dict[str, Any]:
+    kept = {key: value for key, value in pod.items() if not _is_nothing(key, value)}
+    volumes = writer.certificate_volumes(pod) if writer is not None else {}
+    for field in ("containers", "initContainers"):
+        if isinstance(pod.get(field), list):
+            # OLM writes into the containers alone.
+            of_olm = (volumes, writer) if field == "containers" else ({}, None)
+            kept[field] = [_container(container, *of_olm) for container in mappings(pod[field])]
+    if isinstance(pod.get("volumes"), list):
+        kept["volumes"] = [v for v in mappings(pod["volumes"]) if text(v.get("name")) not in volumes] or None
+    return kept
+
+
+def _container(
+    container: Mapping[str, Any], volumes: Mapping[str, str], writer: DeploymentWriter | None
+) -> dict[str, Any]:
+    """A container without what OLM writes into it; `volumes` are those of certificates, with their paths."""
+    kept = {key: value for key, value in container.items() if key != "image" and not _is_nothing(key, value)}
+    if isinstance(container.get("volumeMounts"), list):
+        of_olm = [{"name": name, "mountPath": path} for name, path in volumes.items()]
+        kept["volumeMounts"] = [mount for mount in mappings(container["volumeMounts"]) if mount not in of_olm] or None
+    if isinstance(container.get("env"), list):
+        kept["env"] = [
+            variable for variable in mappings(container["env"])
+            if not image_of(variable) and not (writer is not None and variable == writer.condition_variable)
+        ] or None  # fmt: skip
+    return kept
+
+
+def image_of(variable: Mapping[str, Any]) -> str:
+    """The image that a variable of a container tells an operator to use, "" if it is about something else.
+
+    Those that begin with RELATED_IMAGE_ are, and others by their name if the value has a tag or a digest.
+    """
+    name, value = text(variable.get("name")), text(variable.get("value"))
+    if name.startswith(_IMAGE_VARIABLE):
+        return value
+    has_version = ":" in value.rpartition("/")[2]
+    return value if "image" in name.lower() and has_version and _IMAGE.fullmatch(value) else ""
+
+
+def _is_nothing(key: str, value: Any) -> bool:
+    return key in _EMPTY_MEANS_NOTHING and value in ({}, None)
+
+
+# Permissions that follow from something else that is reported: they are counted, and not listed.
+#
+# Not what a permission is about makes it one of these, but whence it comes: OLM's own roles and bindings have to grant
+# it, and these are known by all that OLM writes into them. A manifest of a workspace is none, whatever its labels say.
+
+_OF_USERS = "right of admin, edit and view"
+_OF_OLM = "right to its own OperatorCondition"
+_OF_CERTIFICATE = "right to its own serving certificate"
+_CERTIFICATE = "-service-cert"
+"""How the Secrets end in which OLM writes the certificates that webhooks and API services answer with."""
+_TYPES = (None, "kubernetes.io/tls")
+
+_OF_APIS = "olm.opgroup.permissions/aggregate-to-"
+_VERBS = {"admin": ["*"], "edit": ["create", "update", "patch", "delete"], "view": ["get", "list", "watch"]}
+"""What OLM lets the users of an API do, in every version (R-CR-2)."""
+_SEE_CRD = "crdview"
+_CONDITIONS = (
+    ("operatorconditions", ["get"]),
+    ("operatorconditions", ["get", "update", "patch"]),
+    ("operatorconditions/status", ["get", "update", "patch"]),
+)
+"""What OLM lets an operator do with its OperatorCondition, in one version or another (R-OC-2)."""
+
+
+class DerivedRights(NamedTuple):
+    """What OLM itself lets whom do on a side, and the CRDs that the side has."""
+
+    rights: SideAccess
+    crds: frozenset[str]
+
+
+def derived_rights(
+    objects: Iterable[KubernetesObject], owners: Mapping[NamespacedName, DiffOperator],
+    manifests: Collection[ObjectKey] = (), names: Accounts = NO_ACCOUNTS,
+) -> DerivedRights:  # fmt: skip
+    """Those of a side with these objects and operators; `manifests` are the objects that its workspace has written,
+    `names` the ServiceAccounts that have another name on the new side."""
+    known = [(object_key(obj), obj) for obj in objects]
+    crds = frozenset(key.name for key, _ in known if (key.group, key.kind) == (APIEXTENSIONS, CRD_KIND))
+    owned = frozenset(
+        text(crd.get("name"))
+        for owner in owners.values()
+        for crd in mappings(mapping(owner.spec.get("customresourcedefinitions")).get("owned"))
+    )
+    certificates = certificate_accounts(owners)
+    of_olm = [
+        obj for key, obj in known
+        if key.group == RBAC and key not in manifests
+        and (_is_of_api(key, obj, owned) or _is_of_condition(key, obj, owners) or _is_of_secret(key, obj, certificates))
+    ]  # fmt: skip
+    return DerivedRights(with_new_names(access(of_olm, owners), names.renamed), crds)
+
+
+def _is_of_api(known: ObjectKey, role: KubernetesObject, owned: Collection[str]) -> bool:
+    """Whether OLM made a ClusterRole for the users of an API that a CSV owns (R-CR-2): one rule, with the verbs of its
+    suffix, for those users alone."""
+    suffix = known.name.rpartition("-")[2]
+    user, rules = "view" if suffix == _SEE_CRD else suffix, mappings(role.get("rules"))
+    labels = labels_of(role)
+    aggregated = {label for label in labels if text(label).startswith(AGGREGATE_TO)}
+    is_olms = any(text(label).startswith(_OF_APIS) for label in labels)
+    if known.kind != "ClusterRole" or aggregated != {f"{AGGREGATE_TO}{user}"} or not is_olms or len(rules) != 1:
+        return False
+    rule = rules[0]
+    if suffix == _SEE_CRD:
+        names = texts(rule.get("resourceNames"))
+        seen = {"verbs": ["get"], "apiGroups": [APIEXTENSIONS], "resources": ["customresourcedefinitions"]}
+        return len(names) == 1 and names[0] in owned and rule == {**seen, "resourceNames": names}
+    groups, resources = texts(rule.get("apiGroups")), texts(rule.get("resources"))
+    written = {"verbs": _VERBS.get(suffix), "apiGroups": groups, "resources": resources}
+    return len(groups) == len(resources) == 1 and f"{resources[0]}.{groups[0]}" in owned and rule == written
+
+
+def _is_of_condition(known: ObjectKey, obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
+    """Whether OLM made a Role or RoleBinding for the OperatorCondition of a CSV, for the accounts of that (R-OC-2)."""
+    owner = owners.get(NamespacedName(known.namespace, known.name))
+    if owner is None:
+        return False
+    if known.kind == "RoleBinding":
+        return _binds_only(known, obj, accounts_of(owner))
+    allowed = (
+        {"verbs": verbs, "apiGroups": [OLM_GROUP], "resources": [resource], "resourceNames": [known.name]}
+        for resource, verbs in _CONDITIONS
+    )
+    written = list(allowed)
+    return known.kind == "Role" and all(rule in written for rule in mappings(obj.get("rules")))
+
+
+def _is_of_secret(known: ObjectKey, obj: KubernetesObject, accounts: Mapping[NamespacedName, str]) -> bool:
+    """Whether OLM made a Role or RoleBinding for a serving certificate, for the account of what serves (R-CERT-2)."""
+    account = accounts.get(NamespacedName(known.namespace, known.name))
+    if account is None:
+        return False
+    if known.kind == "RoleBinding":
+        return _binds_only(known, obj, (account,))
+    written = {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": [known.name]}
+    return known.kind == "Role" and obj.get("rules") == [written]
+
+
+def _binds_only(known: ObjectKey, binding: KubernetesObject, accounts: Collection[str]) -> bool:
+    """Whether a binding gives the Role of its own name to these ServiceAccounts of its namespace alone."""
+    reference = mapping(binding.get("roleRef"))
+    return (text(reference.get("kind")), text(reference.get("name"))) == ("Role", known.name) and all(
+        subject.get("kind") == ACCOUNT and text(subject.get("name")) in accounts
+        and text(subject.get("namespace")) in ("", known.namespace)
+        for subject in mappings(binding.get("subjects"))
+    )  # fmt: skip
+
+
+def without_derived(
+    changes: Iterable[DiffChange], old: DerivedRights, new: DerivedRights
+) -> tuple[list[DiffChange], Counter[str]]:
+    """Changes of permissions without those that OLM makes of CRDs and CSVs, and how many of these there are.
+
+    OLM lets admin, edit and view do something with every API that an operator owns, and every operator read its own
+    OperatorCondition. `old` and `new` are what it lets whom do on both sides.
+    """
+    crds, sides = old.crds | new.crds, {kinds.permission_gained: new.rights, kinds.permission_lost: old.rights}
+    index_of = cache(lambda kind, holder: RuleIndex.of(sides[kind].granted(holder)))
+    reported: list[DiffChange] = []
+    folded: Counter[str] = Counter()
+    for change in changes:
+        what = _derived(change, crds)
+        # All that the rule allows has to come from OLM.
+        holder = ScopedSubject(change.identity, change.values["scope"]) if what else None
+        if holder is not None and not index_of(change.kind, holder).subtract_from(change.values["rule"]):
+            folded[what] += 1
+        else:
+            reported.append(change)
+    return reported, folded
+
+
+def is_certificate(
+    obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator], manifests: Collection[ObjectKey] = ()
+) -> bool:
+    """Whether an object is a Secret with a certificate that OLM makes for one of the CSVs `owners`."""
+    known = object_key(obj)
+    if (known.group, known.kind) != ("", "Secret") or known in manifests or obj.get("type") not in _TYPES:
+        return False
+    of_csv = any(reference.get("kind") == "ClusterServiceVersion" for reference in owner_references(obj))
+    return of_csv and NamespacedName(known.namespace, known.name) in certificate_accounts(owners)
+
+
+def _derived(change: DiffChange, crds: frozenset[str]) -> str:
+    """What a change is called among those that OLM may make, "" if it makes none like it."""
+    if change.kind not in (kinds.permission_gained, kinds.permission_lost):
+        return ""
+    rule: PolicyRule = change.values["rule"]
+    if change.identity.kind == "ClusterRole" and change.identity.name in USER_ROLES:
+        return _OF_USERS if _is_of_crds(rule, crds) else ""
+    if rule.groups == ("",) and rule.resources == ("secrets",) and len(rule.names) == 1:
+        return _OF_CERTIFICATE if rule.names[0].endswith(_CERTIFICATE) and rule.verbs == ("get",) else ""
+    own = rule.groups == (OLM_GROUP,) and set(rule.resources) <= {"operatorconditions", "operatorconditions/status"}
+    return _OF_OLM if own and rule.names and change.identity.kind == "ServiceAccount" else ""
+
+
+def _is_of_crds(rule: PolicyRule, crds: frozenset[str]) -> bool:
+    """Whether a rule is about the objects of CRDs, or about reading the CRDs themselves."""
+    if rule.groups == (APIEXTENSIONS,) and rule.names:
+        return set(rule.names) <= crds
+    plurals = (f"{resource.partition('/')[0]}.{group}" for group in rule.groups for resource in rule.resources)
+    return bool(rule.resources) and all(plural in crds for plural in plurals)

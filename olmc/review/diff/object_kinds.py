@@ -1,0 +1,99 @@
+"""The kinds of changes of objects as such, and of fields that nothing more particular is known of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olmc.k8s.diagnostics import Severity
+from olmc.review.diff.crd_kinds import (
+    ADDED,
+    BREAKING,
+    CHANGE,
+    CHANGED,
+    REMOVED,
+    RISK,
+    ChangeGroup,
+    Judgement,
+    Message,
+    change_kind,
+    from_to,
+    listed,
+    shown,
+)
+
+_MOST = 12
+
+
+@change_kind("ObjectAdded", None, ADDED)
+def object_added(severity: Severity) -> Judgement:
+    """An object that only the new side has; a risk if it has a say in what others do."""
+    return severity, ("new; it has a say in what is sent to the API server" if severity is RISK else "new",)
+
+
+@change_kind("ObjectSetAdded", None, ADDED)
+def object_set_added(objects: tuple[str, ...], weighty: bool) -> Judgement:
+    """A ClusterObjectSet that is not as a ClusterExtension of the side has it, with the objects that OLM makes for it;
+    `weighty`: roles, bindings, workloads or webhooks are among them."""
+    within: Message = ("; with it OLM makes ", *listed(objects, _MOST)) if objects else ()
+    return RISK if weighty else CHANGE, ("new, made by no ClusterExtension", *within)
+
+
+@change_kind("ObjectRemoved", None, REMOVED)
+def object_removed() -> Judgement:
+    """An object that only the old side has."""
+    return CHANGE, ("removed",)
+
+
+@change_kind("WebhookAdded", None, ADDED)
+def webhook_added(webhook: str, intercepts: str, fails_closed: bool, own: bool) -> Judgement:
+    """A webhook that only the new side has; one for the operator's own API that lets requests pass bothers nobody."""
+    return RISK if fails_closed or not own else CHANGE, ("new webhook ", shown(webhook), ": ", shown(intercepts))
+
+
+@change_kind("WebhookRemoved", None, REMOVED)
+def webhook_removed(webhook: str, intercepts: str) -> Judgement:
+    """A webhook that only the old side has."""
+    return CHANGE, ("webhook ", shown(webhook), " is gone: it ", shown(intercepts))
+
+
+@change_kind("WebhookChanged", None, CHANGED)
+def webhook_changed(webhook: str, old: str, new: str, widened: bool, own: bool) -> Judgement:
+    """A webhook that intercepts other requests; `widened`: also some that it did not; `own`: of its own API alone."""
+    severity = RISK if widened and not own else CHANGE
+    more = "; it sees more than before" if widened else ""
+    return severity, ("webhook ", shown(webhook), " ", shown(old), " → ", shown(new), more)
+
+
+@change_kind("FailurePolicyChanged", None, CHANGED)
+def failure_policy_changed(webhook: str, old: str, new: str) -> Judgement:
+    """What becomes of requests when a webhook does not answer: they fail (Fail), or pass (Ignore)."""
+    effect = "requests fail when it does not answer" if new == "Fail" else "requests pass when it does not answer"
+    policies: Message = (shown(old), " → ", shown(new))
+    return RISK if new == "Fail" else CHANGE, ("webhook ", shown(webhook), " failurePolicy: ", *policies, f"; {effect}")
+
+
+@change_kind("ImmutableChanged", None)
+def immutable_changed(path: str, old: Any, new: Any, of_csv: bool) -> Judgement:
+    """A field that Kubernetes does not let anybody change once it is written; `of_csv`: OLM updates it for a CSV."""
+    fails = "the CSV fails" if of_csv else "the update fails"
+    advice = f"; Kubernetes refuses that, OLM deletes nothing first, and {fails}: keep the value, or change the name"
+    return BREAKING, (shown(path), *from_to(old, new), advice)
+
+
+@change_kind("FieldChanged", None)
+def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgement:
+    """A field with another value, or one that comes or goes; `path` as `spec.ports[http].port`."""
+    return severity, (shown(path), *from_to(old, new))
+
+
+@change_kind("PodsReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)
+def pods_replaced() -> Judgement:
+    """A workload whose pods are replaced, be it for an annotation alone."""
+    return CHANGE, ("its pods are replaced, because their template is another",)
+
+
+@change_kind("Renamed", ChangeGroup.OTHER, CHANGED)
+def renamed(old: str, is_bound_by_people: bool) -> Judgement:
+    """An object that has another name; the ClusterRoles of OperatorGroups are there to be bound by people."""
+    advice = "; bindings to that name have to follow" if is_bound_by_people else ""
+    return RISK if is_bound_by_people else CHANGE, ("its name was ", shown(old), advice)

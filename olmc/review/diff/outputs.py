@@ -1,0 +1,543 @@
+"""A difference as text for terminals, as Markdown for comments on pull requests, and as JSON for machines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from olmc.compiler.output.budget import shares
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diff import crd_kinds, object_kinds
+from olmc.review.diff import crd_kinds as workload_kinds
+from olmc.review.diff import webhooks as permission_kinds
+from olmc.review.diff.compare import Difference
+from olmc.review.diff.crd_kinds import (
+    ABSENT,
+    BREAKING,
+    CHANGE,
+    CHANGED,
+    NOTE,
+    RISK,
+    SEVERITY_WORDS,
+    ChangeGroup,
+    ChangeType,
+    DiffChange,
+    Message,
+    UntrustedText,
+    from_to,
+    listed,
+    plain,
+    shown,
+)
+from olmc.review.rbac.risks import Level
+
+# Changes as the lines of a review: what breaks first, then the risks, then the rest by what it is about.
+#
+# Changes that are alike are one line, which says how many they are: of one object, or of several of one kind.
+
+_MOST = 6
+_PLACES = 3
+_ALONE = 1
+_FEW = 3
+
+
+class ChangeLine(NamedTuple):
+    """A line: a change, or `total` that are alike; of permissions with the level of the most dangerous."""
+
+    type: ChangeType
+    severity: Severity
+    message: Message
+    total: int
+    level: Level = Level.NONE
+
+
+class LineGroup(NamedTuple):
+    """The lines of an object, or those that several objects of one kind have in common."""
+
+    objects: tuple[ObjectKey, ...]
+    lines: tuple[ChangeLine, ...]
+
+
+class ReviewSection(NamedTuple):
+    """A heading with its changes; `name` is that of a severity or of a group, behind `later-` or `kept-`."""
+
+    name: str
+    heading: str
+    changes: tuple[DiffChange, ...]
+
+    @property
+    def topic(self) -> str:
+        """The severity or the group, whenever it comes."""
+        return self.name.rpartition("-")[2]
+
+
+def review_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
+    """What breaks and the risks of all groups, then the rest by group; no section is empty.
+
+    What comes only after an approval is behind all that, and last what is kept back.
+    """
+    now = _line_sections([change for change in changes if not (change.later or change.kept_back)])
+    later = _line_sections([change for change in changes if change.later])
+    kept = _line_sections([change for change in changes if change.kept_back])
+    return [
+        *now,
+        *(ReviewSection(f"later-{name}", f"After approval: {text}", of) for name, text, of in later),
+        *(ReviewSection(f"kept-{name}", f"Kept back: {text}", of) for name, text, of in kept),
+    ]
+
+
+def _line_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
+    sections = [
+        ReviewSection("breaking", "Breaking", tuple(change for change in changes if change.severity is BREAKING)),
+        ReviewSection("risk", "Risks", tuple(change for change in changes if change.severity is RISK)),
+    ]
+    for group in ChangeGroup:
+        rest = tuple(change for change in changes if change.group is group and change.severity <= CHANGE)
+        sections.append(ReviewSection(group.value, group.heading, rest))
+    return [section for section in sections if section.changes]
+
+
+def line_groups(changes: Iterable[DiffChange], most: int | None = _MOST) -> list[LineGroup]:
+    """Changes as lines by object, in their order; of what is listed in a line at most `most` (None: everything)."""
+    changes = list(changes)
+    alike: dict[Hashable, list[DiffChange]] = {}
+    common = Counter((change.identity.kind, change.message) for change in changes)
+    places = Counter(_place(change) for change in changes if change.kind in _BY_PLACE)
+    sharing: dict[tuple[str, Message], list[ObjectKey]] = {}
+    for change in filter(_is_new_field, changes):
+        sharing.setdefault((change.identity.kind, change.message), []).append(change.identity)
+    for change in changes:
+        name = (change.identity.kind, change.message)
+        key: tuple[Hashable, ...] = (change.kind.name, repr(change.message))
+        if common[name] < _FEW:
+            key = _key(change, places)
+        elif name in sharing:
+            # Which fields are new in the same objects is one thing to say, however many there are.
+            key = (change.kind.name, change.values["version"], *sharing[name])
+        alike.setdefault((change.identity.kind, change.identity.group, change.severity, *key), []).append(change)
+    groups: dict[tuple[ObjectKey, ...], list[ChangeLine]] = {}
+    for same in alike.values():
+        objects = tuple(dict.fromkeys(change.identity for change in same))
+        lines = groups.setdefault(objects, [])
+        if same[0].kind in _OF_FIELDS and len(same) < _FEW and len(objects) == _ALONE:
+            lines += (_line([change], most) for change in same)
+        else:
+            lines.append(_line(same, most))
+    return [LineGroup(objects, tuple(lines)) for objects, lines in groups.items()]
+
+
+def _place(change: DiffChange) -> tuple[Hashable, ...]:
+    """A field by its last name, and what happens to it, wherever it is."""
+    end = (_last(change.values["path"]), repr(change.message[_AFTER_PLACE:]))
+    return (change.kind.name, change.type, change.severity, change.identity.kind, *end)
+
+
+def _key(change: DiffChange, places: Counter[tuple[Hashable, ...]]) -> tuple[Hashable, ...]:
+    """What changes of one line have in common; `places` says how often there is a field like one in a schema."""
+    base: tuple[Hashable, ...] = (change.kind.name, change.type, change.severity)
+    values = change.values
+    if _is_new_field(change):
+        # Of one object: which fields are new is what tells its versions apart.
+        return (*base, change.identity, values["version"])
+    if change.kind in _BY_PLACE:
+        if places[_place(change)] > _ALONE:
+            return _place(change)
+        return (*base, change.identity, values["version"], repr(change.message[_AFTER_PLACE:]))
+    if change.kind is workload_kinds.environment_changed:
+        return (*base, change.identity, values["container"], repr(values["old"]), repr(values["new"]))
+    if change.kind in _OF_RULES and not values["rule"].urls and change.severity <= CHANGE:
+        return (*base, change.identity, values["scope"], values.get("moved_from", ""))
+    if change.kind in _OF_FIELDS and change.severity is NOTE:
+        return (change.kind.name, change.severity, change.identity)
+    return (*base, repr(change.message))
+
+
+_AFTER_PLACE = 3
+"""How many pieces of a message about a schema say where it is."""
+
+_BY_PLACE = (
+    crd_kinds.property_added,
+    crd_kinds.property_removed,
+    crd_kinds.type_changed,
+    crd_kinds.required_added,
+    crd_kinds.required_removed,
+    crd_kinds.enum_changed,
+    crd_kinds.bound_changed,
+    crd_kinds.pattern_changed,
+    crd_kinds.default_changed,
+    crd_kinds.validation_added,
+    crd_kinds.validation_removed,
+    crd_kinds.unknown_fields_changed,
+)
+_OF_FIELDS = (object_kinds.field_changed, crd_kinds.crd_field_changed)
+_OF_RULES = (permission_kinds.permission_gained, permission_kinds.permission_lost)
+
+
+def _is_new_field(change: DiffChange) -> bool:
+    return change.kind is crd_kinds.property_added and not change.values["required"]
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _line(alike: Sequence[DiffChange], most: int | None) -> ChangeLine:
+    first = alike[0]
+    message = first.message if len(alike) == _ALONE else _joined(alike, most)
+    types = {change.type for change in alike}
+    level = max(map(_level, alike))
+    return ChangeLine(first.type if len(types) == _ALONE else CHANGED, first.severity, message, len(alike), level)
+
+
+def _level(change: DiffChange) -> Level:
+    if change.kind not in (permission_kinds.permission_gained, permission_kinds.permissions_gained):
+        return Level.NONE
+    return next(level for level in Level if str(level) == change.values["level"])
+
+
+def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
+    first = alike[0]
+    count = f"{len(alike)} × "
+    if _is_new_field(first):
+        paths = list(dict.fromkeys(change.values["path"] for change in alike))
+        if len(paths) == _ALONE:
+            return first.message
+        return (shown(first.values["version"]), f" has {len(paths)} new fields: ", *listed(paths, most))
+    if first.kind in _BY_PLACE:
+        places = list(dict.fromkeys(change.values["path"] for change in alike))
+        ends = {_last(place) for place in places}
+        several: Message = (f"{len(places)} fields, each",)
+        start = (count, shown(ends.pop() or "the whole object")) if len(ends) == _ALONE else several
+        # Where it is hardly matters for what breaks nobody.
+        shortened = _PLACES if most is not None and first.severity < RISK else most
+        return (*start, *first.message[_AFTER_PLACE:], "; at ", *listed(places, shortened))
+    if first.kind is workload_kinds.environment_changed:
+        names = [change.values["variable"] for change in alike]
+        change = from_to(first.values["old"], first.values["new"])
+        return (shown(first.values["container"]), ": variables ", *listed(names, most), *change)
+    if first.kind in _OF_RULES and len({change.message for change in alike}) > 1:
+        return permission_kinds.joined_message([change.values["rule"] for change in alike], first, most)
+    if first.kind in _OF_FIELDS and len({change.message for change in alike}) > 1:
+        return (f"{len(alike)} other fields: ", *listed([change.values["path"] for change in alike], most))
+    return first.message
+
+
+FORMAT_VERSION = 1
+"""The version of the JSON format, `schemas/diff.schema.json`."""
+
+LIMIT = 64_000
+"""How long a comment may be: GitHub takes 65,536 characters, of which a pipeline has some for its own lines."""
+
+_RUN_OF_TICKS = regex(r"`+")
+_RESERVED_FOR_CUT = 600
+_OPEN_UP_TO = 12
+_NAMED = 5
+# Kind, namespace and name are no longer together.
+_LONGEST_NAME = 400
+_WEIGHTS = {"breaking": 12, "risk": 8}
+"""What part of a comment that is too short for all a section gets; those of the rest have one each."""
+_UNDERSCORE = regex(r"_([a-z])")
+
+
+def as_text(difference: Difference, *, color: bool = False) -> str:
+    """All changes; of a difference without any only the line that says so."""
+    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else in_black))
+
+
+def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    head = f"{clean(difference.old.name)} → {clean(difference.new.name)}: {summary(difference)}"
+    yield paint(head, "bold")
+    folded = folded_text(difference)
+    if folded:
+        yield paint(f"({folded})", "faint")
+    for section in review_sections(difference.changes):
+        yield ""
+        yield paint(section.heading, "bold")
+        for group in line_groups(section.changes):
+            yield from _group_lines(group, paint)
+
+
+def _group_lines(group: LineGroup, paint: Paint) -> Iterator[str]:
+    """An object with its lines below it, or before the only one."""
+    name = clean(heading(group.objects))
+    lines = [f"{plain(line.message)}{_tag(line.severity, paint)}" for line in group.lines]
+    if len(lines) == 1:
+        yield f"  {name}: {group.lines[0].type} {lines[0]}"
+        return
+    yield f"  {name}"
+    yield from (f"    {line.type} {text}" for line, text in zip(group.lines, lines, strict=True))
+
+
+def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
+    """What lines are about: an object, or several of one kind."""
+    first, *others = (_cut_name(str(known)) for known in objects[:most])
+    kind = f"{objects[0].kind}/"
+    named = ", ".join((first, *(name.removeprefix(kind) for name in others)))
+    return f"{named} and {len(objects) - most} more" if len(objects) > most else named
+
+
+def _cut_name(name: str) -> str:
+    """A name that no object in a cluster can have would hide those beside it."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+
+
+def _tag(severity: Severity, paint: Paint) -> str:
+    if severity < RISK:
+        return ""
+    return "  " + paint(f"[{SEVERITY_WORDS[severity]}]", "ERROR" if severity is BREAKING else "WARNING")
+
+
+def summary(difference: Difference) -> str:
+    """How many changes there are: `12 changes, 2 breaking, 1 risk`."""
+    count = len(difference.changes)
+    if not count:
+        return "no change"
+    breaking, risks = difference.count(BREAKING), difference.count(RISK)
+    parts = [f"{count} change{'s' * (count != 1)}"]
+    parts += [f"{breaking} breaking"] if breaking else []
+    parts += [f"{risks} risk{'s' * (risks != 1)}"] if risks else []
+    later = sum(change.later for change in difference.changes)
+    parts += [f"{later} of them after approval"] if later else []
+    kept = sum(change.kept_back for change in difference.changes)
+    parts += [f"{kept} of them kept back"] if kept else []
+    return ", ".join(parts)
+
+
+def folded_text(difference: Difference) -> str:
+    """What differs without meaning anything: `folded: 24 copied CSVs, 2 InstallPlans`; "" for nothing."""
+    parts = [f"{count} {_plural(what, count)}" for what, count in difference.folded.items()]
+    return f"folded: {', '.join(parts)}" if parts else ""
+
+
+def _plural(what: str, count: int) -> str:
+    if count == 1:
+        return what
+    head, of, rest = what.partition(" of ")
+    return "roles and bindings" if what == "role or binding" else f"{head}s{of}{rest}"
+
+
+class _TextSection(NamedTuple):
+    """A heading, and the lines below it, the gravest first; a folded one is opened by the reader."""
+
+    heading: str
+    total: int
+    groups: tuple[LineGroup, ...]
+    folded: bool
+    weight: int
+
+
+def as_markdown(difference: Difference, limit: int = LIMIT) -> str:
+    """The changes as lists: what breaks, what is a risk, then the rest by group, in at most `limit` characters.
+
+    Where not all fits, each section has its share, the graver the larger, and says how much of it is left out; the last
+    lines say how much that is in all.
+    """
+    text = "\n".join((*_head(difference), ""))
+    sections = _sections(difference)
+    full = [_section_text(section, section.groups) for section in sections]
+    if len(text) + sum(map(len, full)) <= limit:
+        return text + "".join(full)
+    space = limit - len(text) - _RESERVED_FOR_CUT
+    given = shares([len(part) for part in full], [section.weight for section in sections], space)
+    left: Counter[str] = Counter()
+    unused = 0
+    for section, part, most in zip(sections, full, given, strict=True):
+        kept = section.groups if most >= len(part) else _fit(section, most + unused)
+        shown_text = _section_text(section, kept)
+        if shown_text and len(shown_text) <= most + unused:
+            text += shown_text
+            unused += most - len(shown_text)
+        else:
+            kept = ()
+        if missing := section.total - _counted(kept):
+            left[section.heading] += missing
+    return text + _cut(left)
+
+
+def _counted(groups: Iterable[LineGroup]) -> int:
+    return sum(line.total for group in groups for line in group.lines)
+
+
+def _head(difference: Difference) -> Iterator[str]:
+    old, new = (code(side.name) for side in (difference.old, difference.new))
+    yield f"### {old} → {new}: {summary(difference)}"
+    if difference.changes:
+        counts = ((group.heading, len(difference.in_group(group))) for group in ChangeGroup)
+        yield ""
+        yield " · ".join(f"{heading}: {count}" for heading, count in counts if count)
+    folded = folded_text(difference)
+    if folded:
+        yield ""
+        yield f"<sub>{_escaped(folded)}</sub>"
+
+
+def _sections(difference: Difference) -> list[_TextSection]:
+    """Breaking changes and risks of all groups first; the rest by group, folded if it is long."""
+    marks = {"breaking": "🛑 ", "risk": "⚠️ "}
+    return [
+        _TextSection(
+            f"{marks.get(section.name.removeprefix('later-'), '')}{section.heading}",
+            len(section.changes),
+            tuple(line_groups(section.changes)),
+            section.topic not in marks and len(section.changes) > _OPEN_UP_TO,
+            _WEIGHTS.get(section.topic, 1),
+        )
+        for section in review_sections(difference.changes)
+    ]
+
+
+def _section_text(section: _TextSection, groups: Sequence[LineGroup]) -> str:
+    """A section with some of its lines, and how many are left out; "" without a line."""
+    if not groups:
+        return ""
+    left = section.total - _counted(groups)
+    return _framed(section, [*map(_object_lines, groups), *([_left_out(left)] if left else [])])
+
+
+def _framed(section: _TextSection, lines: Sequence[str]) -> str:
+    title = f"{section.heading} ({section.total})"
+    if section.folded:
+        return f"\n<details><summary><b>{title}</b></summary>\n\n{''.join(lines)}\n</details>\n"
+    return f"\n#### {title}\n\n{''.join(lines)}"
+
+
+def _left_out(count: int) -> str:
+    return f"- … and {count} more, left out\n"
+
+
+def _object_lines(group: LineGroup) -> str:
+    return f"{_object(group)}{''.join(map(_item, group.lines))}"
+
+
+def _object(group: LineGroup) -> str:
+    return f"- {code(heading(group.objects))}\n"
+
+
+def _item(line: ChangeLine) -> str:
+    sign = {"+": "➕", "-": "➖", "~": "✏️"}[line.type]
+    return f"  - {sign} {marked(line.message)}\n"
+
+
+def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
+    """As many lines of a section as there is space for, in the order of `_by_turns`; one that is too long is passed
+    over for those behind it."""
+    left = space - len(_framed(section, [_left_out(section.total)]))
+    kept: list[tuple[int, int]] = []
+    begun: set[int] = set()
+    for number, line in _by_turns(section.groups):
+        group = section.groups[number]
+        need = len(_item(group.lines[line])) + (len(_object(group)) if number not in begun else 0)
+        if need <= left:
+            left -= need
+            begun.add(number)
+            kept.append((number, line))
+    return _chosen(section.groups, kept)
+
+
+def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
+    """Group and line of all lines: of each kind of object, and of each level of permissions, one after the other, so
+    that many of one hide no other; the most dangerous first."""
+    alike: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    for number, group in enumerate(groups):
+        for at, line in enumerate(group.lines):
+            alike.setdefault((-line.level, group.objects[0].kind), []).append((number, at))
+    in_order = (alike[key] for key in sorted(alike, key=lambda key: key[0]))
+    return [place for turn in zip_longest(*in_order) for place in turn if place is not None]
+
+
+def _chosen(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
+    """The groups with those of their lines that are at some places."""
+    lines: dict[int, list[int]] = {}
+    for number, line in sorted(places):
+        lines.setdefault(number, []).append(line)
+    return tuple(
+        groups[number]._replace(lines=tuple(groups[number].lines[line] for line in kept))
+        for number, kept in lines.items()
+    )
+
+
+def _cut(left: Counter[str]) -> str:
+    if not left:
+        return ""
+    what = ", ".join(f"{count} in {heading}" for heading, count in left.items())
+    return (
+        f"\n> **{sum(left.values())} changes do not fit into a comment** ({what}). "
+        "The same command with `-o json` has them all.\n"
+    )
+
+
+def marked(message: Message) -> str:
+    """A message with everything that comes from the input as code, which Markdown leaves alone."""
+    return "".join(code(piece.text) if isinstance(piece, UntrustedText) else _escaped(piece) for piece in message)
+
+
+def code(text: str) -> str:
+    """A text as inline code, in more backticks than it has in a row itself."""
+    shown = clean(text)
+    ticks = "`" * (max(map(len, _RUN_OF_TICKS.findall(shown)), default=0) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
+    return f"{ticks}{pad}{shown or ' '}{pad}{ticks}"
+
+
+def _escaped(text: str) -> str:
+    """Words of olmc's own, in which nothing is markup."""
+    return re.sub(r"([\\`*_<>\[\]#|~@])", r"\\\1", text)
+
+
+def as_json(difference: Difference) -> str:
+    """The whole difference, with nothing cut."""
+    return json_text(as_data(difference), default=str) + "\n"
+
+
+def as_data(difference: Difference) -> dict[str, Any]:
+    """The whole difference in the format of `schemas/diff.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "old": difference.old.name,
+        "new": difference.new.name,
+        "summary": {
+            "changes": len(difference.changes),
+            "breaking": difference.count(BREAKING),
+            "risk": difference.count(RISK),
+            "unchangedObjects": difference.unchanged,
+            "folded": dict(difference.folded),
+        },
+        "changes": [_change(change) for change in difference.changes],
+    }
+
+
+def _change(change: DiffChange) -> dict[str, Any]:
+    return {
+        "kind": change.kind.name,
+        "group": change.group.value,
+        "gravity": SEVERITY_WORDS[change.severity],
+        "sign": change.type.value,
+        "object": dict(change.identity._asdict()),
+        "text": plain(change.message),
+        "details": _details(change),
+        **({"afterApproval": True} if change.later else {}),
+        **({"keptBack": True} if change.kept_back else {}),
+    }
+
+
+def _details(change: DiffChange) -> dict[str, Any]:
+    """The values of a change under their JSON names; those that are not there are left out."""
+    values = ((name, value) for name, value in change.values.items() if name != "severity")
+    return {_json_name(name): _as_data(value) for name, value in values if value is not ABSENT}
+
+
+def _json_name(name: str) -> str:
+    return _UNDERSCORE.sub(lambda match: match[1].upper(), name)
+
+
+def _as_data(value: Any) -> Any:
+    """NamedTuples as objects, other tuples as lists."""
+    if hasattr(value, "_asdict"):
+        return {name: _as_data(item) for name, item in value._asdict().items()}
+    return [_as_data(item) for item in value] if isinstance(value, tuple) else value

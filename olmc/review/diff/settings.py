@@ -1,0 +1,449 @@
+"""What a workspace says about itself: its olmc.yaml, what it leaves out, and which findings somebody accepts.
+
+Whoever changes these changes what a review gets to see, so a review says it first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from olmc.compiler.load.build_files import BuildFile, build_files
+from olmc.compiler.load.config import CONFIG_FILE, read_config
+from olmc.compiler.load.files import IGNORE_FILE, ignore_lines, scan
+from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
+from olmc.compiler.model.options import Narrowing
+from olmc.compiler.model.workspace import Bundle, LeftOut, Reason
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import ACCOUNT, KubernetesObject, ObjectKey, PolicyRule, object_key
+from olmc.review.diff.crd_kinds import (
+    ADDED,
+    CHANGE,
+    CHANGED,
+    REMOVED,
+    RISK,
+    ChangeGroup,
+    DiffChange,
+    Judgement,
+    Message,
+    change_kind,
+    from_to,
+    listed,
+    shown,
+)
+from olmc.review.diff.deltas import deltas, path_text
+from olmc.review.diff.premises import Assumed
+from olmc.review.explain.left_out import SettledCompilation, left_out_of, rank
+
+if TYPE_CHECKING:
+    from olmc.compiler.model.catalog import Catalog
+    from olmc.compiler.reconcile.loop import SettledCluster
+
+# The kinds of changes of settings and of what is left out: whoever changes these changes what a review gets to see.
+
+_MOST = 12
+
+
+@change_kind("SettingChanged", ChangeGroup.SETTINGS)
+def setting_changed(path: str, old: Any, new: Any, is_narrowing: bool) -> Judgement:
+    """A setting of olmc.yaml with another value, or one that comes or goes; `path` as `spec.exclude`."""
+    effect = "; it decides what is compiled, and does not count here" if is_narrowing else ""
+    return RISK if is_narrowing else CHANGE, (shown(path), *from_to(old, new), effect)
+
+
+@change_kind("PatternAdded", ChangeGroup.SETTINGS, ADDED)
+def pattern_added(pattern: str) -> Judgement:
+    """A line of .olmcignore that only the new side has."""
+    severity = CHANGE if pattern.startswith("!") else RISK
+    return severity, (*_effect(pattern), "; it does not count here")
+
+
+@change_kind("PatternRemoved", ChangeGroup.SETTINGS, REMOVED)
+def pattern_removed(pattern: str) -> Judgement:
+    """A line of .olmcignore that only the old side has."""
+    severity = RISK if pattern.startswith("!") else CHANGE
+    return severity, ("no longer ", *_effect(pattern), "; it still counts here")
+
+
+def _effect(pattern: str) -> Message:
+    verb = "takes back in what matches " if pattern.startswith("!") else "leaves out what matches "
+    return (verb, shown(pattern.removeprefix("!")))
+
+
+@change_kind("SuppressionAdded", ChangeGroup.SETTINGS, ADDED)
+def suppression_added(code: str, reason: str, files: str, is_grave: bool) -> Judgement:
+    """A finding that somebody accepts from now on, by a comment in a file or in olmc.yaml; `files` is the pattern of
+    the files for which olmc.yaml accepts it."""
+    return RISK if is_grave else CHANGE, ("accepts ", *_accepted(code, reason, files))
+
+
+@change_kind("SuppressionRemoved", ChangeGroup.SETTINGS, REMOVED)
+def suppression_removed(code: str, reason: str, files: str) -> Judgement:
+    """A finding that nobody accepts any more; the values are those of SuppressionAdded."""
+    return CHANGE, ("no longer accepts ", *_accepted(code, reason, files))
+
+
+def _accepted(code: str, reason: str, files: str) -> Message:
+    where: Message = (" in ", shown(files)) if files else ()
+    return (shown(code or "nothing"), *where, *((": ", shown(reason)) if reason else (", without a reason",)))
+
+
+@change_kind("BuildAdded", ChangeGroup.SETTINGS, ADDED)
+def build_added(tool: str) -> Judgement:
+    """A file that only the new side has, by which `tool` builds what is applied of its folder, and olmc does not."""
+    return RISK, ("new: GitOps tools build this folder with ", tool, ", which olmc does not follow")
+
+
+@change_kind("BuildChanged", ChangeGroup.SETTINGS, CHANGED)
+def build_changed(tool: str) -> Judgement:
+    """Such a file that both sides have, with another content."""
+    return RISK, ("another content: GitOps tools build this folder with ", tool, ", which olmc does not follow")
+
+
+@change_kind("BuildRemoved", ChangeGroup.SETTINGS, REMOVED)
+def build_removed(tool: str) -> Judgement:
+    """Such a file that only the old side has: what is applied of the folder is no longer what it made of it."""
+    return RISK, ("gone: GitOps tools no longer build this folder with ", tool, " by it, which olmc did not follow")
+
+
+@change_kind("BuildReadsAdded", ChangeGroup.SETTINGS, ADDED)
+def build_reads_added(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Files that only the new side has, and that `tool` reads to build the folder of this one."""
+    return RISK, ("more to build this with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+@change_kind("BuildReadsChanged", ChangeGroup.SETTINGS, CHANGED)
+def build_reads_changed(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Such files that both sides have, with another content."""
+    return RISK, ("another content of what this is built with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+@change_kind("BuildReadsRemoved", ChangeGroup.SETTINGS, REMOVED)
+def build_reads_removed(tool: str, files: tuple[str, ...]) -> Judgement:
+    """Such files that only the old side has, or that the build no longer reads."""
+    return RISK, ("no longer there to build this with: ", *listed(files, _MOST), *_read_by(tool))
+
+
+def _read_by(tool: str) -> Message:
+    return ("; GitOps tools build this folder with ", tool, ", which olmc does not follow")
+
+
+@change_kind("LeftOutAdded", ChangeGroup.SETTINGS, ADDED)
+def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+    """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.
+
+    Whatever tool applies the whole folder would apply them. `unread` says what there may be besides, "" for nothing.
+    """
+    return RISK, ("left out, and applied by other tools: ", *_content(objects, unread), f"; {reason}")
+
+
+@change_kind("LeftOutChanged", ChangeGroup.SETTINGS, CHANGED)
+def left_out_changed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+    """Objects that are left out on both sides, and not the same; the values are those of LeftOutAdded."""
+    return RISK, ("left out on both sides, and another: ", *_content(objects, unread), f"; {reason}")
+
+
+@change_kind("LeftOutRemoved", ChangeGroup.SETTINGS, REMOVED)
+def left_out_removed(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
+    """Objects that are no longer left out, or no longer there; the values are those of LeftOutAdded."""
+    return CHANGE, ("no longer among what is left out: ", *_content(objects, unread), f"; {reason}")
+
+
+def _content(objects: tuple[str, ...], unread: str) -> Message:
+    return (*listed(objects, _MOST), " and " * bool(objects and unread), unread)
+
+
+# The sides of a comparison: what a cluster holds, or is going to, and what a workspace says about itself.
+
+
+class SideSettings(NamedTuple):
+    """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
+
+    `builds` are the files by which other tools build what they apply.
+    """
+
+    config: Mapping[str, Any]
+    ignore_lines: tuple[str, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    builds: Mapping[str, BuildFile] = MappingProxyType({})
+
+
+class Side(NamedTuple):
+    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs.
+
+    `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
+    kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
+    for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
+    the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
+    `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is
+    what the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
+    `manifests` are the objects that the workspace has written, and not OLM; of a rendering nobody knows which.
+    """
+
+    name: str
+    objects: tuple[KubernetesObject, ...]
+    settled: SettledCluster | None = None
+    shared: int = 0
+    excluded: tuple[KubernetesObject, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    settings: SideSettings | None = None
+    bundle: Bundle | None = None
+    assumed: Assumed = Assumed()
+    is_held: bool = False
+    served: Mapping[str, Catalog] = MappingProxyType({})
+    requested: Mapping[ObjectKey, KubernetesObject] = MappingProxyType({})
+    installing: Mapping[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = MappingProxyType({})
+    manifests: frozenset[ObjectKey] = frozenset()
+
+    @property
+    def home(self) -> str:
+        """The namespace that a bundle by itself is installed in, "" for anything else."""
+        settled, bundle = self.settled, self.bundle
+        groups = settled.cluster.groups if settled is not None and bundle is not None else ()
+        return next((name.namespace for name in groups), "")
+
+    @property
+    def kube_version(self) -> str:
+        """The version of Kubernetes that it was compiled for, "" where it was not compiled."""
+        return self.assumed.kube_version
+
+
+class Kinds(NamedTuple):
+    """The kinds that are compared: only those in `include`, if there are any, and not those in `exclude`."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class KeptBack(NamedTuple):
+    """What would come of operators if they were not stuck, or not there already: the sides without that, and the
+    objects that this is about. `edited` are the CSVs whose content changed under the same name."""
+
+    sides: tuple[Side, Side]
+    objects: frozenset[ObjectKey]
+    edited: tuple[ObjectKey, ...] = ()
+
+
+class Sides(NamedTuple):
+    """Both sides, None when one can't be compared, and what there is to say, with the sides' names in places.
+
+    `approved` are the sides as they would be if somebody approved the plans that wait, None where none does;
+    `kept_back` is None where nothing new is stuck.
+    """
+
+    sides: tuple[Side, Side] | None
+    diagnostics: tuple[Diagnostic, ...]
+    approved: tuple[Side, Side] | None = None
+    kept_back: KeptBack | None = None
+
+
+def compiled_side(name: str, compilation: SettledCompilation) -> Side:
+    """What a workspace was compiled to as a side, without what it says about itself."""
+    objects = tuple(rendered.object for rendered in compilation.objects)
+    workspace, default = compilation.workspace, compilation.options.default_namespace
+    written = {object_key(m.object) for m in workspace.manifests} if workspace is not None else set()
+    placed = {key._replace(namespace=default or "") for key in written if not key.namespace}
+    return Side(name, objects, compilation.settled, manifests=frozenset(written | placed))
+
+
+def workspace_side(
+    name: str, path: Path, compilation: SettledCompilation, narrowing: Narrowing,
+    compile_fresh: Callable[[], SettledCompilation] | None = None,
+) -> Side:  # fmt: skip
+    """The workspace at `path` as a side: what it was compiled to with `narrowing`, and what it says about itself.
+
+    `compile_fresh` compiles it for a cluster that holds nothing, where `compilation` began with a state.
+    """
+    config = read_config(path, Report())
+    files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
+    patterns = tuple(filter(_is_pattern, ignore_lines(path)))
+    # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
+    commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
+    accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
+    settings = SideSettings(config, patterns, accepted, build_files(path, compilation.inputs))
+    left = left_out_of(path, compilation, narrowing)
+    if compile_fresh is not None and (
+        any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
+    ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
+        left = left_out_of(path, compile_fresh(), narrowing)
+    side = compiled_side(name, compilation)._replace(left_out=left, settings=settings)
+    workspace = compilation.workspace
+    if workspace is None:
+        return side
+    names = workspace.extension_catalog_names
+    served = {called: catalog for called, catalog in workspace.catalogs.items() if called in names}
+    installing: dict[ObjectKey, tuple[tuple[str, PolicyRule], ...]] = {}
+    for result in compilation.extensions:
+        account = ObjectKey("", ACCOUNT, result.extension.namespace, result.extension.service_account)
+        rules = ((scoped.namespace, scoped.rule) for scoped in result.required)
+        installing[account] = (*installing.get(account, ()), *rules)
+    requested = {object_key(m.object): m.object for m in workspace.extensions}
+    return side._replace(served=served, requested=requested, installing=installing)
+
+
+def _has_only_kept(made: SettledCompilation) -> bool:
+    """Whether the cluster has CSVs of which there are bundles, and which no catalog has any more."""
+    if made.settled is None or made.workspace is None:
+        return False
+    catalogs = made.settled.cluster.catalogs.values()
+    listed = {entry.name for source in catalogs for entry in source.entries}
+    return any(name.name in made.workspace.bundles.keys() - listed for name in made.settled.cluster.csvs)
+
+
+def _is_pattern(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith("#")
+
+
+_NARROWING = frozenset({"exclude", "for", "ignore", "include"})
+"""Settings that decide what there is to see."""
+
+
+def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
+    """How two workspaces differ in what they say about themselves; nothing for renderings, which say nothing."""
+    if old.settings is None or new.settings is None:
+        return
+    yield from _config(old.settings, new.settings)
+    yield from _patterns(old.settings.ignore_lines, new.settings.ignore_lines)
+    yield from _suppressions(old.settings.suppressions, new.settings.suppressions)
+    yield from _builds(old, new)
+
+
+def _file(path: str) -> ObjectKey:
+    """What a file of a workspace is called among objects."""
+    return ObjectKey("", "File", "", path)
+
+
+def _config(old: SideSettings, new: SideSettings) -> Iterator[DiffChange]:
+    before, after = ({key: value for key, value in side.config.items() if key != "suppress"} for side in (old, new))
+    for delta in deltas(before, after, ("spec",)):
+        is_narrowing = len(delta.path) > 1 and delta.path[1] in _NARROWING
+        yield setting_changed(_file(CONFIG_FILE), path_text(delta.path), delta.old, delta.new, is_narrowing)
+
+
+def _patterns(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffChange]:
+    file = _file(IGNORE_FILE)
+    removed, added = Counter(old) - Counter(new), Counter(new) - Counter(old)
+    yield from (pattern_added(file, pattern) for pattern in sorted(added))
+    yield from (pattern_removed(file, pattern) for pattern in sorted(removed))
+    if old != new and not removed and not added:  # of patterns that contradict each other, the last one counts
+        yield setting_changed(file, "order", list(old), list(new), is_narrowing=True)
+
+
+def _suppressions(old: Iterable[Suppression], new: Iterable[Suppression]) -> Iterator[DiffChange]:
+    before, after = Counter(map(_key, old)), Counter(map(_key, new))
+    # Accepting a warning is a matter of taste, accepting a failure hides that something does not work.
+    grave = _grave_codes() if after - before else frozenset()
+    for path, code, files, reason, _ in sorted((after - before).elements()):
+        yield suppression_added(_file(path), code, reason, files, code in grave)
+    for path, code, files, reason, _ in sorted((before - after).elements()):
+        yield suppression_removed(_file(path), code, reason, files)
+
+
+def _key(suppression: Suppression) -> tuple[str, str, str, str, str]:
+    return suppression.place.path, suppression.code, suppression.pattern, suppression.reason, suppression.about
+
+
+def _grave_codes() -> frozenset[str]:
+    """The codes of findings that are more than warnings."""
+    from olmc.compiler.rules.catalogue import all_rules  # it imports every module of rules
+
+    return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
+
+
+def _builds(old: Side, new: Side) -> Iterator[DiffChange]:
+    """How two sides differ in what other tools build: by the files that make a folder a build, and of all that such a
+    build reads besides one change for each of these files."""
+    assert old.settings is not None and new.settings is not None
+    before, after = old.settings.builds, new.settings.builds
+    reported = _reported_as_left_out(old, new)
+    read: dict[tuple[str, str, str], list[str]] = {}
+    for path in sorted(before.keys() | after.keys()):
+        was, now = before.get(path), after.get(path)
+        file = now or was
+        if file is None or (was is not None and now is not None and was.digest == now.digest):
+            continue
+        how = "added" if was is None else "removed" if now is None else "changed"
+        if not file.lead:
+            yield _BUILDS[how](_file(path), file.tool)
+        # Of a build that is new, or gone, all files are.
+        elif (file.lead in before) == (file.lead in after) and path not in reported:
+            read.setdefault((file.lead, file.tool, how), []).append(path)
+    for (lead, tool, how), paths in read.items():
+        yield _READ[how](_file(lead), tool, tuple(paths))
+
+
+_BUILDS = {"added": build_added, "changed": build_changed, "removed": build_removed}
+_READ = {"added": build_reads_added, "changed": build_reads_changed, "removed": build_reads_removed}
+
+
+def _reported_as_left_out(old: Side, new: Side) -> frozenset[str]:
+    """The files of which a change is reported as one of what is left out."""
+    before, after = (
+        {
+            (left.location.path, left.reason, left.objects, left.problem, left.digest if left.problem else "")
+            for left in side.left_out
+        }
+        for side in (old, new)
+    )
+    return frozenset(path for path, *_ in before ^ after)
+
+
+class _Unread(NamedTuple):
+    """What there may be in a file besides its objects, and the digest of the file."""
+
+    problem: str
+    digest: str
+
+
+class _Pile(NamedTuple):
+    """What is left out together: the digests of the objects, and by path what can't be read."""
+
+    objects: dict[ObjectKey, list[str]]
+    unread: dict[str, _Unread]
+
+
+_Key = TypeVar("_Key", ObjectKey, str)
+
+
+def left_out_changes(old: Side, new: Side) -> Iterator[DiffChange]:
+    """How two sides differ in what is left out of them, by file; of what is left out by choice, by folder.
+
+    No change of it goes without a word: whatever applies the whole directory applies this as well.
+    """
+    before, after = _piles(old.left_out), _piles(new.left_out)
+    for place, reason in sorted(before.keys() | after.keys()):
+        was, now = (piles.get((place, reason), _Pile({}, {})) for piles in (before, after))
+        yield from _pile_changes(_file(place), reason, was, now)
+
+
+def _piles(left_out: Iterable[LeftOut]) -> dict[tuple[str, Reason], _Pile]:
+    piles: dict[tuple[str, Reason], _Pile] = {}
+    for left in left_out:
+        path = left.location.path
+        place = f"{path.rpartition('/')[0]}/".lstrip("/") or "." if left.reason.is_chosen else path
+        pile = piles.setdefault((place, left.reason), _Pile({}, {}))
+        for obj in left.objects:
+            pile.objects.setdefault(obj.identity, []).append(obj.digest)
+        if left.problem:
+            pile.unread[path] = _Unread(left.problem, left.digest)
+    return piles
+
+
+def _pile_changes(file: ObjectKey, reason: Reason, old: _Pile, new: _Pile) -> Iterator[DiffChange]:
+    for kind, objects, unread in (
+        (left_out_added, new.objects.keys() - old.objects.keys(), new.unread.keys() - old.unread.keys()),
+        (left_out_changed, _differing(old.objects, new.objects), _differing(old.unread, new.unread)),
+        (left_out_removed, old.objects.keys() - new.objects.keys(), old.unread.keys() - new.unread.keys()),
+    ):
+        if objects or unread:
+            names = tuple(str(obj) for obj in sorted(objects, key=lambda obj: (rank(obj.kind), obj)))
+            problems = {(new.unread.get(path) or old.unread[path]).problem for path in unread}
+            yield kind(file, reason.text, names, " and ".join(sorted(problems)))
+
+
+def _differing(old: Mapping[_Key, object], new: Mapping[_Key, object]) -> set[_Key]:
+    return {key for key in old.keys() & new.keys() if old[key] != new[key]}

@@ -1,0 +1,370 @@
+"""What webhooks intercept, in words, and whether they see more than before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import Any
+
+from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
+from olmc.k8s.api.selectors import requirements
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.objects import ANY, KubernetesObject, ObjectKey, PolicyRule, mapping, mappings, text, texts
+from olmc.review.diff import object_kinds as kinds
+from olmc.review.diff.crd_kinds import (
+    ADDED,
+    CHANGE,
+    CHANGED,
+    REMOVED,
+    RISK,
+    ChangeGroup,
+    DiffChange,
+    Judgement,
+    Message,
+    UntrustedText,
+    change_kind,
+    listed,
+    shown,
+)
+from olmc.review.diff.deltas import deltas, path_text, same
+from olmc.review.rbac.risks import Level, gravest_first, group_level, resource_level, verb_level
+
+# The kinds of changes of permissions.
+#
+# `identity` is a service account, user, group or role. `scope` is a namespace, "" for the whole cluster, `*` for wherever
+# the role gets bound.
+
+EVERYWHERE = ""
+WHERE_BOUND = "*"
+"""The scope of a role: wherever somebody gets bound to it."""
+
+_MOST_RULES, _MOST_VERBS, _MOST_COMPARED = 12, 40, 10_000
+_VERBS = (ANY, "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+
+
+@change_kind("PermissionGained", ChangeGroup.PERMISSIONS, ADDED)
+def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], level: str, moved_from: str) -> Judgement:
+    """What somebody may do on the new side only.
+
+    `risks` are the names of its dangers as `olmc rbac` has them, `level` is that of the gravest. `moved_from` is
+    another ServiceAccount of the operator that could do so before, so that nothing is gained, or "".
+    """
+    warning: Message = (f" ({level}: {', '.join(risks)})",) if risks else ()
+    moved: Message = (", as ServiceAccount ", shown(moved_from), " of the same operator could before") * bool(
+        moved_from
+    )
+    severity = CHANGE if moved_from or level in (str(Level.NONE), str(Level.LOW)) else RISK
+    return severity, ("may ", *_allowed(rule), *_rule_place(scope), *warning, *moved)
+
+
+@change_kind("AccountRenamed", ChangeGroup.PERMISSIONS, CHANGED)
+def account_renamed(old: str) -> Judgement:
+    """A ServiceAccount that takes the place of another one; what it may do besides is reported by itself."""
+    return CHANGE, ("takes the place of ServiceAccount ", shown(old), " with its permissions")
+
+
+@change_kind("PermissionLost", ChangeGroup.PERMISSIONS, REMOVED)
+def permission_lost(scope: str, rule: PolicyRule) -> Judgement:
+    """What somebody may do on the old side only."""
+    return CHANGE, ("may no longer ", *_allowed(rule), *_rule_place(scope))
+
+
+@change_kind("PermissionsGained", ChangeGroup.PERMISSIONS, ADDED)
+def permissions_gained(scope: str, count: int, level: str) -> Judgement:
+    """What somebody may do on the new side only, where a comparison has so many permissions that they are counted.
+
+    `count` is how many resources and URLs they are about, `level` that of the gravest one.
+    """
+    severity = CHANGE if level in (str(Level.NONE), str(Level.LOW)) else RISK
+    warning = f" (the gravest: {level})" if level != str(Level.NONE) else ""
+    return severity, (f"may do more with {count} resources, which are not listed here,", *_rule_place(scope), warning)
+
+
+@change_kind("PermissionsLost", ChangeGroup.PERMISSIONS, REMOVED)
+def permissions_lost(scope: str, count: int) -> Judgement:
+    """What somebody may do on the old side only, where a comparison has so many permissions that they are counted."""
+    return CHANGE, (f"may do less with {count} resources, which are not listed here,", *_rule_place(scope))
+
+
+@change_kind("RoleGained", ChangeGroup.PERMISSIONS, ADDED)
+def role_gained(scope: str, role: str) -> Judgement:
+    """A role of the cluster that somebody has on the new side only; what is in it, neither side says."""
+    return CHANGE, ("has ", shown(role), *_rule_place(scope))
+
+
+@change_kind("RoleLost", ChangeGroup.PERMISSIONS, REMOVED)
+def role_lost(scope: str, role: str) -> Judgement:
+    """A role of the cluster that somebody has on the old side only."""
+    return CHANGE, ("no longer has ", shown(role), *_rule_place(scope))
+
+
+def verbs_in_order(verbs: tuple[str, ...]) -> tuple[str, ...]:
+    """Verbs as people are used to read them."""
+    return tuple(sorted(verbs, key=lambda verb: (_VERBS.index(verb) if verb in _VERBS else len(_VERBS), verb)))
+
+
+def qualified(resource: str, group: str) -> str:
+    """A resource with its group, as kubectl takes it: `deployments.apps/scale`."""
+    whole, slash, below = resource.partition("/")
+    return f"{whole}.{group}{slash}{below}" if group else resource
+
+
+def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | None) -> Message:
+    """What is reported about several rules of one holder, of which `first` is the change of one; at most `most` of
+    them."""
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[PolicyRule]] = {}
+    for rule in rules:
+        alike.setdefault((rule.verbs, rule.names), []).append(rule)
+    pieces: list[str | UntrustedText] = ["may " if first.kind is permission_gained else "may no longer "]
+    for number, ((verbs, names), same) in enumerate(alike.items()):
+        if most is not None and number == most:
+            pieces.append(f" and {len(alike) - most} more")
+            break
+        pieces += ("; " if number else "", *_verbs(verbs), " ", *_rule_resources(same))
+        pieces += (" named ", *listed(names, _MOST_RULES)) if names else ()
+    return (*pieces, *_rule_place(first.values["scope"]))
+
+
+def _rule_resources(rules: Sequence[PolicyRule]) -> Message:
+    """The resources of rules, each in each of its groups."""
+    product = (qualified(resource, group) for rule in rules for group in rule.groups for resource in rule.resources)
+    # Rules of untrusted input stand for millions, which are no longer looked at one by one, but counted.
+    resources = list(dict.fromkeys(islice(product, _MOST_COMPARED)))
+    if len(resources) > _MOST_RULES:
+        resources = list(dict.fromkeys((*_gravest(rules), *resources)))[: len(resources)]
+    total = sum(len(rule.groups) * len(rule.resources) for rule in rules)
+    return listed(resources, _MOST_RULES, max(0, total - _MOST_COMPARED))
+
+
+def _gravest(rules: Sequence[PolicyRule]) -> list[str]:
+    """The resources of rules that may be dangerous, the gravest first; of each rule as many as would fill a list."""
+    levels = {
+        qualified(resource, group): resource_level(resource)
+        for rule in rules
+        for resource in gravest_first(rule.resources, resource_level, _MOST_RULES)[:_MOST_RULES]
+        for group in rule.groups
+        if resource_level(resource) and group_level(group)
+    }
+    return sorted(levels, key=lambda resource: -levels[resource])
+
+
+def _verbs(verbs: tuple[str, ...]) -> Message:
+    if verbs == (ANY,):
+        return ("do anything with",)
+    return listed(gravest_first(verbs_in_order(verbs), verb_level, _MOST_VERBS), _MOST_VERBS)
+
+
+def _allowed(rule: PolicyRule) -> Message:
+    verbs = _verbs(rule.verbs)
+    names: Message = (" named ", *listed(rule.names, _MOST_RULES)) if rule.names else ()
+    if rule.urls:
+        return (*verbs, " the URLs ", *listed(rule.urls, _MOST_RULES))
+    resources = gravest_first(rule.resources, resource_level, _MOST_RULES)
+    if len(rule.groups) == 1:
+        return (
+            *verbs,
+            " ",
+            *listed([qualified(resource, rule.groups[0]) for resource in resources], _MOST_RULES),
+            *names,
+        )
+    groups = [group or "core" for group in gravest_first(rule.groups, group_level, _MOST_RULES)]
+    return (*verbs, " ", *listed(resources, _MOST_RULES), " in the API groups ", *listed(groups, _MOST_RULES), *names)
+
+
+def _rule_place(scope: str) -> Message:
+    if scope == EVERYWHERE:
+        return (" in the whole cluster",)
+    return (" where the role is bound",) if scope == WHERE_BOUND else (" in namespace ", UntrustedText(scope))
+
+
+WEBHOOK_KINDS = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"))
+
+_FAIL = "Fail"
+_SELECTORS = ("namespaceSelector", "objectSelector")
+_OF_GROUP = "olm.operatorgroup.uid/"
+_SAID = frozenset(("rules", "failurePolicy", *_SELECTORS))
+_DEFAULTS = {"matchPolicy": "Equivalent", "timeoutSeconds": 10, "reinvocationPolicy": "Never"}
+_MOST = 4
+# How many requests of a rule are named one by one: one of untrusted input may stand for millions.
+_MOST_NAMED = 10_000
+
+Webhook = Mapping[str, Any]
+
+
+def webhook_changes(
+    known: ObjectKey, old: KubernetesObject | None, new: KubernetesObject | None, owned: frozenset[str]
+) -> Iterator[DiffChange]:
+    """How two webhook configurations differ; `owned` are the APIs, as `plural.group`, of the operator itself."""
+    before, after = _webhooks(old), _webhooks(new)
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if now is None:
+            assert was is not None
+            yield kinds.webhook_removed(known, name, intercepts(known.kind, was))
+        elif was is None:
+            yield kinds.webhook_added(known, name, intercepts(known.kind, now), _policy(now) == _FAIL, _own(now, owned))
+        else:
+            yield from _changes(known, name, was, now, _own(now, owned))
+    if old is not None and new is not None:
+        left = [{key: value for key, value in obj.items() if key != "webhooks"} for obj in (old, new)]
+        for delta in deltas(left[0], left[1]):
+            yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, CHANGE)
+
+
+def _webhooks(configuration: KubernetesObject | None) -> dict[str, Webhook]:
+    return {text(webhook.get("name")): webhook for webhook in mappings((configuration or {}).get("webhooks"))}
+
+
+def _changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool) -> Iterator[DiffChange]:
+    yield from _match_changes(known, name, old, new, own)
+    if _policy(old) != _policy(new):
+        yield kinds.failure_policy_changed(known, name, _policy(old), _policy(new))
+    left = [{k: v for k, v in {**_DEFAULTS, **webhook}.items() if k not in _SAID} for webhook in (old, new)]
+    yield from _field_changes(known, name, left[0], left[1], CHANGE)
+
+
+def _match_changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool) -> Iterator[DiffChange]:
+    """That other requests match, in words; where no words tell both sides apart, field by field."""
+    before, after = _matching(old), _matching(new)
+    if same(before, after):
+        return
+    widened = _is_wider(old, new)
+    for in_full in (False, True):
+        if _matches(old, in_full) != _matches(new, in_full):
+            was, now = (intercepts(known.kind, webhook, in_full=in_full) for webhook in (old, new))
+            yield kinds.webhook_changed(known, name, was, now, widened, own)
+            return
+    yield from _field_changes(known, name, before, after, RISK if widened and not own else CHANGE)
+
+
+def _matching(webhook: Webhook) -> dict[str, Any]:
+    """What decides which requests match, without what makes no difference: defaults, and what is there twice."""
+    rules = [
+        {field: _distinct(value) for field, value in {**rule, "scope": rule.get("scope") or ANY}.items()}
+        for rule in mappings(webhook.get("rules"))
+    ]
+    selectors = {
+        field: {key: value for key, value in mapping(webhook.get(field)).items() if value} for field in _SELECTORS
+    }
+    return {"rules": _distinct(rules), **selectors}
+
+
+def _distinct(value: Any) -> Any:
+    """The items of a list, each once."""
+    if not isinstance(value, list):
+        return value
+    return list({json.dumps(item, sort_keys=True, default=str): item for item in value}.values())
+
+
+def _field_changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, severity: Severity) -> Iterator[DiffChange]:
+    for delta in deltas(old, new, ("webhooks",)):
+        path = f"webhooks[{name}]{path_text(delta.path).removeprefix('webhooks')}"
+        yield kinds.field_changed(known, path, delta.old, delta.new, severity)
+
+
+def _policy(webhook: Webhook) -> str:
+    return text(webhook.get("failurePolicy")) or _FAIL
+
+
+def intercepts(kind: str, webhook: Webhook, *, in_full: bool = False) -> str:
+    """What a webhook does to which requests: `mutates CREATE of pods in all namespaces, Fail`.
+
+    `in_full`: with all resources as they are written, their versions and scopes, and whole selectors.
+    """
+    verb = "mutates" if kind.startswith("Mutating") else "validates"
+    return f"{verb} {_matches(webhook, in_full)}, {_policy(webhook)}"
+
+
+def _matches(webhook: Webhook, in_full: bool) -> str:
+    rules = mappings(webhook.get("rules"))
+    requests = " and ".join(dict.fromkeys(_requests(rule, in_full) for rule in rules)) or "nothing"
+    is_of_cluster = {text(rule.get("scope")) for rule in rules} == {"Cluster"} and not in_full
+    where = "" if is_of_cluster else f" {_where(mapping(webhook.get('namespaceSelector')), in_full)}"
+    labels = _selector(mapping(webhook.get("objectSelector")))
+    objects = f", of objects with {labels}" if labels else ""
+    return f"{requests}{where}{objects}"
+
+
+def _requests(rule: Mapping[str, Any], in_full: bool) -> str:
+    operations = texts(rule.get("operations"))
+    shown = "every request" if ANY in operations else ", ".join(operations)
+    named = _resources(texts(rule.get("apiGroups")), texts(rule.get("resources")), in_full)
+    return f"{shown} of {named}{_versions_and_scope(rule) if in_full else ''}"
+
+
+def _resources(groups: list[str], resources: list[str], in_full: bool) -> str:
+    count = len(groups) * len(resources)
+    most = count if in_full else _MOST
+    if ANY in groups and "*/*" in resources and not in_full:
+        return "everything"
+    if ANY in groups and resources == [ANY]:
+        return "every resource"  # but no subresource
+    if ANY in groups:
+        return f"{_some(resources, most, len(resources))} of every API group"
+    if most > _MOST_NAMED:
+        return f"{', '.join(resources)}, each of API groups {', '.join(groups)}"
+    names = [qualified(resource, group) for group, resource in islice(product(groups, resources), most)]
+    return _some(names, most, count)
+
+
+def _versions_and_scope(rule: Mapping[str, Any]) -> str:
+    versions = ", ".join("every version" if each == ANY else each for each in texts(rule.get("apiVersions")))
+    scope = text(rule.get("scope")) or ANY
+    return f" in {versions}" + (f" with scope {scope}" if scope != ANY else "")
+
+
+def _some(names: list[str], most: int, total: int) -> str:
+    more = f" and {total - most} more" if total > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _where(selector: Mapping[str, Any], in_full: bool) -> str:
+    if not in_full and any(label.startswith(_OF_GROUP) for label in _keys(selector)):
+        return "in the namespaces of its OperatorGroup"
+    shown = _selector(selector)
+    return f"in namespaces with {shown}" if shown else "in all namespaces"
+
+
+def _keys(selector: Mapping[str, Any]) -> list[str]:
+    expressions = (text(each.get("key")) for each in mappings(selector.get("matchExpressions")))
+    return [*mapping(selector.get("matchLabels")), *expressions]
+
+
+def _selector(selector: Mapping[str, Any]) -> str:
+    left = {key: value for key, value in selector.items() if value}
+    return json.dumps(left, sort_keys=True, ensure_ascii=False) if left else ""
+
+
+def _own(webhook: Webhook, owned: frozenset[str]) -> bool:
+    """Whether a webhook sees requests for the operator's own APIs alone."""
+    # Each API once: the operator has few, so the first that is not among them is soon there, whatever the rules list.
+    asked = (
+        qualified(resource, group)
+        for rule in mappings(webhook.get("rules"))
+        for group, resource in product(
+            dict.fromkeys(texts(rule.get("apiGroups"))),
+            dict.fromkeys(resource.partition("/")[0] for resource in texts(rule.get("resources"))),
+        )
+    )
+    first = next(asked, None)
+    return first in owned and all(resource in owned for resource in asked)
+
+
+def _is_wider(old: Webhook, new: Webhook) -> bool:
+    """Whether a webhook sees requests that it did not see before, as far as its rules and selectors tell.
+
+    Versions do not count: by default requests in others match as well (`matchPolicy: Equivalent`). With `Exact` further
+    ones are a change like any other.
+    """
+    before, after = ([decode_admission_rule(rule) for rule in mappings(each.get("rules"))] for each in (old, new))
+    return match_more(after, before) or any(_loses(old.get(field), new.get(field)) for field in _SELECTORS)
+
+
+def _loses(old: Any, new: Any) -> bool:
+    """Whether a selector no longer asks for something, and so lets more through."""
+    before, after = (
+        {each._replace(values=tuple(sorted(set(each.values)))) for each in requirements(selector)}
+        for selector in (old, new)
+    )
+    return not before <= after

@@ -1,0 +1,331 @@
+"""Changes of workloads: their environment, arguments, resources, security, volumes, and every other field.
+
+What comes as a whole, a container or a workload, is as grave as the gravest of its settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from olmc.compiler.model.operators import OLM_GROUP
+from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.k8s.objects import (
+    APIEXTENSIONS,
+    CRD_KIND,
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    gvk_of,
+    mapping,
+    mappings,
+    object_key,
+    owner_references,
+    pod_of,
+    text,
+)
+from olmc.review.diff import crd_kinds as kinds
+from olmc.review.diff.crd_kinds import (
+    ABSENT,
+    ADDED,
+    CHANGE,
+    CHANGED,
+    NOTE,
+    RISK,
+    ChangeGroup,
+    DiffChange,
+    Judgement,
+    change_kind,
+    from_to,
+    shown,
+)
+from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
+from olmc.review.diff.noise import Makers
+from olmc.review.diff.object_kinds import field_changed
+from olmc.review.diff.pods import written_path
+
+# The kinds of changes by which something stays or goes for good: tokens that never expire, operators that never run,
+# objects that are deleted with others.
+
+
+@change_kind("TokenSecretAdded", None, ADDED)
+def token_secret_added(account: str) -> Judgement:
+    """A Secret that only the new side has, and that Kubernetes fills with a token for ever."""
+    return RISK, ("new; it gets a token of ServiceAccount ", shown(account), " that never expires")
+
+
+@change_kind("PodsGone", ChangeGroup.DEPLOYMENTS, CHANGED)
+def pods_gone(old: object, new: object) -> Judgement:
+    """A workload that has no pods any more."""
+    return RISK, ("spec.replicas", *from_to(old, new), "; nothing of it runs any more")
+
+
+@change_kind("OwnerChanged", None)
+def owner_changed(path: str, old: object, new: object) -> Judgement:
+    """An owner of an object that OLM does not make: with the last owner that is there the object goes."""
+    effect = "" if new is ABSENT else "; Kubernetes deletes the object once no such owner is there"
+    return CHANGE if new is ABSENT else RISK, (shown(path), *from_to(old, new), effect)
+
+
+@change_kind("HookChanged", None)
+def hook_changed(path: str, old: object, new: object) -> Judgement:
+    """Whether Helm, or Argo CD in its place, takes an object for a hook or keeps it, by its annotations."""
+    effect = "; what is a hook Helm and Argo CD make by itself, and may delete again" if new is not ABSENT else ""
+    is_hook = "helm.sh/hook" in path and new is not ABSENT
+    return RISK if is_hook else CHANGE, (shown(path), *from_to(old, new), effect * is_hook)
+
+
+_POD = ("spec", "template", "spec")
+_HOST = ("hostNetwork", "hostPID", "hostIPC")
+_LOOSENED: tuple[tuple[str, object], ...] = (
+    ("privileged", True),
+    ("allowPrivilegeEscalation", True),
+    *((field, True) for field in _HOST),
+    ("procMount", "Unmasked"),
+)
+_TIGHT: tuple[tuple[str, object], ...] = (
+    ("runAsNonRoot", True),
+    ("readOnlyRootFilesystem", True),
+    ("allowPrivilegeEscalation", False),
+    ("automountServiceAccountToken", False),
+)
+_SECURITY = frozenset(("securityContext", "hostPath", "hostPort", "automountServiceAccountToken", *_HOST))
+_PROFILES = frozenset(("seccompProfile", "appArmorProfile"))
+# Lists that may come and go as a whole, by what their items are known by.
+_LISTS: Mapping[str, str] = {"containers": "name", "initContainers": "name", "volumes": "name", "ports": "name"}
+_ACCOUNT = ("serviceAccountName", "serviceAccount")
+_DEFAULT = "default"
+
+
+def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:
+    """The differences of a workload and its predecessor, each as the change that it is."""
+    for delta in differences:
+        for part in _items(delta):
+            yield from _changes(identity, part)
+
+
+def account_of(workload: KubernetesObject) -> str:
+    """The ServiceAccount that the pods of a workload run as."""
+    pod = pod_of(workload)
+    return next((text(pod[field]) for field in _ACCOUNT if text(pod.get(field))), _DEFAULT)
+
+
+def account_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
+    """Whether the pods of a workload run as somebody else."""
+    was, now = account_of(old), account_of(new)
+    if was != now:
+        yield kinds.account_changed(identity, was, now)
+
+
+def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
+    """The settings by which the pods of a workload may do more than others, as texts."""
+    return tuple(_dangers(pod_of(workload)))
+
+
+def _dangers(pod: Mapping[str, Any]) -> Iterator[str]:
+    for field in ("securityContext", *_HOST):
+        yield from _loose((field,), pod.get(field, ABSENT))
+    for volume in mappings(pod.get("volumes")):
+        if "hostPath" in volume:
+            yield from _loose(("volumes", ListItem(text(volume.get("name"))), "hostPath"), volume["hostPath"])
+    for field in ("containers", "initContainers"):
+        for container in mappings(pod.get(field)):
+            yield from _container_dangers(container, (field, ListItem(text(container.get("name")))))
+
+
+def _container_dangers(container: Mapping[str, Any], path: Path = ()) -> Iterator[str]:
+    yield from _loose((*path, "securityContext"), container.get("securityContext", ABSENT))
+    for port in mappings(container.get("ports")):
+        yield from _loose((*path, "ports", _port(port), "hostPort"), port.get("hostPort", ABSENT))
+
+
+def _port(port: Mapping[str, Any]) -> ListItem:
+    return ListItem(str(port.get("name") or port.get("containerPort")))
+
+
+def _loose(path: Path, value: Any) -> Iterator[str]:
+    """The settings in a value that let a pod do more than others."""
+    if value is ABSENT:
+        return
+    for leaf in _leaves(Delta(path, ABSENT, value)):
+        # What kind of a file is expected on the node says less than which.
+        if _loosened(leaf) and not ("hostPath" in path and leaf.path[-1] == "type"):
+            shown = leaf.new if isinstance(leaf.new, str) else json.dumps(leaf.new, default=str)
+            yield f"{path_text(leaf.path)}: {shown}"
+
+
+def _items(delta: Delta) -> Iterator[Delta]:
+    """The items of a list that comes or goes as a whole, or else the difference as it is."""
+    field = delta.path[-1] if delta.path else ""
+    value, is_new = (delta.new, True) if delta.old is ABSENT else (delta.old, False)
+    gone_or_new = ABSENT in (delta.old, delta.new)
+    if delta.path[: len(_POD)] != _POD or not gone_or_new or not isinstance(value, list) or field not in _LISTS:
+        yield delta
+        return
+    for item in mappings(value):
+        place = (*delta.path, _port(item) if field == "ports" else ListItem(text(item.get("name"))))
+        yield Delta(place, ABSENT, item) if is_new else Delta(place, item, ABSENT)
+
+
+def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
+    path = delta.path
+    inside = path[len(_POD) :] if path[: len(_POD)] == _POD else ()
+    match inside:
+        case ("containers" | "initContainers" as field, ListItem(name)):
+            yield _container(identity, name, field == "initContainers", delta)
+        case ("containers" | "initContainers", ListItem(name), "env", ListItem(variable)):
+            yield kinds.environment_changed(identity, name, variable, _value(delta.old), _value(delta.new))
+        case ("containers" | "initContainers", ListItem(name), "env"):
+            yield from _whole_environment(identity, name, delta)
+        case ("containers" | "initContainers", ListItem(name), "args" | "command" as field):
+            # What only moved comes in as neither added nor removed; of an argument given twice each counts.
+            old, new = Counter(_texts(delta.old)), Counter(_texts(delta.new))
+            added, removed = tuple((new - old).elements()), tuple((old - new).elements())
+            yield kinds.arguments_changed(identity, name, field, added, removed)
+        case ("containers" | "initContainers", ListItem(name), "resources", *below):
+            for what, before, after in _amounts(tuple(below), delta.old, delta.new):
+                yield kinds.resources_changed(identity, name, what, before, after)
+        case _ if path == ("spec", "replicas") and delta.new == 0:
+            yield pods_gone(identity, None if delta.old is ABSENT else delta.old, delta.new)
+        case (field,) if field in _ACCOUNT:
+            return  # reported by account_changes
+        case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
+            yield from _security(identity, delta)
+        case _:
+            yield field_changed(identity, _below_pod(identity, path), delta.old, delta.new, NOTE)
+
+
+def _container(identity: ObjectKey, name: str, init: bool, delta: Delta) -> DiffChange:
+    if delta.new is ABSENT:
+        return kinds.container_removed(identity, name)
+    return kinds.container_added(identity, name, init, tuple(_container_dangers(mapping(delta.new))))
+
+
+def _security(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
+    for leaf in _leaves(delta):
+        # Of a volume or a port that comes or goes only the part that is on the node concerns security.
+        if not _hosts(delta) or {"hostPath", "hostPort"} & {step for step in leaf.path if isinstance(step, str)}:
+            yield kinds.security_changed(identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, _loosened(leaf))
+
+
+def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
+    """An environment that comes or goes as a whole."""
+    for items, is_new in ((delta.old, False), (delta.new, True)):
+        for variable in items if isinstance(items, list) else ():
+            pair = (ABSENT, _value(variable)) if is_new else (_value(variable), ABSENT)
+            yield kinds.environment_changed(identity, name, str(variable.get("name")), *pair)
+
+
+def _value(value: Any) -> Any:
+    """What a variable is set to, of an item of `env`."""
+    if not isinstance(value, dict):
+        return value
+    return value.get("valueFrom", value.get("value", ""))
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _amounts(path: Path, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The amounts below a place in `resources`, one by one."""
+    if not isinstance(old, dict) and not isinstance(new, dict):
+        yield path_text(path) or "resources", old, new
+        return
+    before, after = (value if isinstance(value, dict) else {} for value in (old, new))
+    for key in sorted(before.keys() | after.keys()):
+        yield from _amounts((*path, key), before.get(key, ABSENT), after.get(key, ABSENT))
+
+
+def _leaves(delta: Delta) -> Iterator[Delta]:
+    """The fields of a mapping that comes or goes as a whole, so that each is judged."""
+    for value, is_new in ((delta.new, True), (delta.old, False)):
+        other = delta.old if is_new else delta.new
+        if isinstance(value, dict) and value and other is ABSENT:
+            for key, below in value.items():
+                pair = (ABSENT, below) if is_new else (below, ABSENT)
+                yield from _leaves(Delta((*delta.path, key), *pair))
+            return
+    yield delta
+
+
+def _hosts(delta: Delta) -> bool:
+    """Whether a volume or a port of the node comes or goes."""
+    return any(
+        isinstance(value, dict) and not {"hostPath", "hostPort"}.isdisjoint(value) for value in (delta.old, delta.new)
+    )
+
+
+def _loosened(delta: Delta) -> bool:
+    field = next((step for step in reversed(delta.path) if isinstance(step, str)), "")
+    if "hostPath" in delta.path or "hostPort" in delta.path:
+        return delta.new not in (ABSENT, "", 0)
+    if _PROFILES & {step for step in delta.path if isinstance(step, str)}:
+        return delta.new in (ABSENT, "Unconfined") and delta.old != "Unconfined" and field == "type"
+    if "capabilities" in delta.path and field in ("add", "drop"):
+        more, less = (delta.new, delta.old) if field == "add" else (delta.old, delta.new)
+        return bool(set(_texts(more)) - set(_texts(less)))
+    if field in ("runAsUser", "runAsGroup"):
+        return bool(delta.new == 0)
+    gained = any(field == name and delta.new is value for name, value in _LOOSENED)
+    return gained or any(field == name and delta.old is value for name, value in _TIGHT)
+
+
+def _below_pod(identity: ObjectKey, path: Path) -> str:
+    """The path of a field, from the pod's spec on if it is in there."""
+    is_below = path[: len(_POD)] == _POD and len(path) > len(_POD)
+    return path_text(path[len(_POD) :] if is_below else written_path(identity.kind, path))
+
+
+# What decides how long an object stays: its owners, and the annotations by which tools make and delete it.
+
+_HOOKS = ("helm.sh/hook", "helm.sh/resource-policy")
+_OF_OLM = frozenset((OLM_GROUP, EXTENSIONS_V1.partition("/")[0]))
+# What OLM makes the owner of the roles of an API; a CRD in lower case (R-CR-2).
+_APIS = frozenset((CRD_KIND.lower(), "apiservice"))
+
+_Owners = Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+def lifetime_changes(
+    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, before: Makers, after: Makers
+) -> Iterator[DiffChange]:
+    """How the owners and the hooks of an object and its predecessor differ; `before` and `after` make the objects of
+    their sides."""
+    was, now = _owners(old, before), _owners(new, after)
+    for owner in dict.fromkeys((*was, *now)):
+        first, second = was.get(owner), now.get(owner)
+        if first is not None and second is not None and "" in (text(first.get("uid")), text(second.get("uid"))):
+            continue  # a uid is known in clusters alone
+        for delta in deltas(first, second, ("metadata", "ownerReferences", ListItem(" ".join(owner)))):
+            yield owner_changed(known, path_text(delta.path), delta.old, delta.new)
+    hooks = [
+        {key: value for key, value in annotations_of(obj).items() if str(key).startswith(_HOOKS)} for obj in (old, new)
+    ]
+    for delta in deltas(hooks[0], hooks[1], ("metadata", "annotations")):
+        yield hook_changed(known, path_text(delta.path), delta.old, delta.new)
+
+
+def _owners(obj: KubernetesObject, makers: Makers) -> _Owners:
+    """The owners of an object but for those that OLM gives it, by kind and name."""
+    known = object_key(obj)
+    return {
+        (text(reference.get("kind")), text(reference.get("name"))): {
+            key: value for key, value in reference.items() if key in ("apiVersion", "kind", "name", "uid")
+        }
+        for reference in owner_references(obj)
+        if not _is_olms(known, reference, makers)
+    }
+
+
+def _is_olms(known: ObjectKey, reference: Mapping[str, Any], makers: Makers) -> bool:
+    """Whether OLM makes something the owner of an object; of a manifest that owner has to be there."""
+    group, kind = gvk_of(reference).group, text(reference.get("kind"))
+    is_api = known.kind == "ClusterRole" and kind.lower() in _APIS
+    if group not in _OF_OLM and not is_api:
+        return False
+    owner = ObjectKey(group, CRD_KIND if group == APIEXTENSIONS else kind, known.namespace, text(reference.get("name")))
+    there = (owner, owner._replace(namespace=""))
+    return known not in makers.manifests or any(key in makers.objects for key in there)

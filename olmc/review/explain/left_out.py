@@ -1,0 +1,305 @@
+"""What is left out: files that tools would apply and olmc does not compile, and what filters keep from an output."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from olmc.compiler.load.config import narrowing_of, read_config
+from olmc.compiler.load.workspace_files import left_out, objects_of
+from olmc.compiler.model.catalog import Catalog, names_of_bundles
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason, Unseen, Unused, Workspace
+from olmc.compiler.output.messages import clean
+from olmc.compiler.output.text import as_yaml
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.render.rbac import render
+from olmc.compiler.rules.texts import output as apply_rules
+from olmc.compiler.rules.texts import workspace as rules
+from olmc.k8s.api.applied import is_applied, is_object
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity, join_limited
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import ObjectKey, spec_of, text
+
+if TYPE_CHECKING:
+    from olmc.compiler.model.options import Options
+    from olmc.compiler.model.workspace import Inputs, Workspace
+    from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.k8s.diagnostics import Diagnostic
+    from olmc.k8s.objects import Rendered
+    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.targets.v1.extensions import ExtensionResult
+
+_SHOWN = 3
+
+
+class IncompleteOutput(NamedTuple):
+    """That the options include, exclude and phase have left out everything: `problem` as in "PATH gives no objects: …",
+    and what there would be."""
+
+    problem: str
+    hint: str
+
+
+def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOutput | None:
+    """What is left out of compilations that gave no objects; None if there are no objects at all."""
+    chosen = [options for _, options in compiled]
+    filters = [name for name in ("include", "exclude") if any(getattr(options, name) for options in chosen)]
+    filters += sorted({f"phase {options.phase}" for options in chosen if options.phase and options.purpose == "apply"})
+    if not filters:
+        return None
+    whole = [
+        found.identity.kind
+        for cluster, options in compiled
+        for found in render(cluster, options._replace(include=(), exclude=(), phase=0), Report())
+    ]
+    if not whole:
+        return None
+    verb = "leave" if len(filters) > 1 else "leaves"
+    return IncompleteOutput(
+        f": {' and '.join(filters)} {verb} none of the {len(whole)} that there are",
+        f"There are objects of kind {', '.join(sorted(set(whole)))}.",
+    )
+
+
+def missing(
+    cluster: Cluster,
+    found: Iterable[Diagnostic],
+    operators: Iterable[OperatorResult] = (),
+    installs: Iterable[InstallDecision] = (),
+) -> tuple[str, ...]:
+    """What a settled cluster lacks: operators that are not installed, each with the reason; else, what was `found`.
+
+    `operators` and `installs` are those of v2alpha1, the latter without those that Operators make. That somebody
+    accepts a finding does not make the objects be there, so `found` is to have those that are suppressed.
+    """
+    absent = (*_csvs(cluster), *_subscriptions(cluster), *_proposed(operators, installs))
+    if absent:
+        return absent
+    failures = (each for each in found if each.severity is Severity.FAILURE)
+    return tuple(dict.fromkeys(f"{each.message} [{each.code}]" for each in failures))
+
+
+def incomplete(lacking: Sequence[str], *, done: str, keep_going: str) -> Diagnostic:
+    """That half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all the
+    same."""
+    hint = f"Mend that first. To go on with what there is, {keep_going}; whoever prunes by it removes the rest."
+    return apply_rules.INCOMPLETE.finding(None, done=done, missing=join_limited(lacking, _SHOWN), hint=hint)
+
+
+def _csvs(cluster: Cluster) -> Iterator[str]:
+    for name, member in sorted(cluster.members.items()):
+        if not member.succeeded and member.phase != "Replacing":
+            yield f"{name} ({member.phase or 'without a status'})"
+
+
+def _subscriptions(cluster: Cluster) -> Iterator[str]:
+    """The Subscriptions that have installed nothing, and why, if it is that nobody has approved it."""
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
+    waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if any(
+            NamespacedName(name.namespace, csv) in cluster.csvs
+            for csv in (subscription.installed, subscription.current)
+        ):
+            continue
+        csv = waiting.get((name.namespace, subscription.plan))
+        yield f"{name} (to be approved as {name.namespace}/{csv})" if csv else f"{name} (nothing is installed)"
+
+
+def _proposed(operators: Iterable[OperatorResult], installs: Iterable[InstallDecision]) -> Iterator[str]:
+    """The Operators of which nothing is applied, and the Installs that are not."""
+    for outcome in operators:
+        if not outcome.installed and not any(each.applied for each in outcome.installs):
+            yield f"Operator {outcome.operator.name} (nothing is installed)"
+    for judged in installs:
+        if not judged.applied and not judged.install.operator:
+            yield f"Install {judged.install.name} (it is not applied)"
+
+
+_SHOWN_FILES = 5
+_SHOWN_OBJECTS = 6
+_RELATED = 20
+_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REPLACED, Reason.TEMPLATE})
+# What says who may do what, or has a say in all that others do: named before all else.
+_POWERFUL = (
+    "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration", "APIService", "Subscription", "InstallPlan", "ClusterServiceVersion",
+)  # fmt: skip
+
+_V2ALPHA1 = "operators.coreos.com/v2alpha1"
+
+
+def left_out_of(root: Path, made: SettledCompilation, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
+    """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
+
+    Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
+    """
+    in_force = narrowing or narrowing_of(root, read_config(root, Report()))
+    inputs = made.inputs
+    if made.workspace is not None and made.settled is not None:
+        inputs = inputs._replace(unused=(*inputs.unused, *uninstalled(made.workspace, made.settled)))
+    found = left_out(root, inputs, ignored=in_force.ignored)
+    wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
+    if not wanted or made.settled is None:
+        return found
+    known = frozenset(_written_now(made, made.settled, wanted))
+    return tuple(left for each in found if (left := _without(each, known)) is not None)
+
+
+def _without(left: LeftOut, known: frozenset[LeftObject]) -> LeftOut | None:
+    """What is left out of a file of olmc's own, apart from what is known; None for nothing."""
+    if left.reason is not Reason.RENDERED:
+        return left
+    objects = tuple(each for each in left.objects if each not in known)
+    return left._replace(objects=objects) if objects or left.problem else None
+
+
+def _written_now(made: SettledCompilation, settled: SettledCluster, wanted: set[ObjectKey]) -> Iterator[LeftObject]:
+    """The objects of these identities as olmc writes them, for review and for being applied."""
+    everything = made.options._replace(include=(), exclude=())
+    for purpose in ("review", "apply"):
+        options = everything._replace(purpose=purpose)
+        objects = made.objects if options == made.options else render(settled.cluster, options, Report())
+        for found in objects:
+            if found.identity in wanted:
+                yield from objects_of(as_yaml([found]))[0]
+
+
+def counted(found: Iterable[LeftOut]) -> str:
+    """How much is left out: `3 objects in 2 files`; what can't be read counts as a file. "" for nothing."""
+    lefts = _applied_as_they_are(found)
+    if not lefts:
+        return ""
+    objects, files = sum(len(left.objects) for left in lefts), len({left.location.path for left in lefts})
+    return f"{_number(objects, 'object')} in {_number(files, 'file')}"
+
+
+def _applied_as_they_are(found: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
+    """What of it tools apply as it stands there: what is for Helm alone nobody does, and charts have findings."""
+    return tuple(left for left in found if left.problem is not Unseen.UNRENDERED)
+
+
+def content(left: LeftOut, most: int = _SHOWN_OBJECTS) -> str:
+    """The objects that a file holds, those that matter most first, and what it may hold besides."""
+    ordered = sorted((each.identity for each in left.objects), key=lambda key: (rank(key.kind), key))
+    names = join_limited(list(map(str, ordered)), most)
+    return " and ".join(filter(None, (names, left.problem)))
+
+
+def note(found: Sequence[LeftOut], where: str = "") -> str:
+    """What is left out, in a few lines for people; "" for nothing. `where` stands before the paths."""
+    found = _applied_as_they_are(found)
+    if not found:
+        return ""
+    lines = [f"olmc: left out, and applied by kubectl apply -R, Argo CD or Flux: {counted(found)}"]
+    for left in sorted(found, key=lambda left: (left.reason.is_chosen, left.location))[:_SHOWN_FILES]:
+        lines.append(clean(f"  {where}{left.location.path}: {content(left)}; {left.reason.text}"))
+    more = len(found) - _SHOWN_FILES
+    lines += [f"  and {_number(more, 'file')} more; olmc check --all lists them"] if more > 0 else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+def findings(found: Iterable[LeftOut]) -> Iterator[Diagnostic]:
+    """A finding for each file with something that is left out; of what is left out by choice one for each reason.
+
+    Of what loading has a warning for, there is none.
+    """
+    chosen: dict[Reason, list[LeftOut]] = {}
+    for left in found:
+        if left.reason in _WARNED_OF:
+            continue
+        if left.reason.is_chosen:
+            chosen.setdefault(left.reason, []).append(left)
+        else:
+            yield rules.LEFT_OUT.finding(left.location, what=content(left), reason=left.reason.text)
+    for reason, lefts in chosen.items():
+        places = tuple((content(left), left.location) for left in lefts[1:_RELATED])
+        what = f"{counted(lefts)} ({_by_kind(lefts)})"
+        yield rules.LEFT_OUT_BY_CHOICE.finding(lefts[0].location, what=what, reason=reason.text, related=places)
+
+
+def _by_kind(lefts: Iterable[LeftOut]) -> str:
+    """How many objects there are of each kind: `1 ClusterRoleBinding, 2 ConfigMap`."""
+    numbers = Counter(each.identity.kind for left in lefts for each in left.objects)
+    return ", ".join(f"{numbers[kind]} {kind}" for kind in sorted(numbers, key=rank)) or "unknown"
+
+
+def rank(kind: str) -> tuple[int, str]:
+    """A sort key for kinds: those first that say who may do what."""
+    return _POWERFUL.index(kind) if kind in _POWERFUL else len(_POWERFUL), kind
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def uninstalled(workspace: Workspace, settled: SettledCluster) -> Iterator[Unused]:
+    """The objects of bundles that no catalog lists and that are not installed.
+
+    Bundles may make up a catalog by themselves (D8): of a package that is installed, or that a Subscription is for, its
+    other bundles are for upgrades. A workspace without manifests installs nothing and is a store of bundles; in one
+    with Operators or Installs of v2alpha1 any bundle may be meant, which they name by image.
+    """
+    if not workspace.manifests or any(each.object["apiVersion"] == _V2ALPHA1 for each in workspace.manifests):
+        return
+    cluster = settled.cluster
+    arrived = {csv for plan in cluster.plans.values() for csv in plan.csvs} | {each.name for each in cluster.retired}
+    arrived |= {each.name for each in (*settled.beginning.csvs, *cluster.csvs)}
+    written, implied = (_listed(each) for each in _catalogs(workspace))
+    wanted = {bundle.package for name, bundle in workspace.bundles.items() if name in arrived}
+    wanted |= {
+        text(spec_of(manifest.object).get("name"))
+        for manifest in workspace.manifests
+        if manifest.object["kind"] == "Subscription"
+    }
+    for name, bundle in workspace.bundles.items():
+        is_upgrade = name in implied and bundle.package in wanted
+        if name not in arrived and name not in written and not is_upgrade:
+            objects = (file.manifest for file in bundle.files if is_object(file.manifest.object))
+            yield from (Unused(each, Reason.UNINSTALLED) for each in objects if is_applied(each.object))
+
+
+def _catalogs(workspace: Workspace) -> tuple[list[Catalog], list[Catalog]]:
+    """The catalogs that somebody wrote, and those that are made of bundles alone, which have no files."""
+    found: tuple[list[Catalog], list[Catalog]] = ([], [])
+    for key, catalog in workspace.catalogs.items():
+        found[not catalog.files and "/" not in key].append(catalog)
+    return found
+
+
+def _listed(catalogs: Iterable[Catalog]) -> set[str]:
+    catalogs = tuple(catalogs)
+    # Where there is an index, it has all entries, and each has its bundle.
+    packages = [package for each in catalogs if each.entry_index is None for package in each.packages.values()]
+    entries = (entry for package in packages for channel in package.channels.values() for entry in channel.entries)
+    return {entry.name for entry in entries} | names_of_bundles(catalogs)
+
+
+class SettledCompilation(Protocol):
+    """The objects and what was reported about them; `settled` and `workspace` are None where an error stopped it
+    before."""
+
+    @property
+    def objects(self) -> tuple[Rendered, ...]: ...
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
+
+    @property
+    def settled(self) -> SettledCluster | None: ...
+
+    @property
+    def workspace(self) -> Workspace | None: ...
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+    @property
+    def options(self) -> Options: ...
+
+    @property
+    def extensions(self) -> tuple[ExtensionResult, ...]: ...

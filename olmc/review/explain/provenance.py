@@ -1,0 +1,409 @@
+"""Where an object comes from, what asked for it, and what keeps a Subscription or a CSV from getting on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv, StrategyPermissions
+from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
+from olmc.compiler.reconcile.apply_step import way_out
+from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unmet
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
+from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
+from olmc.compiler.rules.texts import reconcile as rules
+from olmc.k8s.diagnostics import Location, Place, UnservedKind, join_limited
+from olmc.k8s.objects import (
+    CatalogKey,
+    KubernetesObject,
+    ObjectKey,
+    Origin,
+    Rendered,
+    annotations_of,
+    labels_of,
+    metadata_of,
+    owner_references,
+)
+from olmc.k8s.yaml import at, located
+from olmc.review.explain.installs import brought_by
+
+if TYPE_CHECKING:
+    from olmc.compiler.resolver.rounds import ResolutionRound
+    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+
+APPROVAL = "RequiresApproval"
+
+
+def deeper(lines: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:
+    """Lines as the explanation of a line before them."""
+    return (line._replace(depth=line.depth + 1) for line in lines)
+
+
+def plan_of(subscription: Subscription, cluster: Cluster) -> InstallPlan | None:
+    """The InstallPlan that a Subscription refers to."""
+    key = (subscription.name.namespace, subscription.plan)
+    return next((plan for plan in cluster.plans.values() if (plan.namespace, plan.name) == key), None)
+
+
+def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """What keeps a CSV from succeeding, with every requirement that is not met; nothing for one that succeeds."""
+    if member.succeeded:
+        return
+    if member.phase:
+        text = member.cause[2] or f"it is {member.phase}"
+    elif member.csv.counts_as_copy:
+        text = "OLM takes it for a copy because of its annotation olm.operatorNamespace, and leaves it alone"
+    elif not member.csv.surface_is_readable:
+        text = "OLM leaves it alone: a CRD that it names has no dot in its name"
+    elif member.group is not None and member.group.problem:
+        text = f"its OperatorGroup {member.group.name} can't be processed: {member.group.problem}"
+    else:
+        text = "OLM gives it no status"
+    yield ExplanationLine(0, text, place_of(member))
+    for line in unmet(member):
+        shown = line.lstrip()
+        yield ExplanationLine(1 + (len(line) - len(shown)) // 2, shown)
+    for text, place in rivals(member, cluster):
+        yield ExplanationLine(1, text, place)
+    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    if hint and member.phase == "Failed":
+        yield ExplanationLine(1, hint)
+
+
+def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """What keeps a Subscription from installing, or from upgrading: groups, resolution, content, the InstallPlan."""
+    yield from of_resolution(name, settled)
+    plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
+    if plan is not None:
+        yield from of_plan(plan)
+
+
+def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """What keeps OLM from installing anything new for a Subscription.
+
+    Where descoped operators are about, each is resolved with those that it is connected with, and needs no group; else
+    it is what `of_namespace` says (R-DESCOPE-11).
+    """
+    cluster, done = settled.cluster, settled.rounds.get(name.namespace)
+    groups = len(cluster.groups_in(name.namespace))
+    if done is None or not done.descoped or groups > 1 or (not groups and name not in done.descoped):
+        yield from of_namespace(name.namespace, settled)
+        return
+    subscription = cluster.subscriptions[name]
+    requests = done.resolve_request.requests if done.resolve_request is not None else ()
+    if {str(name), name.name}.isdisjoint(request.name for request in requests):
+        if subscription.failure:
+            yield ExplanationLine(0, subscription.failure[1], at(subscription.source, "spec"))
+        return
+    yield from _of_group(name.namespace, cluster)
+    yield from _of_round(done, cluster)
+
+
+def held_upgrades(settled: SettledCluster) -> dict[NamespacedName, HeldUpgrade]:
+    """The upgrades that are held back since something else would break, by Subscription."""
+    return {
+        NamespacedName(namespace, held.request.name): held
+        for namespace, done in settled.rounds.items()
+        for held in held_in(done, settled.cluster)
+    }
+
+
+def of_held_upgrade(held: HeldUpgrade) -> Iterator[ExplanationLine]:
+    """An upgrade that is held back, and what stands in its way."""
+    yield ExplanationLine(0, f"{held.upgrade} is held back", held.request.location)
+    yield from (reason._replace(depth=1) for reason in held.reasons)
+
+
+def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """What keeps OLM from installing anything new in a namespace."""
+    cluster = settled.cluster
+    groups = cluster.groups_in(namespace)
+    if len(groups) != 1:
+        what = "no OperatorGroup" if not groups else "several OperatorGroups"
+        yield ExplanationLine(0, f"OLM resolves nothing in namespace {namespace}: it has {what}")
+        for group in groups:
+            yield ExplanationLine(1, f"OperatorGroup {group.name}", at(group.source))
+        return
+    yield from _of_group(namespace, cluster)
+    done = settled.rounds.get(namespace)
+    if done is not None:
+        yield from _of_round(done, cluster)
+
+
+def _of_group(namespace: str, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """That a group of a namespace can't be processed."""
+    for group in cluster.groups_in(namespace):
+        if group.problem:
+            place = at(group.source, "spec")
+            yield ExplanationLine(0, f"OperatorGroup {group.name} can't be processed: {group.problem}", place)
+
+
+def _of_round(done: ResolutionRound, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """What kept a round from installing anything: no choice of versions, or content that can't be had."""
+    unknown = unknown_of(done, cluster)
+    if unknown:
+        names = join_limited([f"{key.namespace}/{key.name}" for key in unknown], 4)
+        yield ExplanationLine(0, f"the workspace has no content of CatalogSource {names}")
+    elif done.resolve_request is not None and done.resolution is not None and done.resolution.message:
+        resolve_request = with_places(done.resolve_request, cluster, of_fields=True)
+        yield from derivation(resolve_request, done.resolution)
+    for candidate in done.missing:
+        place = located(candidate.location)
+        yield ExplanationLine(
+            0, f"the content of bundle {candidate.name} ({candidate.image}) is not in the workspace", place
+        )
+    for found in done.unreadable:
+        csv = found.content.csv
+        name = csv.object["metadata"]["name"]
+        yield ExplanationLine(0, f"bundle {name} can't be unpacked: {found.text}", at(csv.source, *found.keys))
+
+
+def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...]:
+    """The catalogs without whose content nobody knows what a round would install; () where it is known."""
+    if done.resolve_request is None or done.resolution is None or not done.resolution.message:
+        return ()
+    return unknown_catalogs(done.resolve_request, done.resolution, cluster)
+
+
+def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
+    """What keeps an InstallPlan from being carried out; nothing for a complete one."""
+    csvs = ", ".join(plan.csvs)
+    if plan.phase == APPROVAL and plan.condition is None:
+        yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
+        first = plan.csvs[0] if plan.csvs else "all"
+        yield ExplanationLine(1, f"--approve {plan.namespace}/{first} shows what approving it would do")
+    elif plan.phase != "Complete":
+        text = plan.message or (plan.condition[2] if plan.condition else "")
+        yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
+        if isinstance(plan.cause, UnservedKind):
+            yield ExplanationLine(1, way_out(plan.cause))
+
+
+def of_stop(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """Where the installation of a CSV without an InstallPlan ended early, and what to do about it."""
+    stop = settled.stopped.get(name.name)
+    if stop is not None:
+        yield ExplanationLine(0, stop.message, stop.place)
+        yield ExplanationLine(1, stop.hint)
+
+
+_RBAC_KINDS = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+
+
+def because(
+    found: Rendered,
+    settled: SettledCluster,
+    operators: Sequence[OperatorResult] = (),
+    installs: Sequence[InstallDecision] = (),
+) -> Iterator[ExplanationLine]:
+    """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds.
+
+    `operators` and `installs` are those of v2alpha1.
+    """
+    cluster = settled.cluster
+    group = _group_behind(found, cluster)
+    if group is not None:
+        yield ExplanationLine(0, f"because of OperatorGroup {group}", _place_of_group(group, cluster))
+    csvs = behind(found, cluster)
+    yield from () if csvs else brought_by(found.identity, operators, installs)
+    for name in csvs:
+        member = cluster.members.get(name)
+        phase = f", which is {member.phase} ({member.reason})" if member is not None and member.phase else ""
+        yield ExplanationLine(0, f"because of {CSV_KIND} {name}{phase}", at(cluster.csvs[name].source))
+        yield from deeper(asked_for(cluster.csvs[name], settled, operators, installs))
+    if found.identity.kind == "InstallPlan":
+        yield from _behind_plan(NamespacedName(found.identity.namespace, found.identity.name), settled)
+    if found.identity.kind == "Subscription":
+        yield from _behind_subscription(NamespacedName(found.identity.namespace, found.identity.name), settled)
+
+
+def asked_for(
+    csv: Csv,
+    settled: SettledCluster,
+    operators: Sequence[OperatorResult] = (),
+    installs: Sequence[InstallDecision] = (),
+) -> Iterator[ExplanationLine]:
+    """Why a CSV is installed: what it replaced, the InstallPlan or Install, and the Subscription, the Operator or the
+    requirement that asked."""
+    cluster, namespace = settled.cluster, csv.namespace
+    for old in cluster.retired:
+        if (old.namespace, old.name) == (namespace, csv.replaces):
+            yield ExplanationLine(0, f"it replaced {old.name}")
+    for plan in cluster.plans.values():
+        if plan.namespace == namespace and csv.name in plan.csvs and plan.executed:
+            yield ExplanationLine(0, f"InstallPlan {plan.name} ({plan.approval}) installed it")
+    for reason in _reasons(csv, settled):
+        yield ExplanationLine(0, f"since {reason}")
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if name.namespace == namespace and csv.name in (subscription.installed, subscription.current):
+            yield _subscription_line(name, cluster)
+    yield from brought_by(ObjectKey(OLM_GROUP, CSV_KIND, namespace, csv.name), operators, installs)
+
+
+def _subscription_line(name: NamespacedName, cluster: Cluster) -> ExplanationLine:
+    subscription = cluster.subscriptions[name]
+    channel = f"channel {subscription.channel}" if subscription.channel else "any channel"
+    catalog = f"catalog {subscription.catalog.name} in {subscription.catalog.namespace}"
+    text = f"Subscription {name} follows package {subscription.package}, {channel} of {catalog}"
+    return ExplanationLine(0, text, at(subscription.source))
+
+
+def _reasons(csv: Csv, settled: SettledCluster) -> Iterator[str]:
+    """What called for a CSV when it was selected, without the Subscription that everybody sees."""
+    for done in settled.history:
+        if done.resolve_request is None or done.resolution is None or done.resolve_request.namespace != csv.namespace:
+            continue
+        selections = zip(done.resolution.selections, reasons(done.resolve_request), strict=False)
+        for selection, reason in selections:
+            if selection.candidate.name == csv.name and not reason.is_subscription:
+                yield reason.text
+
+
+def behind(found: Rendered, cluster: Cluster) -> tuple[NamespacedName, ...]:
+    """The CSVs that an object is there for, sorted; those of a CSV itself are none."""
+    key = found.identity
+    if key.kind == CSV_KIND:
+        home = labels_of(found.object).get(COPIED_FROM)
+        return (NamespacedName(str(home), key.name),) if NamespacedName(str(home), key.name) in cluster.csvs else ()
+    names = {*_owners(key.namespace, found.object), *_installers(found.object)}
+    place = found.provenance.place
+    if not names and place is not None:
+        names = {name for name, csv in cluster.csvs.items() if csv.source is not None and csv.source == place.source}
+    return tuple(sorted(name for name in names if name in cluster.csvs))
+
+
+def _owners(namespace: str, obj: KubernetesObject) -> Iterator[NamespacedName]:
+    for reference in owner_references(obj):
+        if reference.get("kind") == CSV_KIND:
+            yield NamespacedName(namespace, str(reference.get("name")))
+    labels = labels_of(obj)
+    if "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND:  # the documents have no kind
+        home = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
+        yield NamespacedName(str(home), str(labels.get("olm.owner")))
+
+
+def _installers(obj: KubernetesObject) -> Iterator[NamespacedName]:
+    for key, value in annotations_of(obj).items():
+        if key.startswith(ALONGSIDE) and isinstance(value, str):
+            namespace, _, name = value.partition("/")
+            yield NamespacedName(namespace, name)
+
+
+def _group_behind(found: Rendered, cluster: Cluster) -> NamespacedName | None:
+    labels = labels_of(found.object)
+    if labels.get("olm.owner.kind") != "OperatorGroup":
+        return _group_of_unlabelled(found, cluster)
+    name = NamespacedName(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))
+    return name if any(group.name == name.name for group in cluster.groups_in(name.namespace)) else None
+
+
+def _group_of_unlabelled(found: Rendered, cluster: Cluster) -> NamespacedName | None:
+    """The group that a ClusterRole was made for, where the OLM version puts no labels on it."""
+    place = found.provenance.place
+    if place is None or found.provenance.origin is not Origin.OPERATOR_GROUP:
+        return None
+    return next((namespaced_name(group) for group in cluster.groups.values() if group.source == place.source), None)
+
+
+def _place_of_group(name: NamespacedName, cluster: Cluster) -> Location | None:
+    return next((at(group.source) for group in cluster.groups_in(name.namespace) if group.name == name.name), None)
+
+
+def _behind_plan(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    cluster = settled.cluster
+    for plan in cluster.plans.values():
+        if (plan.namespace, plan.name) == name:
+            yield ExplanationLine(0, f"it installs {', '.join(plan.csvs)} ({plan.approval}, {plan.phase})")
+            for owner in plan.owners:
+                key = NamespacedName(name.namespace, owner)
+                if key in cluster.subscriptions:
+                    yield _subscription_line(key, cluster)
+
+
+def _behind_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    cluster = settled.cluster
+    subscription = cluster.subscriptions.get(name)
+    if subscription is None:
+        return
+    if subscription.installed:
+        yield ExplanationLine(0, f"it installed {subscription.installed}")
+    held = held_upgrades(settled).get(name)
+    if held is not None:
+        yield from of_held_upgrade(held)
+    if subscription.generated_by:
+        made_by = NamespacedName(name.namespace, subscription.generated_by)
+        plan = next((each for each in cluster.plans.values() if (each.namespace, each.name) == made_by), None)
+        yield ExplanationLine(
+            0, f"InstallPlan {subscription.generated_by} made it, for an operator that needs the package"
+        )
+        for owner in plan.owners if plan is not None else ():
+            key = NamespacedName(name.namespace, owner)
+            if key in cluster.subscriptions and key != name:
+                yield from deeper([_subscription_line(key, cluster)])
+
+
+def location_of(found: Rendered, cluster: Cluster) -> Location | None:
+    """Where an object stems from: for RBAC of an install strategy the permissions in the CSV, None for nowhere."""
+    return located(place_finder(cluster)(found))
+
+
+def place_data(place: Location | None) -> dict[str, Any] | None:
+    """A place as data, None for nowhere."""
+    return place._asdict() if place is not None else None
+
+
+def place_finder(cluster: Cluster) -> Callable[[Rendered], Place | None]:
+    """A function that gives the place in the provenance of an object; of RBAC that is named after an entry of a CSV's
+    permissions, this entry.
+
+    What the RBAC of a CSV is called is worked out once for all objects: it takes a hash of each of the entries.
+    """
+    known: dict[int, dict[str, tuple[str, int]]] = {}
+
+    def find(found: Rendered) -> Place | None:
+        key, place = found.identity, found.provenance.place
+        csv = _owner(found.object, cluster) if key.kind in _RBAC_KINDS else None
+        if place is None or place.keys or csv is None or csv.source != place.source:
+            return place
+        if id(csv) not in known:  # a CSV of the cluster, which stays
+            known[id(csv)] = _entries(cluster.profile, csv)
+        entry = known[id(csv)].get(key.name)
+        return place if entry is None else place._replace(keys=("spec", "install", "spec", *entry))
+
+    return find
+
+
+def _entries(profile: Profile, csv: Csv) -> dict[str, tuple[str, int]]:
+    """The entries of a CSV's permissions, field and index, by what RBAC is called after them; of several the first."""
+    by_name: dict[str, tuple[str, int]] = {}
+    for field, entries in (("permissions", csv.permissions), ("clusterPermissions", csv.cluster_permissions)):
+        for index, entry in enumerate(entries):
+            for name in _names(profile, csv, entry):
+                by_name.setdefault(name, (field, index))
+    return by_name
+
+
+def _names(profile: Profile, csv: Csv, entry: StrategyPermissions) -> Iterator[str]:
+    """What the RBAC of an entry of permissions can be called: its role, cluster-wide or not, and the binding."""
+    for kind, named in (("Role", role_name), ("ClusterRole", cluster_role_name)):
+        role = named(profile, csv.name, csv.namespace, dict(entry.object))
+        yield role
+        yield binding_name(profile, f"{kind}Binding", role, csv.namespace, entry.account)
+
+
+def is_owned(obj: Mapping[str, Any]) -> bool:
+    """Whether an object's owner labels name a CSV."""
+    labels = metadata_of(obj).get("labels")
+    return isinstance(labels, Mapping) and "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND
+
+
+def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:
+    """The CSV that an object's owner labels name; a copy in a target namespace says where it was copied from."""
+    if not is_owned(obj):
+        return None
+    labels = obj["metadata"]["labels"]
+    namespace = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
+    return cluster.csvs.get(NamespacedName(str(namespace), str(labels.get("olm.owner"))))

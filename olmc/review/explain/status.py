@@ -1,0 +1,540 @@
+"""The operators of a settled cluster, one row each: version, phase, what comes next, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut, Manifest
+from olmc.compiler.olm.naming import COPIED_FROM, PROPERTIES
+from olmc.compiler.output.messages import QueryError, not_found
+from olmc.compiler.output.text import aligned
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
+from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
+from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
+from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
+from olmc.k8s.gojson import unmarshal
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
+from olmc.review.explain.installs import IMPORT_FAILED, of_operator
+from olmc.review.explain.provenance import (
+    APPROVAL,
+    held_upgrades,
+    of_csv,
+    of_held_upgrade,
+    of_namespace,
+    of_plan,
+    of_resolution,
+    of_stop,
+    place_data,
+    plan_of,
+    unknown_of,
+)
+
+if TYPE_CHECKING:
+    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.targets.v1.extensions import ExtensionResult
+
+FORMAT_VERSION = 1
+HELD_BACK = "HeldBack"
+UNKNOWN = "Unknown"
+"""Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
+UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
+_NOTHING = "-"
+_OPTIONAL = ("operator", "extension")
+
+
+class OperatorStatus(NamedTuple):
+    """An operator in a namespace.
+
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
+    v2alpha1 and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
+    `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
+    leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    """
+
+    namespace: str
+    package: str
+    subscription: str
+    csv: str
+    version: str
+    channel: str
+    phase: str
+    reason: str
+    upgrade: str
+    waits: str
+    missing: tuple[ExplanationLine, ...]
+    fails: bool
+    operator: str = ""
+    extension: str = ""
+
+
+def operators(
+    settled: SettledCluster, proposed: Iterable[OperatorResult] = (), others: Iterable[OperatorStatus] = ()
+) -> tuple[OperatorStatus, ...]:
+    """All operators by namespace and package: one for each Subscription, and for each CSV without one.
+
+    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should;
+    `others` are rows of what OLM v1 installs, to be shown among them.
+    """
+    cluster = settled.cluster
+    hindered = _hindered(settled)
+    held = held_upgrades(settled)
+    found = [_subscribed(each, hindered[name], held.get(name), settled) for name, each in cluster.subscriptions.items()]
+    found += [
+        _operated(each, settled) for each in proposed if each.package or each.operator.catalog or each.operator.image
+    ]
+    taken = {NamespacedName(each.namespace, each.csv) for each in found}
+    found += others
+    taken |= {NamespacedName(s.name.namespace, s.current) for s in cluster.subscriptions.values()}
+    for name, member in cluster.members.items():
+        if name not in taken and member.phase not in ("Replacing", "Deleting"):
+            found.append(_applied(member, settled))
+    return tuple(sorted(found, key=lambda each: (each.namespace, each.package, each.subscription, each.csv)))
+
+
+def _hindered(settled: SettledCluster) -> dict[NamespacedName, tuple[ExplanationLine, ...]]:
+    """What keeps OLM from installing anything new for each Subscription.
+
+    But for namespaces with descoped operators that is the same for all of a namespace, and is looked into once.
+    """
+    names = sorted(settled.cluster.subscriptions)
+    apart = {namespace for namespace, done in settled.rounds.items() if done.descoped}
+    alike = {
+        namespace: tuple(of_namespace(namespace, settled)) for namespace in {name.namespace for name in names} - apart
+    }
+    return {
+        name: alike[name.namespace] if name.namespace in alike else tuple(of_resolution(name, settled))
+        for name in names
+    }
+
+
+def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -> tuple[Diagnostic, ...]:
+    """What no row tells: all failures where no operator fails, else those that are about something else; and operators
+    that are named without being compiled."""
+    is_told = any(each.fails for each in found)
+    failures = (
+        each for each in diagnostics
+        if each.severity is Severity.FAILURE or RuleTag.OPERATORS_UNSEEN in each.tags
+    )  # fmt: skip
+    return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
+
+
+def package_of(csv: Csv) -> str:
+    """The package that a CSV says it is of, else its name up to the version."""
+    try:
+        properties = unmarshal(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
+        values = [each["value"] for each in properties if each["type"] == "olm.package"]
+        return str(values[0]["packageName"])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return csv.name.partition(".v")[0]
+
+
+def _subscribed(
+    subscription: Subscription, hindered: tuple[ExplanationLine, ...], held: HeldUpgrade | None, settled: SettledCluster
+) -> OperatorStatus:
+    """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
+    upgrade that it could have."""
+    cluster, name = settled.cluster, subscription.name
+    csv = subscription.installed or subscription.current
+    member = cluster.members.get(NamespacedName(name.namespace, csv))
+    upgrade, waits = _upgrade(subscription, held, settled)
+    done = settled.rounds.get(name.namespace)
+    is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    waits = waits or UNKNOWN * is_unknown
+    missing = list(of_csv(member, cluster)) if member is not None else []
+    plan = plan_of(subscription, cluster)
+    of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
+    if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
+        missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write
+    else:
+        hindered = (*hindered, *of_its_plan)
+    return OperatorStatus(
+        namespace=name.namespace,
+        package=subscription.package,
+        subscription=name.name,
+        csv=csv if member is not None else "",
+        version=_version(member),
+        channel=subscription.channel,
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else waits if waits == UNKNOWN else _reason(subscription, settled),
+        upgrade=upgrade,
+        waits=waits,
+        missing=(
+            *missing,
+            *hindered,
+            *(of_held_upgrade(held) if held is not None else ()),
+            *_left_over(name.namespace, member, cluster),
+        ),
+        fails=_is_broken(member)
+        or (bool(hindered or of_its_plan) and waits not in (APPROVAL, UNKNOWN))
+        or (member is None and waits not in (APPROVAL, UNKNOWN)),
+    )
+
+
+def _applied(member: CsvState, settled: SettledCluster) -> OperatorStatus:
+    stopped = tuple(of_stop(namespaced_name(member.csv), settled))
+    return OperatorStatus(
+        namespace=member.csv.namespace,
+        package=package_of(member.csv),
+        subscription="",
+        csv=member.csv.name,
+        version=_version(member),
+        channel="",
+        phase=member.phase,
+        reason=member.reason,
+        upgrade="",
+        waits="",
+        missing=(*stopped, *of_csv(member, settled.cluster)),
+        fails=_is_broken(member) or bool(stopped),
+    )
+
+
+def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatus:
+    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
+    known)."""
+    contents = (judged.content for judged in reversed(outcome.installs))
+    namespace = next((content.namespace for content in contents if not content.missing), "")
+    cluster = settled.cluster
+    member = cluster.members.get(NamespacedName(namespace, outcome.installed))
+    waiting = None if outcome.missing or outcome.problem else outcome.waiting
+    stopped = of_stop(namespaced_name(member.csv), settled) if member is not None else ()
+    hindered = (*of_operator(outcome), *stopped)
+    unmade = IMPORT_FAILED if outcome.missing else UNPACK_FAILED if outcome.unreadable else APPROVAL if waiting else ""
+    return OperatorStatus(
+        namespace=namespace,
+        package=outcome.package or outcome.operator.name,
+        subscription="",
+        csv=member.csv.name if member is not None else "",
+        version=_version(member),
+        channel=outcome.channel,
+        phase=member.phase if member is not None else "",
+        reason=member.reason if member is not None else outcome.failure[0] if outcome.failure else unmade,
+        upgrade=waiting.install.name if waiting else "",
+        waits=APPROVAL if waiting else "",
+        missing=(*(of_csv(member, cluster) if member is not None else ()), *hindered),
+        fails=_is_broken(member)
+        or bool(outcome.failure or outcome.missing or outcome.problem)
+        or (member is not None and member.csv.name in settled.stopped),
+        operator=outcome.operator.name,
+    )
+
+
+def _left_over(namespace: str, member: CsvState | None, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """The CSVs that an operator replaces and that are still there: until it succeeds they stay."""
+    before = member.csv.replaces if member is not None else ""
+    seen = {""}
+    while before not in seen:
+        seen.add(before)
+        old = cluster.members.get(NamespacedName(namespace, before))
+        if old is None:
+            return
+        yield ExplanationLine(0, f"{before}, which it replaces, is still there ({old.phase})")
+        before = old.csv.replaces
+
+
+def _is_broken(member: CsvState | None) -> bool:
+    return member is not None and not member.succeeded
+
+
+def _version(member: CsvState | None) -> str:
+    return member.csv.version if member is not None else ""
+
+
+def _upgrade(subscription: Subscription, held: HeldUpgrade | None, settled: SettledCluster) -> tuple[str, str]:
+    """The CSV that would be installed next, and the phase that its InstallPlan, or its unpacking, stays in."""
+    done = settled.rounds.get(subscription.name.namespace)
+    for candidate in done.missing if done is not None else ():
+        if candidate.package == subscription.package:
+            return candidate.name, UNPACK_FAILED
+    plan = plan_of(subscription, settled.cluster)
+    if plan is None or plan.phase == "Complete" or subscription.current in ("", subscription.installed):
+        return (held.upgrade, HELD_BACK) if held is not None else ("", "")
+    return subscription.current, plan.phase
+
+
+def _reason(subscription: Subscription, settled: SettledCluster) -> str:
+    """Why nothing is installed, as the Subscription's conditions name it."""
+    cluster = settled.cluster
+    of_group = _group_reason(subscription, settled)
+    if of_group:
+        return of_group
+    if subscription.failure:
+        return subscription.failure[0]
+    plan = plan_of(subscription, cluster)
+    if plan is not None and plan.phase != "Complete":
+        return f"InstallPlan{plan.phase}" if plan.phase != APPROVAL else APPROVAL
+    if subscription.unpack_failure:
+        return UNPACK_FAILED
+    return UNPACKING if subscription.unpacking else ""
+
+
+def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
+    """What is wrong with the OperatorGroups of its namespace, "" for nothing."""
+    done = settled.rounds.get(subscription.name.namespace)
+    groups = settled.cluster.groups_in(subscription.name.namespace)
+    needs_none = done is not None and subscription.name in done.descoped
+    if len(groups) > 1 or not (groups or needs_none):
+        return "TooManyOperatorGroups" if groups else "NoOperatorGroup"
+    return ""
+
+
+def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False) -> str:
+    """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
+
+    Each operator comes with what its workspace is called, "" for all where there is only one.
+    """
+    if not found:
+        return ""
+    named = any(path for path, _ in found)
+    head = ["NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "PHASE", "REASON", "UPGRADE", "MISSING"]
+    if wide:
+        head[2:3] = ["VERSION", "CSV", "SUBSCRIPTION"]
+    lines = [["WORKSPACE"] * named + head]
+    for path, each in found:
+        lines += [[path] * named + line if first else [""] * named + line for first, line in _lines(each, wide=wide)]
+    return aligned(lines)
+
+
+def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
+    names = [each.csv, each.subscription or each.extension] if wide else []
+    upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
+    cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
+    texts = [str(line) for line in each.missing] if wide else [in_short(each)]
+    yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
+    for text in texts[1:]:
+        yield False, [*("" for _ in cells), text]
+
+
+def in_short(each: OperatorStatus) -> str:
+    """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
+    no versions go together what rules out the first candidate."""
+    lines = each.missing
+    depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
+    own = _own_part(each) if each.phase in ("", "Succeeded") else ()
+    if each.reason == NOT_SATISFIABLE or own:
+        lines = own or lines
+        depth = max((line.depth for line in lines), default=0)
+    causes = [line.text for line in lines if line.depth == depth]
+    if not causes:
+        return ""
+    return causes[0] + (f" (and {len(causes) - 1} more)" if len(causes) > 1 else "")
+
+
+def _own_part(each: OperatorStatus) -> tuple[ExplanationLine, ...]:
+    """What a derivation, which is about a whole namespace or the cluster, says of one Subscription or Operator."""
+    lines = enumerate(each.missing)
+    asking = each.subscription or each.operator
+    at = next((index for index, line in lines if line.subscription == asking), None)
+    if at is None:
+        return ()
+    depth = each.missing[at].depth
+    return tuple(takewhile(lambda line: line.depth > depth, each.missing[at + 1 :]))
+
+
+def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
+    """The operators in the format of `schemas/status.schema.json`."""
+    return {
+        "version": FORMAT_VERSION,
+        "operators": [
+            {
+                "workspace": path,
+                **{key: value for key, value in each._asdict().items() if key not in ("missing", *_OPTIONAL)},
+                **{key: value for key in _OPTIONAL if (value := getattr(each, key))},
+                "missing": lines_data(each.missing),
+            }
+            for path, each in found
+        ],
+    }
+
+
+def lines_data(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
+    """The lines of an explanation as data."""
+    return [{"depth": line.depth, "text": line.text, "place": place_data(line.location)} for line in lines]
+
+
+# What somebody asks about: an object, a CSV or a package, found by what people call it.
+#
+# Kinds go by many names on a command line: kind, plural, singular and short names, in any case.
+
+_WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
+
+
+class ExplainContext(NamedTuple):
+    """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
+    manifests, the findings about them, what became of the Operators of v2alpha1, what is left out of its folder, and
+    what became of all Installs of v2alpha1 and of all ClusterExtensions."""
+
+    objects: tuple[Rendered, ...]
+    settled: SettledCluster
+    bundles: Mapping[str, Bundle] = MappingProxyType({})
+    manifests: tuple[Manifest, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
+    extensions: tuple[ExtensionResult, ...] = ()
+
+
+class Wanted(NamedTuple):
+    """An object that is asked for: the kinds that are meant, its namespace ("" for any), its name."""
+
+    kinds: tuple[RestMapping, ...]
+    namespace: str
+    name: str
+
+    def is_met_by(self, key: ObjectKey) -> bool:
+        """Whether an object is one of those that are asked for."""
+        return key.name == self.name and self.begins(key)
+
+    def begins(self, key: ObjectKey) -> bool:
+        """Whether an object is one of those that are asked for, but for the end of its name."""
+        kinds = {(each.group, each.kind) for each in self.kinds}
+        fits = (key.group, key.kind) in kinds and self.namespace in ("", key.namespace)
+        return fits and key.name.startswith(self.name)
+
+
+class ExplainTarget(NamedTuple):
+    """What a word can mean: objects that are there, or else an object that is not; and packages of that name."""
+
+    objects: tuple[Rendered, ...] = ()
+    absent: Wanted | None = None
+    package: str = ""
+
+
+def target(text: str, scene: ExplainContext) -> ExplainTarget:
+    """What `Kind/namespace/name`, `Kind/name`, the name of a CSV, or a package means; QueryError for nothing known.
+
+    Kinds may be plurals and short names, in any case, and with version and group, as kubectl takes them. Any other name
+    will do as well, also behind its namespace, if an object has it, or if just one begins so.
+    """
+    first, *rest = text.split("/")
+    if len(rest) > 2 or not all((first, *rest)):
+        raise QueryError(f"{text} is no target. Write Kind/namespace/name, Kind/name, a CSV or a package.")
+    if not rest:
+        return _by_name(text, scene)
+    known = known_kinds((*(each.object for each in scene.objects), *_of_bundles(scene)))
+    versioned = _WITH_VERSION.fullmatch(first)
+    kinds = find_kinds(f"{versioned['kind']}.{versioned['group']}" if versioned else first, known)
+    if not kinds:
+        here = [each for each in scene.objects if each.identity[2:] == (first, rest[0]) and not is_copy(each)]
+        if len(rest) == 1 and _is_csv(rest[0], scene):
+            return _object(Wanted(find_kinds(CSV_KIND, known), first, rest[0]), scene)
+        if len(rest) == 1 and here:
+            return ExplainTarget(tuple(here))
+        hint = did_you_mean(closest_kind(first, known)) or "Write it as manifests do."
+        raise QueryError(f"There is no kind {first}. {hint}")
+    return _object(Wanted(kinds, rest[0] if len(rest) == 2 else "", rest[-1]), scene)
+
+
+def _of_bundles(scene: ExplainContext) -> Iterator[KubernetesObject]:
+    for bundle in scene.bundles.values():
+        yield from bundle.objects
+
+
+def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
+    found = [each for each in scene.objects if wanted.is_met_by(each.identity)]
+    originals = [each for each in found if not is_copy(each)]
+    if found:
+        return ExplainTarget(tuple(originals or found))
+    return ExplainTarget(absent=wanted)
+
+
+def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
+    """A CSV first, then a package, then whatever has that name."""
+    csvs = find_kinds(CSV_KIND, known_kinds(()))
+    if _is_csv(name, scene):
+        return _object(Wanted(csvs, "", name), scene)
+    if name in set(packages(scene)):
+        return ExplainTarget(package=name)
+    found = tuple(each for each in scene.objects if each.identity.name == name and not is_copy(each))
+    if found:
+        return ExplainTarget(found)
+    left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
+    if left is not None:
+        kind = BUILTIN.mapping(GroupKind(left.group, left.kind))
+        return ExplainTarget(absent=Wanted((kind,), left.namespace, left.name))
+    csv_beginning = sorted({each for each in csv_names(scene) if each.startswith(name)})
+    if len(csv_beginning) == 1:
+        return _object(Wanted(csvs, "", csv_beginning[0]), scene)
+    beginning = [each for each in scene.objects if each.identity.name.startswith(name) and not is_copy(each)]
+    if len(beginning) == 1:
+        return ExplainTarget(tuple(beginning))
+    raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
+
+
+def objects_left_out(scene: ExplainContext) -> Iterator[LeftObject]:
+    """The objects that are left out of the folder of a workspace."""
+    for left in scene.left_out:
+        yield from left.objects
+
+
+def is_copy(found: Rendered) -> bool:
+    """Whether an object is OLM's copy of a CSV or Role in another namespace."""
+    return COPIED_FROM in labels_of(found.object)
+
+
+def _is_csv(name: str, scene: ExplainContext) -> bool:
+    return name in set(csv_names(scene))
+
+
+def csv_names(scene: ExplainContext) -> Iterator[str]:
+    """The names of all CSVs that are or were installed, or that a catalog or a bundle has."""
+    cluster = scene.settled.cluster
+    yield from (key.name for key in cluster.csvs)
+    yield from (csv.name for csv in cluster.retired)
+    yield from (entry.name for source in cluster.catalogs.values() for entry in source.entries)
+    yield from (name for _, bundles in _served(cluster) for name in bundles)
+    yield from scene.bundles
+    refused = (object_key(each.object) for each in scene.manifests)
+    yield from (key.name for key in refused if (key.group, key.kind) == (OLM_GROUP, CSV_KIND))
+
+
+def packages(scene: ExplainContext) -> Iterator[str]:
+    """The names of all packages that catalogs and bundles have, or that Subscriptions ask for."""
+    cluster = scene.settled.cluster
+    yield from (package for package, _ in _served(cluster))
+    yield from (subscription.package for subscription in cluster.subscriptions.values())
+    yield from (package_of(csv) for csv in cluster.csvs.values())
+    yield from (bundle.package for bundle in scene.bundles.values())
+    yield from (result.extension.source.package for result in scene.extensions)
+
+
+def _served(cluster: Cluster) -> Iterator[tuple[str, Iterable[str]]]:
+    for source in cluster.catalogs.values():
+        for package in source.catalog.packages.values() if source.catalog is not None else ():
+            yield package.name, package.bundles
+
+
+def _names(scene: ExplainContext) -> list[str]:
+    return sorted({*packages(scene), *csv_names(scene)})
+
+
+def object_names(scene: ExplainContext) -> list[str]:
+    """The objects that there are, each by its name and as `Kind/namespace/name`."""
+    keys = [each.identity for each in scene.objects]
+    return sorted({str(key) for key in keys} | {key.name for key in keys})
+
+
+def subscribing(package: str, cluster: Cluster) -> tuple[NamespacedName, ...]:
+    """The Subscriptions for a package."""
+    return tuple(name for name, each in sorted(cluster.subscriptions.items()) if each.package == package)
+
+
+def package_of_csv(name: str, scene: ExplainContext) -> str:
+    """The package of a CSV as catalogs or its bundle have it, "" if none does."""
+    cluster = scene.settled.cluster
+    for package, bundles in _served(cluster):
+        if name in bundles:
+            return package
+    for source in cluster.catalogs.values():
+        for entry in source.entries:
+            if entry.name == name:
+                return entry.package
+    bundle = scene.bundles.get(name)
+    return bundle.package if bundle is not None else ""

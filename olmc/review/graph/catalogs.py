@@ -1,0 +1,170 @@
+"""The catalogs at a path, as far as a graph needs them: those of a workspace, or the one whose folder it is.
+
+What OLM refuses to serve is read as well as it can be: a broken graph is where a picture helps most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from olmc.compiler.catalogs.bundle_lists import catalog_from_bundles, report_dropped
+from olmc.compiler.catalogs.conversion import Blobs, add_document, packages_of
+from olmc.compiler.catalogs.loading import kept_files, load_catalog, read_file
+from olmc.compiler.catalogs.properties import uncatalogued
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
+from olmc.compiler.load.files import Folder, no_folder, read_text, scan, update_graphs
+from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.vendored import without_vendored
+from olmc.compiler.load.workspace import load
+from olmc.compiler.model.catalog import Catalog, Package
+from olmc.compiler.output.messages import QueryError, not_found
+from olmc.compiler.rules.texts.catalogs import DROPPED_VERSIONS
+from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.lean import NamedTuple, regex
+
+LOOSE_BUNDLES = "bundles"
+"""The name under which the bundles of a workspace that no catalog lists are found."""
+
+_SCHEMA = regex(r"schema[\"']?\s*:\s*[\"']?olm\.")
+_PACKAGE_MANIFEST = regex(r"^packageName\s*:|^\s*{\s*\"packageName\"\s*:", re.MULTILINE)
+_MANIFEST = regex(r"^apiVersion\s*:|[\"']apiVersion[\"']\s*:", re.MULTILINE)
+_INSTALLED = regex(r"kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|Namespace)\b")
+
+
+class NamedCatalog(NamedTuple):
+    """A catalog: its name, its packages, and OLM's text for why it can't be served, "" if it can.
+
+    `left_out` are the names of packages that were not vendored.
+    """
+
+    name: str
+    packages: Mapping[str, Package]
+    problem: str = ""
+    left_out: frozenset[str] = frozenset()
+
+
+def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
+    """The catalogs at `path`, each content once; what is wrong with them goes to `report`.
+
+    `path` is a workspace, with its catalogs and the bundles that none of them lists, or the folder of one catalog.
+    """
+    if no_folder(path):
+        load(path, report)  # says so
+        return ()
+    config = read_config(path, report)
+    ignored = tuple(config.get("ignore") or ())
+    indexing = indexing_from(config)
+    scanned = Report()
+    folder = without_vendored(path, scan(path, scanned, ignored=ignored))
+    texts = _catalog_texts(path, folder)
+    if texts:
+        report.found.extend(scanned.found)  # of a workspace `load` says it, and what of its files can't be read
+        for name in set(folder.walk()) - texts.keys():
+            read_text(path, name, report)
+        name = path.resolve().name
+        return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
+    there = cluster_catalogs(path, config)
+    workspace = load(path, report, ignored=ignored, indexing=indexing, cluster_catalogs=there)
+    catalogs = [
+        _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
+        for name, catalog in distinct_catalogs(workspace.catalogs)
+    ]
+    listed = {name for known in catalogs for package in known.packages.values() for name in package.bundles}
+    loose = [bundle for name, bundle in workspace.bundles.items() if name not in listed]
+    if loose:
+        modes = update_graphs(path, loose, report)
+        members = [uncatalogued(bundle) for bundle in loose]
+        catalog = catalog_from_bundles(members, indexing, report, modes)
+        report_dropped(catalog, members, report)
+        catalogs.append(NamedCatalog(LOOSE_BUNDLES, catalog.packages, catalog.problem))
+    return tuple(catalogs)
+
+
+def catalog_with(catalogs: Sequence[NamedCatalog], package: str, name: str = "") -> NamedCatalog:
+    """The catalog with a package, the one called `name` unless that is ""; QueryError if it isn't exactly one."""
+    names = [catalog.name for catalog in catalogs]
+    if name and name not in names:
+        raise not_found(f"There is no catalog {name}", name, names)
+    named = [catalog for catalog in catalogs if name in ("", catalog.name)]
+    having = [catalog for catalog in named if package in catalog.packages]
+    if len(having) > 1:
+        several = ", ".join(catalog.name for catalog in having)
+        raise QueryError(f"{package} is in several catalogs; choose one with --catalog: {several}.")
+    unvendored = [catalog.name for catalog in named if package in catalog.left_out]
+    if not having and unvendored:
+        raise QueryError(
+            f"{package} of catalog {unvendored[0]} is not vendored. Subscribe to it and run `olmc vendor`, or keep all"
+            " packages with `olmc vendor --whole-catalogs`."
+        )
+    if not having:
+        where = f"Catalog {name} has no" if name else "There is no"
+        raise not_found(f"{where} package {package}", package, (name for catalog in named for name in catalog.packages))
+    return having[0]
+
+
+def is_about_dropped(diagnostic: Diagnostic, package: str) -> bool:
+    """Whether a finding names versions of a package that its graph does not have."""
+    return diagnostic.code == DROPPED_VERSIONS.code and f" {package} " in diagnostic.message
+
+
+def _catalog_texts(path: Path, folder: Folder) -> dict[str, str]:
+    """The files below a folder that is a catalog by itself, {} for anything else."""
+    if path.resolve().name == CATALOGS_FOLDER or _holds_workspace(folder):
+        return {}
+    texts = dict(_texts(path, folder.walk()))
+    data = {name: text for name, text in texts.items() if name.endswith(SUFFIXES)}
+    others = [text for text in data.values() if not _SCHEMA.search(text)]
+    # A workspace may hold package manifests beside what makes use of them.
+    if any(_PACKAGE_MANIFEST.search(text) for text in others):
+        return {} if any(_INSTALLED.search(text) for text in others) else texts
+    only_blobs = len(others) < len(data) and not any(_MANIFEST.search(text) for text in others)
+    return texts if only_blobs else {}
+
+
+def _holds_workspace(folder: Folder) -> bool:
+    """Whether there is a bundle, or a folder of catalogs, at any depth."""
+    if is_bundle(folder) or folder.folder(CATALOGS_FOLDER) is not None or CONFIG_FILE in folder.files:
+        return True
+    return any(map(_holds_workspace, folder.folders))
+
+
+def _texts(path: Path, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The texts of files; those that can't be read are left to the loader to complain about."""
+    for name in names:
+        text = read_text(path, name, Report())
+        if text is not None:
+            yield name, text
+
+
+def distinct_catalogs(catalogs: Mapping[str, Catalog]) -> list[tuple[str, Catalog]]:
+    """The catalogs by name without those that are the same under another name."""
+    # One directory may serve several CatalogSources; its mistakes are one.
+    named = ((name.removeprefix("/"), catalog) for name, catalog in sorted(catalogs.items(), reverse=True))
+    by_content = {id(catalog): (name, catalog) for name, catalog in named}
+    return sorted(by_content.values(), key=lambda pair: pair[0])
+
+
+def _files_of(name: str, folder: Folder) -> Iterator[str]:
+    """The files of the catalog that the loader calls `name`: those in folders of that name, or of that name itself."""
+    if not folder.path:
+        yield from (file for file in folder.files if file.partition(".")[0] == name and file.endswith(SUFFIXES))
+    for below in folder.folders:
+        if below.path.rpartition("/")[2] == name:
+            yield from below.walk()
+        else:
+            yield from _files_of(name, below)
+
+
+def _named_catalog(name: str, catalog: Catalog, texts: Mapping[str, str]) -> NamedCatalog:
+    if not catalog.problem:
+        return NamedCatalog(name, catalog.packages, left_out=frozenset(each.name for each in catalog.left_out))
+    # Blob by blob, so that what is wrong with one leaves the others to be drawn.
+    blobs = Blobs()
+    for path in kept_files("", texts):
+        file = read_file(path, texts[path], Report())
+        for document in file.documents:
+            add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
+    return NamedCatalog(name, catalog.packages or packages_of(blobs)[0], catalog.problem)

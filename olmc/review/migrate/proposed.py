@@ -1,0 +1,177 @@
+"""`olmc migrate`: a workspace's files changed for the proposed APIs, and proof that nothing is lost by it.
+
+What runs before has to run after: the changed workspace is compiled, and a Subscription whose operator would be moved,
+widened or gone stays as it is, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from olmc.compiler.api import Compilation, compile, compile_workspace
+from olmc.compiler.load.bundles import manifests_in_their_scope
+from olmc.compiler.load.config import CONFIG_FILE
+from olmc.compiler.load.files import has_file, read_text, scan
+from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.manifests import manifests_in
+from olmc.compiler.load.v2alpha1 import read_v2alpha1
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.rules.texts import proposed as rules
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
+from olmc.k8s.yaml import read
+from olmc.k8s.yaml.edit import EditError
+from olmc.review.diff.crd_kinds import plain
+from olmc.review.diff.operators import operators as operators_of
+from olmc.review.diff.permissions import SideAccess, access, permission_changes
+from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
+from olmc.targets.proposed.document_edits import with_settings
+from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
+from olmc.targets.proposed.v2alpha1.operators import OperatorMove, plan_moves, settings_for
+from olmc.targets.proposed.v2alpha1.preserved import RunningState, losses
+
+__all__ = ["migrate"]
+
+_BUILT = (
+    "kustomize builds this workspace, so its files are not what is applied, and other folders may use them; put what "
+    "`kustomize build` prints into a directory, migrate that, and carry the changes over"
+)
+
+
+def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
+    """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
+
+    What stops the compilation is among the remarks, and there are no changes then.
+    """
+    path = Path(root)
+    to_descoped = to == "descoped"
+    given = frozenset({"descoped"}) if to_descoped else frozenset[str]()
+    before = compile(path, Options(descoped=to_descoped), given=given)
+    if before.failed or before.settled is None:
+        return Migration((), tuple(d for d in before.diagnostics if d.severity is Severity.ERROR))
+    if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups
+        return Migration((), ())
+    built = built_elsewhere(path)
+    if built is not None:
+        return Migration((), (built,))
+    if to_descoped:
+        return _descoped(before, before.workspace)
+    return _to_v2alpha1(path, before, before.workspace)
+
+
+def built_elsewhere(root: Path) -> Diagnostic | None:
+    """The finding about a workspace whose files are not what is applied, None for any other."""
+    kustomization = kustomization_in(root, scan(root, Report()))
+    if kustomization is None:
+        return None
+    place = Source(kustomization.name, read_text(root, kustomization.name, Report()) or "")
+    return left_alone("everything", place, _BUILT)
+
+
+def _descoped(before: Compilation, workspace: Workspace) -> Migration:
+    """The changes that descope operators, with the permissions that come and go by them (R-DESCOPE-10)."""
+    assert before.settled is not None
+    migration = migrate_to_descoped(before.settled.cluster)
+    if not migration.changes:
+        return migration
+    after = compile_workspace(changed_workspace(workspace, migration.changes), before.options, Report())
+    remarks = [
+        rules.PERMISSION_MOVES.finding(None, who=change.identity, change=plain(change.message))
+        for change in permission_changes(_access(before), _access(after))
+    ]
+    return migration._replace(remarks=(*migration.remarks, *remarks))
+
+
+def _access(made: Compilation) -> SideAccess:
+    objects = [rendered.object for rendered in made.objects]
+    return access(objects, operators_of(objects))
+
+
+def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Workspace:
+    """The workspace with the manifests of changed files read anew."""
+    after = {change.path: change.after for change in changes}
+    report = Report()
+    manifests = [manifest for manifest in workspace.manifests if manifest.source.path not in after]
+    for path, text in after.items():
+        manifests += manifests_in(read(path, text, report), report) if text else ()
+    manifests.sort(key=lambda manifest: (manifest.source.path, manifest.source.document))
+    return workspace._replace(manifests=manifests_in_their_scope(manifests, workspace.bundles.values(), report))
+
+
+def _to_v2alpha1(root: Path, before: Compilation, workspace: Workspace) -> Migration:
+    """The changes that make Operators of those Subscriptions whose operators run on as they do (R-OPERATOR-13).
+
+    Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
+    """
+    assert before.settled is not None
+    plan = plan_moves(workspace, before.settled, read_v2alpha1(workspace, Report()).operators, before.options)
+    remarks = list(plan.refused)
+    moves = list(plan.moves)
+    while moves:
+        refused = _unwritable(moves)
+        if not refused:
+            changes = carried_out([move.edit for move in moves])
+            approved = tuple(dict.fromkeys(entry for move in moves for entry in move.approvals))
+            after = _with_operators(before, changed_workspace(workspace, changes), approved)
+            refused = losses(_state(before), _state(after), moves)
+            if not refused:
+                return _enabled(root, Migration(changes, tuple(remarks)), after, approved)
+        remarks += _left(moves, refused)
+        moves = [move for move in moves if move.name not in refused]
+    return Migration((), tuple(remarks))
+
+
+def _unwritable(moves: Iterable[OperatorMove]) -> dict[NamespacedName, str]:
+    """The Subscriptions whose documents olmc can't edit, with the reason."""
+    hindrances: dict[NamespacedName, str] = {}
+    edits: list[Edit] = []
+    for move in moves:
+        try:
+            carried_out([*edits, move.edit])
+            edits.append(move.edit)
+        except EditError as error:
+            hindrances[move.name] = str(error)
+    return hindrances
+
+
+def _with_operators(before: Compilation, workspace: Workspace, approved: Sequence[str]) -> Compilation:
+    entries = dict.fromkeys((*before.options.approved_installs, *approved))
+    options = before.options._replace(v2alpha1=True, approved_installs=tuple(entries))
+    return compile_workspace(workspace, options, Report())
+
+
+def _state(made: Compilation) -> RunningState:
+    return RunningState(made.objects, made.phases, made.operators)
+
+
+def _left(moves: Iterable[OperatorMove], reasons: Mapping[NamespacedName, str]) -> Iterator[Diagnostic]:
+    for move in moves:
+        if move.name in reasons:
+            yield left_alone(f"Subscription {move.name}", move.subscription.source, reasons[move.name])
+
+
+def _enabled(root: Path, migration: Migration, after: Compilation, approved: Sequence[str]) -> Migration:
+    """The migration with what olmc.yaml has to say for it; without that nothing would be installed any more."""
+    text = read_text(root, CONFIG_FILE, Report()) if has_file(root, CONFIG_FILE) else ""
+    try:
+        change = FileChange(
+            CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
+        )
+    except EditError as error:
+        why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
+        remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
+        return Migration((), (*migration.remarks, remark))
+    accounts = [
+        rules.INSTALL_ACCOUNT.finding(
+            None, install=install.install.name, account=f"{install.account.namespace}/{install.account.name}",
+            count=len(install.approvals),
+        )
+        for result in after.operators
+        for install in result.installs
+        if install.applied and install.account.generated
+    ]  # fmt: skip
+    changes = sorted((*migration.changes, *((change,) if change.before != change.after else ())))
+    return Migration(tuple(changes), (*migration.remarks, *accounts))

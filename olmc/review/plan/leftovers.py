@@ -1,0 +1,559 @@
+"""What OLM leaves behind for good, with the commands that clean it up, and what it gets round to late."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, Literal
+
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv, OperatorGroup
+from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.model.workspace import ClusterState, Manifest
+from olmc.compiler.olm.naming import COPIED_FROM, component_label_key
+from olmc.compiler.olm.profiles.data import profile_of
+from olmc.compiler.reconcile.initial_state import as_stored
+from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.reconcile.operator_groups import written_spec
+from olmc.compiler.transition.deletion import apply, cascade, deletion_index, handed_over, handovers, named, pruned
+from olmc.k8s.diagnostics import Diagnostic, Severity
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    CRD_KIND,
+    LAST_APPLIED,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    crd_key,
+    labels_of,
+    mapping,
+    masked,
+    may_hold_secrets,
+    metadata_of,
+    object_key,
+    owner_references,
+    spec_of,
+    status_of,
+    texts,
+)
+from olmc.review.diff.compare import Difference
+from olmc.review.diff.deltas import Delta, deltas
+from olmc.review.diff.extensions import is_extension, owner_of
+from olmc.review.explain.provenance import APPROVAL, plan_of
+from olmc.review.plan.outcomes import (
+    FAILED_BEFORE,
+    LEFT_RUNNING,
+    OperatorOutcome,
+    PlannedInstall,
+    operator_outcomes,
+    planned_installs,
+)
+from olmc.review.plan.repair import DriftedObject
+
+if TYPE_CHECKING:
+    from olmc.review.plan.outcomes import PlannedExtension
+    from olmc.targets.v1.extensions import ExtensionResult
+
+# What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
+
+Action = Literal["create", "change", "prune", "delete"]
+
+_NOISE = frozenset({LAST_APPLIED})
+
+
+class AppliedChange(NamedTuple):
+    """An object that is created, changed, pruned, or deleted by hand.
+
+    `deltas`: where a changed one differs. `along`: what goes with a deleted one.
+    """
+
+    action: Action
+    key: ObjectKey
+    deltas: tuple[Delta, ...] = ()
+    along: tuple[ObjectKey, ...] = ()
+
+
+def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options: Options) -> tuple[AppliedChange, ...]:
+    """What is done to a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned, deleted by
+    hand (observed-37)."""
+    manifests = tuple(manifests)
+    profile = profile_of(options.olm_version)
+    changes: list[AppliedChange] = []
+    moved = handovers(state, manifests) if options.prune else ()
+    if moved:
+        actions_before: list[tuple[Action, ObjectKey]] = [("delete", key) for move in moved for key in move.deleted]
+        changes += _deleted(state.objects, actions_before, profile)
+        state = handed_over(state, moved, manifests, profile)
+    after = apply(state, manifests)
+    # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
+    changes += _written(state, after.objects, manifests)
+    actions: list[tuple[Action, ObjectKey]] = []
+    if options.prune:
+        actions += (("prune", key) for key in pruned(after, manifests))
+    actions += (("delete", key) for text in options.delete for key in named(text, after.objects))
+    return (*changes, *_deleted(after.objects, actions, profile))
+
+
+def _deleted(
+    objects: Mapping[ObjectKey, Manifest], actions: Iterable[tuple[Action, ObjectKey]], profile: Profile
+) -> Iterator[AppliedChange]:
+    """The deletions, one after the other, each with what it takes along."""
+    actions = list(actions)
+    if not actions:
+        return
+    index, gone = deletion_index(objects), dict[ObjectKey, None]()
+    for action, key in actions:
+        if key in gone or key not in objects:
+            continue
+        lost = cascade(index, [key], gone, profile)
+        yield AppliedChange(action, key, along=tuple(sorted(other for other in lost if other != key)))
+        gone |= lost
+
+
+def _written(
+    state: ClusterState, after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest]
+) -> Iterator[AppliedChange]:
+    for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
+        if key not in state.objects:
+            yield AppliedChange("create", key)
+            continue
+        was, now = _compared(state.objects[key].object), _compared(after[key].object)
+        if was["metadata"] != now["metadata"]:
+            was = _without_marks_of_others(was, now, state.applied.get(key, {}))
+        differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
+        if differing:
+            yield AppliedChange("change", key, differing)
+
+
+def _without_marks_of_others(was: KubernetesObject, now: KubernetesObject, applied: KubernetesObject) -> dict[str, Any]:
+    """An object without the labels and annotations that go although no manifest ever had them, as those do that stand
+    beside the last one of the manifest's: who has set them sets them again."""
+    metadata = dict(was["metadata"])
+    for field in ("labels", "annotations"):
+        own = mapping(metadata_of(applied).get(field)).keys() | mapping(metadata_of(now).get(field)).keys()
+        kept = {name: value for name, value in mapping(metadata.pop(field, None)).items() if name in own}
+        metadata |= {field: kept} if kept else {}
+    return {**was, "metadata": metadata}
+
+
+def counted(keys: Iterable[ObjectKey]) -> str:
+    """Objects by kind: `3 ClusterRoles, 1 Deployment`."""
+    kinds = Counter(key.kind for key in keys)
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(kinds.items()))
+
+
+def _compared(obj: KubernetesObject) -> dict[str, Any]:
+    """An object without what an apply writes about itself; what OLM's types add to a CSV, and leave out of an
+    OperatorGroup, is no change (R-OG-13)."""
+    if obj["kind"] == CSV_KIND:
+        obj = as_stored(obj)
+    elif obj["kind"] == "OperatorGroup":
+        obj = {**obj, "spec": written_spec(spec_of(obj))}
+    metadata = dict(obj["metadata"])
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
+    metadata |= {"annotations": annotations} if annotations else {}
+    return {**obj, "metadata": metadata}
+
+
+# What a person has to do: approve, set right what fails, and clean up what OLM leaves behind.
+
+
+class Task(NamedTuple):
+    """Something that a person has to do, and the command for it ("" where there is none)."""
+
+    text: str
+    command: str = ""
+
+
+class TaskContext(NamedTuple):
+    """What tasks follow from: what is applied, what OLM installs, what becomes of operators, and what fails."""
+
+    applied: Sequence[AppliedChange]
+    installs: Sequence[PlannedInstall]
+    operators: Sequence[OperatorOutcome]
+    problems: Sequence[Diagnostic]
+    cluster: Cluster
+
+
+def tasks_of(context: TaskContext) -> Iterator[Task]:
+    """What is to be set right first, then what is to be approved, then what each operator needs."""
+    yield from _to_mend(context)
+    yield from _to_approve(context)
+    for operator in context.operators:
+        rivals = [o for o in context.operators if (o.namespace, o.package) == (operator.namespace, operator.package)]
+        if operator.after and not operator.subscription and any(o.subscription and not o.after for o in rivals):
+            yield _not_adopted(operator)
+        elif operator.outcome == LEFT_RUNNING:
+            yield _left_running(operator)
+        elif operator.outcome == FAILED_BEFORE:
+            yield from _stuck(operator, context.cluster)
+        elif operator.outcome == "removed" and operator.subscription:
+            yield _not_made_anew(operator)
+        elif operator.outcome == "failing" and operator.phase == "Succeeded" and operator.why:
+            yield from _unresolved(operator, context)
+    yield from _held_back(context.cluster)
+    yield from _crds_deleted(context)
+
+
+def _to_mend(context: TaskContext) -> Iterator[Task]:
+    """What to set right first: what fails, each with its way out."""
+    stuck = [install for install in context.installs if install.phase == "Failed"]
+    for install in stuck:
+        csvs = ", ".join(csv for _, csv in install.hops)
+        hints = (f" {p.hint}" for p in context.problems if p.hint and install.message and install.message in p.message)
+        replaced = (NamespacedName(install.namespace, old) for old, _ in install.hops)
+        old = [name.name for name in replaced if (m := context.cluster.members.get(name)) and m.phase == "Replacing"]
+        running = f"; {', '.join(old)} {'runs' if len(old) == 1 else 'run'} on" if old else ""
+        yield Task(
+            f"Set right what fails {csvs} before this is merged: OLM does not run a failed plan again, and upgrades "
+            f"nothing in {install.namespace} any more{running}.{next(hints, '')}"
+        )
+    # What is Pending or can't be resolved where a plan has failed follows from that.
+    for problem in context.problems if not stuck else ():
+        # Several lines are a derivation, and no advice.
+        if problem.hint and "\n" not in problem.hint:
+            yield Task(problem.hint)
+
+
+def _to_approve(context: TaskContext) -> Iterator[Task]:
+    """The InstallPlans that wait, also those of before: what they wait for stays what it was (observed-40)."""
+    asking = {NamespacedName(s.name.namespace, s.plan): s for s in context.cluster.subscriptions.values()}
+    for name, plan in context.cluster.plans.items():
+        if plan.phase != APPROVAL:
+            continue
+        late = ""
+        if name in asking and asking[name].approval != "Manual" and plan.given is not None:
+            late = (
+                " Its approval was fixed when it was made: that the Subscription is Automatic now does not release it."
+            )
+        patch = '--type merge -p \'{"spec":{"approved":true}}\''
+        yield Task(
+            f"Approve {', '.join(plan.csvs)} in {name.namespace}: nothing of it is installed before.{late}",
+            f"kubectl -n {name.namespace} patch installplan {name.name} {patch}",
+        )
+
+
+def _left_running(operator: OperatorOutcome) -> Task:
+    """What to do about an operator whose Subscription is gone (observed-36)."""
+    return Task(
+        f"{operator.after} in {operator.namespace} goes on running, and nobody upgrades it: OLM uninstalls nothing. To "
+        "uninstall it, delete its CSV; its CRDs and their objects stay.",
+        _deletion(operator),
+    )
+
+
+def _not_adopted(operator: OperatorOutcome) -> Task:
+    """What to do about an operator whose Subscription is gone while another one asks for its package (observed-37)."""
+    kept = "Keep the name of the old one; or delete" if operator.outcome == LEFT_RUNNING else "Delete"
+    return Task(
+        f"{operator.after} in {operator.namespace} belongs to no Subscription any more, and the new one can't take it "
+        f"over. {kept} the CSV, and OLM installs the operator anew. Its CRDs and their objects stay.",
+        _deletion(operator),
+    )
+
+
+def _deletion(operator: OperatorOutcome) -> str:
+    return f"kubectl -n {operator.namespace} delete clusterserviceversion {operator.after}"
+
+
+def _stuck(operator: OperatorOutcome, cluster: Cluster) -> Iterator[Task]:
+    """How to get going again what a failed plan has left: OLM never goes on from it (observed-45, observed-48)."""
+    subscription = cluster.subscriptions.get(NamespacedName(operator.namespace, operator.subscription))
+    plan = plan_of(subscription, cluster) if subscription is not None else None
+    if plan is None or plan.phase != "Failed":
+        return
+    csvs = [operator.after]
+    while (member := cluster.members.get(NamespacedName(operator.namespace, csvs[-1]))) is not None:
+        if (
+            NamespacedName(operator.namespace, member.csv.replaces) not in cluster.members
+            or member.csv.replaces in csvs
+        ):
+            break
+        csvs.append(member.csv.replaces)
+    names = " and ".join(csvs)
+    yield Task(
+        f"The plan for {operator.after} in {operator.namespace} has failed, and OLM does not run it again, whatever is "
+        f"set right. Once its cause is gone, delete the Subscription and {names}, then apply the Subscription again: "
+        "OLM installs anew. CRDs and their objects stay; the operator does not run in between.",
+        f"kubectl -n {operator.namespace} delete subscription/{operator.subscription} "
+        + " ".join(f"clusterserviceversion/{csv}" for csv in csvs),
+    )
+
+
+def _not_made_anew(operator: OperatorOutcome) -> Task:
+    """The CSV was deleted, its Subscription was not (observed-40, observed-41)."""
+    return Task(
+        f"To have {operator.before} again, delete the Subscription as well and apply it again; to be rid of it for "
+        "good, take the Subscription out of the repository. Its CRDs and their objects stay.",
+        f"kubectl -n {operator.namespace} delete subscription {operator.subscription}",
+    )
+
+
+def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Task]:
+    """What a Subscription asks for in vain; a namespace is resolved as a whole, or not at all (observed-70)."""
+    name = NamespacedName(operator.namespace, operator.subscription)
+    subscription = context.cluster.subscriptions.get(name)
+    hints = {problem.hint for problem in context.problems}
+    if subscription is not None and subscription.failure and operator.why not in hints:
+        yield Task(
+            f"Set right what Subscription {name} asks for: {operator.why}. {operator.after} runs on; until then "
+            f"nothing in {operator.namespace} is installed or upgraded."
+        )
+
+
+def _held_back(cluster: Cluster) -> Iterator[Task]:
+    """The upgrades that the running operator holds back (observed-50)."""
+    for name, member in sorted(cluster.members.items()):
+        if member.reason == "OperatorConditionNotUpgradeable":
+            old = member.csv.replaces
+            override = {"type": "Upgradeable", "status": "True", "reason": "Reviewed", "message": "go ahead"}
+            patch = json.dumps({"spec": {"overrides": [override]}}, separators=(",", ":"))
+            yield Task(
+                f"{name} waits, and {old} runs on: {member.message}. It goes on by itself once the operator says "
+                "that it may, or at once with an override, at your own risk.",
+                f"kubectl -n {name.namespace} patch operatorcondition {old} --type merge -p '{patch}'",
+            )
+
+
+def _crds_deleted(context: TaskContext) -> Iterator[Task]:
+    """The CRDs that somebody deletes although an installed CSV owns them (observed-63)."""
+    gone = [change.key for change in context.applied if change.action in ("delete", "prune")]
+    for crd in (key.name for key in gone if key.kind == CRD_KIND):
+        owners = [str(name) for name, csv in context.cluster.csvs.items() if crd in {o.name for o in csv.owned_crds}]
+        if owners and crd_key(crd) not in context.cluster.objects:
+            yield Task(
+                f"Apply CustomResourceDefinition {crd} of the bundle of {', '.join(sorted(owners))} again: OLM does "
+                "not, as the plan that made it is done. Its objects are gone."
+            )
+
+
+RESYNC = "OLM's next resync, which comes every 15 minutes"
+"""When OLM looks at everything again, if no other interval is configured (U-15)."""
+_AUTH_READER = "-auth-reader"
+
+
+class Leftovers(NamedTuple):
+    """What leftovers are looked for in: the state before, the objects and the cluster after, and what became of
+    operators."""
+
+    state: ClusterState
+    after: Mapping[ObjectKey, KubernetesObject]
+    cluster: Cluster
+    operators: Sequence[OperatorOutcome]
+
+
+def leftovers_of(
+    state: ClusterState, difference: Difference, cluster: Cluster, operators: Sequence[OperatorOutcome]
+) -> Iterator[Task]:
+    """What stays though nothing needs it any more, and was needed before."""
+    context = Leftovers(state, {object_key(obj): obj for obj in difference.new.objects}, cluster, operators)
+    yield from _crds(context)
+    yield from _of_bundles(context)
+    yield from _auth_readers(context)
+    yield from _of_groups(context)
+
+
+def _crds(context: Leftovers) -> Iterator[Task]:
+    """The CRDs that operators owned before and nobody owns now (observed-60)."""
+    # OLM never deletes a CRD: every object of its kind would go with it, which only a person can want.
+    needed = {crd.name for csv in context.cluster.csvs.values() for crd in csv.owned_crds}
+    for operator in context.operators:
+        if operator.outcome not in ("removed", "upgraded") or (operator.subscription and not operator.after):
+            continue
+        csv = context.state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, operator.namespace, operator.before))
+        names = {crd.name for crd in Csv(csv.object).owned_crds} - needed if csv is not None else set()
+        there = (name for name in sorted(names) if crd_key(name) in context.cluster.objects)
+        # What a ClusterExtension has taken over is no leftover: it goes with the extension.
+        left = [name for name in there if not owner_of(context.after.get(crd_key(name), {}))]
+        if left:
+            what = "its CRDs and their objects behind"
+            if operator.outcome != "removed":
+                what = f"CRDs behind that {operator.after} does not have, and their objects"
+            yield Task(
+                f"{operator.before} leaves {what}. To be rid of them, delete the CRDs; that deletes every object of "
+                "these kinds in the whole cluster.",
+                f"kubectl delete customresourcedefinition {' '.join(left)}",
+            )
+
+
+def _of_bundles(context: Leftovers) -> Iterator[Task]:
+    """What bundles of removed operators brought along outside of namespaces (observed-60)."""
+    for operator in context.operators:
+        if operator.outcome != "removed" or operator.subscription:
+            continue
+        label = component_label_key(operator.package, operator.namespace)
+        left = [
+            key
+            for key, obj in sorted(context.after.items())
+            # In namespaces owner references let the garbage collector do it; objects of the cluster can't be owned by a
+            # CSV.
+            if label in labels_of(obj) and not key.namespace and key.kind not in (CRD_KIND, "Operator")
+            and not owner_references(obj) and key in context.state.objects
+        ]  # fmt: skip
+        if left:
+            yield _cleaned(f"{operator.before} leaves objects of its bundle behind that are in no namespace.", left)
+
+
+def _auth_readers(context: Leftovers) -> Iterator[Task]:
+    """The RoleBindings in kube-system of Services that are gone; nothing says whose they are (observed-60)."""
+    # OLM makes the binding for a Service and writes no label on it, so only the name tells the two belong together.
+    services = {key.name for key in context.after if (key.group, key.kind) == ("", "Service")}
+    left = [
+        key
+        for key in sorted(context.after)
+        if (key.kind, key.namespace) == ("RoleBinding", "kube-system") and key.name.endswith(_AUTH_READER)
+        and key.name.removesuffix(_AUTH_READER) not in services
+        and any(k.kind == "Service" and k.name == key.name.removesuffix(_AUTH_READER) for k in context.state.objects)
+    ]  # fmt: skip
+    if left:
+        text = "What served webhooks and APIs is gone, but for its right to read a ConfigMap of kube-system."
+        yield _cleaned(f"{text} Nobody ever deletes that.", left)
+
+
+def _of_groups(context: Leftovers) -> Iterator[Task]:
+    """The permissions that a group's former targets leave (observed-55): tenant Roles where it is global now, what was
+    lifted to the cluster where it no longer is."""
+    for name, member in sorted(context.cluster.members.items()):
+        group = member.group
+        if group is None:
+            continue
+        rbac = [key for key in sorted(context.after) if key.group == RBAC and key in context.state.objects]
+        # OLM makes roles for the scope that a group has now, and looks for those of another scope nowhere.
+        if group.is_global:
+            left = [
+                key for key in rbac
+                if key.namespace not in ("", name.namespace)
+                and labels_of(context.after[key]).get(COPIED_FROM) == name.namespace
+                and labels_of(context.after[key]).get("olm.owner") == name.name
+            ]  # fmt: skip
+            text = f"{name} may still do by itself what its Roles in former target namespaces allow; OLM leaves these."
+        else:
+            own = {key.name for key in rbac if key.namespace == name.namespace}
+            left = [
+                key for key in rbac
+                if not key.namespace and key.name in own
+                and labels_of(context.after[key]).get("olm.owner") == name.name
+            ]  # fmt: skip
+            text = f"{name} still has its permissions in the whole cluster: OLM leaves what it made for a global group."
+        if left:
+            yield _cleaned(text, left)
+
+
+def _cleaned(text: str, keys: Iterable[ObjectKey]) -> Task:
+    """A task with the command that deletes objects, a namespace after the other."""
+    from shlex import quote  # few plans leave anything behind
+
+    by_namespace: dict[str, list[str]] = defaultdict(list)
+    for key in keys:
+        # Names of RBAC hold what a shell would execute: the API server refuses little more than slashes there.
+        by_namespace[key.namespace].append(quote(f"{key.kind.lower()}/{key.name}"))
+    commands = (
+        f"kubectl {f'-n {namespace} ' if namespace else ''}delete {' '.join(names)}"
+        for namespace, names in sorted(by_namespace.items())
+    )
+    return Task(text, " && ".join(commands))
+
+
+def late_changes(applied: Iterable[AppliedChange], state: ClusterState, cluster: Cluster) -> Iterator[str]:
+    """What OLM does only when it looks at everything again, though nothing stands in the way of it."""
+    touched = {change.key for change in applied}
+    for group in cluster.groups.values():
+        key = object_key(group.object)
+        before = state.objects.get(key)
+        if before is None:
+            continue
+        targets = frozenset(texts(status_of(before.object).get("namespaces")))
+        # The status is what OLM saw last: where it differs from the targets, something happens without a change of the
+        # group.
+        if targets == frozenset(group.targets):
+            continue
+        if key not in touched and group.spec.get("selector"):
+            yield (
+                f"OperatorGroup {group.namespace}/{group.name} does not see that labels of namespaces change: its "
+                f"targets, and all that follows, change with {RESYNC} (observed-56)"
+            )
+        elif group.targets == (group.namespace,) and _has_copies(group, state):
+            yield f"copies of the CSVs of {group.namespace} in other namespaces go with {RESYNC} (observed-73)"
+
+
+def _has_copies(group: OperatorGroup, state: ClusterState) -> bool:
+    return any(
+        key.kind == CSV_KIND and mapping(labels_of(m.object)).get(COPIED_FROM) == group.namespace
+        for key, m in state.objects.items()
+    )
+
+
+# The plan: from a state of a cluster and what a repository makes of it, everything that happens, in order.
+
+
+class Plan(NamedTuple):
+    """What happens: what the tool does, what OLM does, the result, and what is left to do by hand.
+
+    `late`: what OLM gets round to late. `extensions`: the ClusterExtensions that get another bundle. `drift`: where the
+    cluster that it begins with is not what is expected of it.
+    """
+
+    applied: tuple[AppliedChange, ...]
+    installs: tuple[PlannedInstall, ...]
+    operators: tuple[OperatorOutcome, ...]
+    problems: tuple[Diagnostic, ...]
+    difference: Difference
+    tasks: tuple[Task, ...]
+    late: tuple[str, ...] = ()
+    extensions: tuple[PlannedExtension, ...] = ()
+    drift: tuple[DriftedObject, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens."""
+        return not (self.applied or self.installs or self.extensions or self.difference.changes)
+
+
+def compare_with_state(
+    state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
+    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionResult] = (),
+) -> Plan:  # fmt: skip
+    """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
+    becomes of ClusterExtensions."""
+    installs = planned_installs(state, settled)
+    operators = tuple(operator_outcomes(state, settled))
+    # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
+    problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
+    cluster = settled.cluster
+    tasks = (
+        *tasks_of(TaskContext(applied, installs, operators, problems, cluster)),
+        *leftovers_of(state, difference, cluster, operators),
+    )
+    late = tuple(late_changes(applied, state, cluster))
+    plan = Plan(applied, installs, operators, problems, difference, tuple(dict.fromkeys(tasks)), late)
+    return _with_extensions(plan, state, extensions) if extensions or _has_extensions(state) else plan
+
+
+def _has_extensions(state: ClusterState) -> bool:
+    return any(is_extension(manifest.object) for manifest in state.objects.values())
+
+
+def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
+    """The plan with what becomes of ClusterExtensions."""
+    from olmc.compiler.rules.texts import extensions as rules  # most plans are about none
+    from olmc.review.plan.outcomes import (
+        extension_outcomes,
+        paired_outcomes,
+        planned_extensions,
+        tasks_of_extensions,
+        tasks_of_moves,
+    )
+
+    # How the controller came to what it says is a derivation, and no advice.
+    hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}
+    tasks = [task for task in plan.tasks if task.text not in hints]
+    operators = paired_outcomes(plan.operators, extension_outcomes(state, results))
+    # Whoever moves an operator to OLM v1 has to act before the extension is applied, whatever comes of it.
+    before, after = list(tasks_of_moves(operators)), list(tasks_of_extensions(state, results))
+    return plan._replace(
+        extensions=tuple(planned_extensions(state, results)),
+        operators=operators,
+        tasks=(*starmap(Task, before), *tasks, *starmap(Task, after)),
+    )

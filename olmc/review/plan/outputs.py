@@ -1,0 +1,478 @@
+"""A plan as text for terminals, as Markdown for comments on pull requests, and as JSON for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from olmc.compiler.output.budget import shares
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text
+from olmc.compiler.output.text import aligned
+from olmc.k8s.diagnostics import Diagnostic
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diff.crd_kinds import ABSENT, shown
+from olmc.review.diff.deltas import Delta, path_text
+from olmc.review.diff.html import FrontSection, PageLink
+from olmc.review.diff.html import as_html as difference_html
+from olmc.review.diff.outputs import LIMIT, code, summary
+from olmc.review.diff.outputs import as_data as difference_data
+from olmc.review.diff.outputs import as_markdown as difference_markdown
+from olmc.review.diff.outputs import as_text as difference_text
+from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
+from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
+from olmc.review.plan.repair import DriftedObject
+from olmc.review.plan.verify import Verification
+
+# Drift as lines and as data.
+
+_MOST = 3
+WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
+
+
+def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Iterator[str]:
+    """An object a line, with what differs and who repairs it; with `verbose` a field a line as well."""
+    for item in drift:
+        fields = [] if verbose else [_drift_delta(delta) for delta in item.deltas[:_MOST]]
+        more = len(item.deltas) - len(fields)
+        fields += [f"and {more} more fields"] if fields and more else []
+        what = f": {', '.join(fields)}" if fields else ""
+        along = f", and with it {counted(item.along)}" if item.along else ""
+        yield clean(f"{item.key}: {WORDS[item.kind]}{what}{along}; {item.repair.text}")
+        if verbose:
+            yield from (clean(f"  {_drift_delta(delta)}") for delta in item.deltas)
+
+
+def _drift_delta(delta: Delta) -> str:
+    return f"{path_text(delta.path)} {shown(delta.old).text} → {shown(delta.new).text}"
+
+
+def drift_data(drift: Sequence[DriftedObject]) -> list[dict[str, Any]]:
+    """The objects as data: what differs by its paths."""
+    return [
+        {
+            "kind": item.kind,
+            "object": item.key._asdict(),
+            "fields": [path_text(delta.path) for delta in item.deltas],
+            "along": [key._asdict() for key in item.along],
+            "repairedBy": item.repair.text,
+            "repair": item.repair._asdict(),
+            "stays": item.stays,
+        }
+        for item in drift
+    ]
+
+
+FORMAT_VERSION = 1
+"""The version of the JSON format, `schemas/plan.schema.json`."""
+
+_SIGNS: dict[Action, str] = {"create": "+", "change": "~", "prune": "-", "delete": "-"}
+_WORDS: dict[Action, str] = {"create": "created", "change": "changed", "prune": "pruned", "delete": "deleted by hand"}
+HEADINGS = ("What is applied", "What OLM does", "Result", "What is left to do")
+_NOTHING = ("nothing: the manifests are the same", "nothing: no InstallPlan is made", "nothing", "nothing")
+_LINES = (10, 12, 30)
+"""How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
+_WIDTH = 90
+"""How much of a cause stands in the table; all of it is in section 2."""
+DRIFT = "Drift: where the cluster is not what is expected before anything happens"
+_ENDLESS = 1 << 62
+_REVIEW_WEIGHT = 8
+_APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}
+_OUTCOME_RANKS = {"failing": 0, "removed": 0, "installed": 2, "upgraded": 2}
+"""What goes first where a comment is too short: the highest rank."""
+
+
+def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
+    """The plan in the order in which it happens, a section a part; what is long is cut unless it is `verbose`."""
+    paint = in_color if color else in_black
+    lines = [paint(headline(plan), "bold")]
+    sections: tuple[Iterable[str], ...] = (
+        _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, color), _task_lines(plan)
+    )  # fmt: skip
+    idle = [*_NOTHING]
+    if any(row.extension for row in plan.operators):
+        idle[1] += ", and no ClusterExtension gets another bundle"
+    for number, (name, nothing, section) in enumerate(zip(HEADINGS, idle, sections, strict=True), 1):
+        # Where nothing happens at all, one line says it, and what is stuck for good.
+        is_told = not plan.is_empty or (number >= 3 and bool(_changed(plan)))
+        body = list(section) if is_told or verbose else []
+        if body or not plan.is_empty:
+            most = len(body) if verbose or number > len(_LINES) else _LINES[number - 1]
+            lines += ["", paint(f"{number}. {name}", "bold"), *_cut(body or [f"  {nothing}"], most)]
+    if plan.drift:
+        body = [f"  {line}" for line in drift_lines(plan.drift, verbose=verbose)]
+        lines += ["", paint(DRIFT, "bold"), *_cut(body, len(body) if verbose else _LINES[0])]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def headline(plan: Plan) -> str:
+    """What happens in one line."""
+    return f"{clean(plan.difference.old.name)} → {clean(plan.difference.new.name)}: {in_short(plan)}"
+
+
+def in_short(plan: Plan) -> str:
+    """How much happens: `1 pruned, 1 InstallPlan; result: 2 changes`."""
+    if plan.is_empty:
+        return "nothing happens"
+    done = {_WORDS[change.action]: 0 for change in plan.applied}
+    for change in plan.applied:
+        done[_WORDS[change.action]] += 1
+    parts = [f"{count} {word}" for word, count in done.items()] or ["nothing applied"]
+    parts += [f"{len(plan.installs)} InstallPlan{'s' * (len(plan.installs) != 1)}"] if plan.installs else []
+    waiting = sum(install.waits for install in plan.installs)
+    parts += [f"{waiting} waiting for approval"] if waiting else []
+    going = len(plan.extensions)
+    parts += [f"{going} ClusterExtension{'s' * (going != 1)} with another bundle"] if going else []
+    return f"{', '.join(parts)}; result: {summary(plan.difference)}"
+
+
+def _cut(lines: Sequence[str], most: int) -> list[str]:
+    if len(lines) <= most + 1:
+        return list(lines)
+    return [*lines[:most], f"  … and {len(lines) - most} more lines (-v shows them)"]
+
+
+def _applied_lines(applied: Iterable[AppliedChange]) -> Iterator[str]:
+    for change in applied:
+        along = f", and with it {clean(counted(change.along))}" if change.along else ""
+        yield f"  {_SIGNS[change.action]} {clean(str(change.key))}: {_WORDS[change.action]}{along}{_delta_text(change)}"
+
+
+def _delta_text(change: AppliedChange) -> str:
+    texts = [_delta(delta) for delta in change.deltas[:3]]
+    more = f", and {len(change.deltas) - 3} more fields" if len(change.deltas) > 3 else ""
+    return f", {', '.join(texts)}{more}" if texts else ""
+
+
+def _delta(delta: Delta) -> str:
+    return f"{clean(path_text(delta.path))}: {clean(shown(delta.old).text)} → {clean(shown(delta.new).text)}"
+
+
+def _olm_lines(plan: Plan) -> Iterator[str]:
+    reported = set()
+    for extension in plan.extensions:
+        further = f"; goes on to {clean(extension.further)} then" if extension.further else ""
+        hop = _hops([(extension.before, extension.after)])
+        yield f"  ClusterExtension {clean(extension.name)}: {hop}, from catalog {clean(extension.catalog)}{further}"
+    for install in plan.installs:
+        name = f"{clean(install.namespace)}/{clean(install.name)}"
+        yield f"  InstallPlan {name}: {_hops(install.hops)}, {_state(install)}"
+        for problem in plan.problems:
+            # The finding about a plan has its message and says where it comes from.
+            if install.message and install.message in problem.message and problem not in reported:
+                reported.add(problem)
+                yield f"    {_place(problem)}{clean(install.message)}"
+    for problem in plan.problems:
+        if problem not in reported:
+            first, *more = problem.message.split("\n")
+            yield f"  {_place(problem)}{clean(first)}"
+            yield from (f"    {clean(line)}" for line in more)
+    yield from (f"  later: {clean(text)}" for text in plan.late)
+
+
+def _place(problem: Diagnostic) -> str:
+    return f"{clean(str(problem.location))}: " if problem.location is not None else ""
+
+
+def _hops(hops: Iterable[tuple[str, str]]) -> str:
+    texts = (f"{before} → {after}" if before else f"{after} (new)" for before, after in hops)
+    return ", ".join(map(clean, texts))
+
+
+def _state(install: PlannedInstall) -> str:
+    if install.waits:
+        return f"waits for approval ({install.steps} steps)"
+    if install.phase == "Complete":
+        return f"{install.approval}, complete ({install.steps} steps)"
+    return f"{install.phase} after {install.done} of {install.steps} steps"
+
+
+def _outcome_lines(plan: Plan, color: bool) -> Iterator[str]:
+    rows = _changed(plan)
+    if rows:
+        cells = [[*row[:-1], _shortened(row[-1])] for row in map(_row, rows)]
+        table = aligned([["NAMESPACE", "OPERATOR", "FROM", "TO", "PHASE", "OUTCOME"], *cells])
+        yield from (f"  {line}" for line in table.splitlines())
+    same = len(plan.operators) - len(rows)
+    if same:
+        all_of_them = f"all {same} operators" if same > 1 else "the operator"
+        others = f"{same} other operator{'s' * (same != 1)}"
+        yield f"  {others if rows else all_of_them}: same version, same phase"
+    if plan.difference.changes:
+        _, *body = difference_text(plan.difference, color=color).splitlines()
+        yield from ([] if not body[0] else [""])
+        yield from (f"  {line}" if line else "" for line in body)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]} …"
+
+
+def _row(row: OperatorOutcome) -> list[str]:
+    outcome = f"{row.outcome}: {row.why}" if row.why else row.outcome
+    cells = [row.namespace, row.package, row.before_version or row.before, row.after_version or row.after, row.phase]
+    return [*(clean(cell) or "-" for cell in cells), clean(outcome)]
+
+
+def _task_lines(plan: Plan) -> Iterator[str]:
+    for task in plan.tasks:
+        yield f"  {clean(task.text)}"
+        if task.command:
+            yield f"    $ {clean(task.command)}"
+
+
+class _CommentPart(NamedTuple):
+    """A part of a comment: what stands before and after its items, and the items, each with its rank (0 stays longest)
+    and its text."""
+
+    head: str
+    items: tuple[tuple[int, str], ...]
+    end: str
+    more: str
+    weight: int
+
+    @property
+    def text(self) -> str:
+        return self.head + "".join(text for _, text in self.items) + self.end if self.items else ""
+
+
+def as_markdown(plan: Plan, limit: int = LIMIT) -> str:
+    """The plan as a comment for a pull request: what is applied, what OLM does, the review, and what is left to do.
+
+    It has at most `limit` characters. Where not all fits, each part has its share and says how much of it is left out.
+    """
+    sides = f"{code(plan.difference.old.name)} → {code(plan.difference.new.name)}"
+    head = f"### {sides}: {in_short(plan)}\n\n"
+    parts = _parts(plan)
+    review = difference_markdown(plan.difference, limit=_ENDLESS) if plan.difference.changes else ""
+    texts = [part.text for part in parts]
+    space = limit - len(head)
+    needs = [*map(len, texts), len(review)]
+    if sum(needs) > space:
+        given = shares(needs, [*(part.weight for part in parts), _REVIEW_WEIGHT], space)
+        texts = [
+            text if len(text) <= most else _shortened_part(part, most)
+            for part, text, most in zip(parts, texts, given, strict=False)
+        ]
+        review = difference_markdown(plan.difference, limit=space - sum(map(len, texts))) if review else ""
+    return head + "".join(texts) + review
+
+
+def _parts(plan: Plan) -> list[_CommentPart]:
+    """What stands before the review; of each part the items that matter most are left out last."""
+    applied_lines, olm_lines = front_sections(plan)
+    ranks = (_APPLIED_RANKS[change.action] for change in plan.applied)
+    applied = list(zip(ranks, applied_lines, strict=True))
+    olm = [(_olm_rank(line), line) for line in olm_lines]
+    rows = _changed(plan)
+    cells = [(_OUTCOME_RANKS.get(row.outcome, 1), " | ".join(_cell(cell) for cell in _row(row))) for row in rows]
+    tasks = [
+        f"- {code(task.text)}\n" + (f"\n  {code(task.command)}\n\n" if task.command else "") for task in plan.tasks
+    ]
+    lists = zip(HEADINGS, (applied, olm), (1, 2), strict=False)
+    return [
+        *(
+            _CommentPart(
+                f"**{name}**\n\n",
+                tuple((rank, f"- {code(line.strip())}\n") for rank, line in items),
+                "\n", "- … and {} more\n", weight,
+            )
+            for name, items, weight in lists
+        ),
+        _CommentPart(
+            f"**{HEADINGS[2]}**\n\n| Namespace | Operator | From | To | Phase | Outcome |\n|---|---|---|---|---|---|\n",
+            tuple((rank, f"| {line} |\n") for rank, line in cells), "\n", "| … | {} more | | | | |\n", 3,
+        ),
+        _CommentPart(f"**{HEADINGS[3]}**\n\n", tuple((0, task) for task in tasks), "\n", "- … and {} more\n", 2),
+        _CommentPart(
+            f"**{DRIFT}**\n\n",
+            tuple((0, f"- {code(line)}\n") for line in drift_lines(plan.drift)) if plan.drift else (),
+            "\n", "- … and {} more\n", 2,
+        ),
+    ]  # fmt: skip
+
+
+def _olm_rank(line: str) -> int:
+    """A problem stays before an InstallPlan that waits or failed, and that before what is done."""
+    if line.startswith("  ClusterExtension "):
+        return 2
+    if not line.startswith("  InstallPlan "):
+        return 0
+    return 2 if ", complete (" in line else 1
+
+
+def _shortened_part(part: _CommentPart, space: int) -> str:
+    """A part with as many of its items as there is space for, those of the lowest rank first, and how many more there
+    are; one that is too long is passed over."""
+    more = part.more.format(len(part.items))
+    left = space - len(part.head) - len(part.end) - len(more)
+    kept = set()
+    for at in sorted(range(len(part.items)), key=lambda at: (part.items[at][0], at)):
+        if len(part.items[at][1]) <= left:
+            left -= len(part.items[at][1])
+            kept.add(at)
+    items = "".join(text for at, (_, text) in enumerate(part.items) if at in kept)
+    text = part.head + items + part.more.format(len(part.items) - len(kept)) + part.end
+    return text if len(text) <= space else ""
+
+
+def _cell(text: str) -> str:
+    """A cell of a table, in which a bar would be its end."""
+    return text if text == "-" else code(text).replace("|", "\\|")
+
+
+def front_sections(plan: Plan) -> tuple[list[str], list[str]]:
+    """The lines of the first two sections: what is applied, and what OLM does."""
+    return list(_applied_lines(plan.applied)), list(_olm_lines(plan))
+
+
+def operator_rows(plan: Plan) -> list[list[str]]:
+    """The operators of which something becomes, as cells: namespace, operator, from, to, phase, outcome."""
+    return [_row(row) for row in _changed(plan)]
+
+
+def _changed(plan: Plan) -> list[OperatorOutcome]:
+    """The operators that change, or that something keeps from ever changing."""
+    return [row for row in plan.operators if row.outcome != "unchanged" or row.why]
+
+
+def as_json(plan: Plan) -> str:
+    """The plan in the format of `schemas/plan.schema.json`."""
+    return json_text(as_data(plan)) + "\n"
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as data."""
+    return {
+        "version": FORMAT_VERSION,
+        "applied": [
+            {
+                "action": change.action,
+                "object": _object(change.key),
+                "fields": [path_text(delta.path) for delta in change.deltas],
+                "along": [_object(key) for key in change.along],
+            }
+            for change in plan.applied
+        ],
+        "installPlans": [
+            {
+                **{key: value for key, value in install._asdict().items() if key != "hops"},
+                "hops": [{"from": before, "to": after} for before, after in install.hops],
+                "waits": install.waits,
+            }
+            for install in plan.installs
+        ],
+        "operators": [_operator(row) for row in plan.operators],
+        "problems": [
+            {"code": p.code, "text": p.message, "place": str(p.location) if p.location is not None else ""}
+            for p in plan.problems
+        ],
+        "later": list(plan.late),
+        "tasks": [task._asdict() for task in plan.tasks],
+        "difference": difference_data(plan.difference),
+        **({"extensions": [extension._asdict() for extension in plan.extensions]} if plan.extensions else {}),
+        **({"drift": drift_data(plan.drift)} if plan.drift else {}),
+    }
+
+
+def _object(key: ObjectKey) -> dict[str, str]:
+    return key._asdict()
+
+
+def _operator(row: OperatorOutcome) -> dict[str, Any]:
+    return {
+        "namespace": row.namespace,
+        "package": row.package,
+        "from": {"csv": row.before, "version": row.before_version},
+        "to": {"csv": row.after, "version": row.after_version},
+        "phase": row.phase,
+        "outcome": row.outcome,
+        "why": row.why,
+        **({"extension": row.extension} if row.extension else {}),
+    }
+
+
+# A plan as one page of HTML: its sections, then the page of the difference that comes of it.
+
+_NAMES = ("applied", "olm", "operators", "tasks", "drift")
+_HEAD = ("namespace", "operator", "from", "to", "phase", "outcome")
+
+
+def as_html(plan: Plan, pages: Sequence[PageLink] = ()) -> str:
+    """The page, with links to the `pages` beside it."""
+    return difference_html(plan.difference, tuple(_front(plan)), headline=in_short(plan), pages=pages)
+
+
+def _front(plan: Plan) -> Iterator[FrontSection]:
+    applied, olm = front_sections(plan)
+    tasks = [(clean(task.text), clean(task.command)) for task in plan.tasks]
+    parts: tuple[list[tuple[str, str]], ...]
+    drift = [(line, "") for line in drift_lines(plan.drift)]
+    parts = ([(line.strip(), "") for line in applied], [(line.strip(), "") for line in olm], [], tasks, drift)
+    rows = tuple(tuple(row) for row in operator_rows(plan))
+    for name, heading, lines in zip(_NAMES, (*HEADINGS, DRIFT), parts, strict=True):
+        # The result goes on with the changes below, so it stands behind what is left to do.
+        if lines:
+            yield FrontSection(name, heading, tuple(lines))
+        elif name == "operators" and rows:
+            yield FrontSection(name, "Operators", head=_HEAD, rows=rows)
+
+
+# What a verification says, with names or without any.
+
+_KNOWN_GROUPS = regex(r"|apps|batch|policy|[a-z.]*\.k8s\.io|operators\.coreos\.com")
+# Below these anybody may have chosen the keys.
+_FREE = frozenset({"labels", "annotations", "matchLabels", "data", "nodeSelector", "limits", "requests"})
+_FIELD = regex(r"[A-Za-z0-9]+")
+
+
+def verification_text(found: Verification, *, with_names: bool = True) -> str:
+    """How many objects are as predicted, what differs, and what was not compared; `with_names` false: kinds, fields
+    and rules, without any name or value of the cluster."""
+    differing = found.compared - found.equal
+    are = "is" if found.equal == 1 else "are"
+    lines = [
+        f"{found.compared} objects predicted from the rest of the cluster: {found.equal} {are} as predicted, "
+        f"{differing or 'none'} {'is' if differing == 1 else 'are'} not"
+    ]
+    drift_text = drift_lines(found.drift, verbose=True) if with_names else _nameless(found)
+    lines += (f"  {line}" for line in drift_text)
+    if found.not_compared:
+        lines += ["", f"Not compared: {sum(found.not_compared.values())}"]
+        lines += (f"  {count:6} {reason}" for reason, count in found.not_compared.items())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _nameless(found: Verification) -> Iterator[str]:
+    for item in found.drift:
+        yield clean(f"{_kind(item)}: {WORDS[item.kind]}; {item.repair.text}")
+        yield from (clean(f"  {shape(delta)}") for delta in item.deltas)
+
+
+def _kind(item: DriftedObject) -> str:
+    """The kind of an object, unless it is one that somebody has made up."""
+    return item.key.kind if _KNOWN_GROUPS.fullmatch(item.key.group) else "an object of another kind"
+
+
+def shape(delta: Delta) -> str:
+    """A difference without names and values: `spec.template.spec.containers[].image: text → text`."""
+    steps = ""
+    for step in delta.path:
+        if not isinstance(step, str):
+            steps += "[]"
+        elif not _FIELD.fullmatch(step):
+            steps += ".…"
+            break
+        else:
+            steps += f".{step}"
+            if step in _FREE:
+                steps += ".…" if len(delta.path) > delta.path.index(step) + 1 else ""
+                break
+    return f"{steps.removeprefix('.')}: {_type(delta.old)} → {_type(delta.new)}"
+
+
+def _type(value: Any) -> str:
+    if value is ABSENT:
+        return "nothing"
+    names = {bool: "boolean", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
+    return names.get(type(value), "null")

@@ -1,0 +1,564 @@
+"""Whether somebody sets right what is not as expected in a cluster, and when.
+
+OLM looks at a CSV again as soon as something changes that it watches and that belongs to the CSV, and at everything
+when it resyncs (U-15).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import (
+    ACCOUNT,
+    CRD_KIND,
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    annotations_of,
+    labels_of,
+    mapping,
+    mappings,
+    masked,
+    may_hold_secrets,
+    object_key,
+    owner_references,
+    spec_of,
+    split_api_version,
+    status_of,
+    text,
+    texts,
+)
+from olmc.review.diff.deltas import Delta, deltas
+from olmc.review.diff.operators import is_copy
+from olmc.review.diff.server_defaults import is_default
+
+RESYNC = "at its next resync, which comes every 15 minutes"
+AT_ONCE = "at once, as it watches this"
+SPEC_HASH = "olm.deployment-spec-hash"
+_SERVING = ("", "-cert", "-auth-reader", "-system:auth-delegator")
+_GROUP_LABEL = "olm.operatorgroup.uid/"
+
+
+class Repair(NamedTuple):
+    """Who repairs a difference, when (of nobody: why, and what would have to change), and the rule that says so."""
+
+    by: Literal["OLM", "tool", "nobody", "unknown"]
+    when: str
+    rule: str = ""
+
+    @property
+    def text(self) -> str:
+        """It as the end of a sentence."""
+        rule = f" ({self.rule})" if self.rule else ""
+        if self.by == "unknown":
+            return f"whether it is repaired is unknown: {self.when}{rule}"
+        if self.by == "nobody":
+            return f"repaired by nobody: {self.when}{rule}"
+        who = "OLM" if self.by == "OLM" else "the tool that applies the repository"
+        return f"repaired by {who}, {self.when}{rule}"
+
+
+TOOL = Repair("tool", "at its next sync")
+NEVER = Repair("nobody", "an InstallPlan made it, and OLM does not run a plan twice", "observed-63")
+_WRITTEN_ONCE = Repair("nobody", "OLM writes it in an InstallPlan only, so with the next version", "observed-63")
+_UNMENTIONED = Repair("nobody", "the repository says nothing of these fields")
+_SAME_HASH = Repair("nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15")
+_OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
+
+
+def repair_of_missing(
+    key: ObjectKey, obj: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject], serving: frozenset[str]
+) -> Repair:
+    """Who makes an expected object that is not there; `serving` are `serving_names`."""
+    if key in applied:
+        return TOOL
+    if key.kind == "Deployment" and _is_of_csv(obj):
+        return Repair("OLM", AT_ONCE, "observed-63")
+    return _by_sync(key, obj, serving) or _made_once(key, obj, NEVER)
+
+
+def repair_of_different(
+    key: ObjectKey, expected: KubernetesObject, held: KubernetesObject, applied: Mapping[ObjectKey, KubernetesObject],
+    differing: Iterable[Delta], serving: frozenset[str],
+) -> Repair:  # fmt: skip
+    """Who sets the fields of an object right that differ."""
+    differing = tuple(differing)
+    paths = [delta.path for delta in differing]
+    if all(path[:1] == ("status",) for path in paths):
+        if key.kind == CSV_KIND:
+            return Repair("OLM", f"once what it waits for comes about, or {RESYNC}", "R-CSV-3")
+        return Repair("OLM", AT_ONCE, "U-15")
+    if key.kind == CSV_KIND and all(path[:2] == ("metadata", "annotations") for path in paths):
+        return Repair("OLM", RESYNC, "R-OG-10")
+    if key in applied:
+        if any(_mentions(applied[key], path) for path in paths):
+            return TOOL
+        if key.kind == "OperatorGroup":
+            return Repair("OLM", AT_ONCE, "R-OG-11")
+        if (key.group, key.kind) != ("", "Namespace"):
+            return _UNMENTIONED
+    if (key.group, key.kind) == ("", "Namespace"):
+        labels = [label for delta in differing for label in _differing_labels(delta)]
+        of_groups = bool(labels) and all(label.startswith(_GROUP_LABEL) for label in labels)
+        return Repair("OLM", AT_ONCE, "R-OG-19") if of_groups else _UNMENTIONED
+    if key.kind == "Deployment" and _is_of_csv(expected):
+        if SPEC_HASH not in labels_of(expected):
+            return Repair("unknown", f"its certificate is part of the label {SPEC_HASH}, which OLM compares", "U-3")
+        # OLM compares the hash of what it would write with the label, and looks at nothing else of the object.
+        same = labels_of(held).get(SPEC_HASH) == labels_of(expected).get(SPEC_HASH)
+        return _SAME_HASH if same else Repair("OLM", AT_ONCE, "U-15")
+    return _by_sync(key, expected, serving) or _made_once(key, expected, _WRITTEN_ONCE)
+
+
+def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
+    """Who deletes an object that OLM made and nobody expects."""
+    if key.kind == CSV_KIND and is_copy(obj):
+        return Repair("OLM", RESYNC, "R-COPY-7")
+    if key.kind == CSV_KIND:
+        return Repair("nobody", "OLM uninstalls nothing; delete it by hand", "observed-36")
+    if key.group == RBAC and (COPIED_FROM in labels_of(obj) or not key.namespace):
+        return Repair("nobody", "OLM leaves permissions that a group no longer needs", "observed-55")
+    return Repair("unknown", "no rule says what OLM does with it")
+
+
+def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> Repair | None:
+    """For what OLM writes each time that it looks at a CSV or a group: when that is."""
+    labels = labels_of(obj)
+    owners = {str(ref.get("kind")).lower() for ref in owner_references(obj)}
+    if key.kind == CSV_KIND:
+        return Repair("OLM", f"with its original, {RESYNC}", "R-COPY-3") if is_copy(obj) else None
+    if key.kind == "OperatorCondition":
+        return Repair("OLM", AT_ONCE, "R-OC-1")
+    if "operatorcondition" in owners:
+        return Repair("OLM", AT_ONCE, "R-OC-2")
+    if COPIED_FROM in labels:
+        return Repair("OLM", RESYNC, "R-TEN-2")
+    if key.kind == "ClusterRole" and labels.get("olm.owner.kind") == "OperatorGroup":
+        return Repair("OLM", RESYNC, "R-OG-18")
+    if key.kind == "ClusterRole" and owners & {CRD_KIND.lower(), "apiservice"}:
+        return Repair("OLM", RESYNC, "R-CR-1")
+    if "olm.webhook-description-hash" in labels:
+        return Repair("OLM", RESYNC, "R-WH-1")
+    if key.kind == "APIService" and labels.get("olm.owner"):
+        return Repair("OLM", AT_ONCE, "R-API-1")
+    if key.name in serving:
+        # It is in no namespace of the CSV and has no label of it, so that its changes wake nobody.
+        return Repair("OLM", RESYNC if key.name.endswith("-auth-reader") else AT_ONCE, "R-CERT-2")
+    return _OPERATOR if (key.group, key.kind) == (OLM_GROUP, "Operator") else None
+
+
+def _made_once(key: ObjectKey, obj: KubernetesObject, repair: Repair) -> Repair:
+    """What InstallPlans make; of anything else no rule speaks."""
+    by_plan = key.kind in (CRD_KIND, ACCOUNT, CSV_KIND, "Subscription", "InstallPlan") or key.group == RBAC
+    return repair if by_plan or any(label.startswith("operators.coreos.com/") for label in labels_of(obj)) else _UNKNOWN
+
+
+_UNKNOWN = Repair("unknown", "no rule says who writes it")
+
+
+def _is_of_csv(obj: KubernetesObject) -> bool:
+    return any(ref.get("kind") == CSV_KIND for ref in owner_references(obj))
+
+
+def serving_names(objects: Iterable[KubernetesObject]) -> frozenset[str]:
+    """What the objects are called that serve the webhooks and APIs of the CSVs with a certificate (R-CERT-2)."""
+    csvs = (Csv(obj) for obj in objects if obj["kind"] == CSV_KIND and not is_copy(obj))
+    served: set[str] = set()
+    for csv in csvs:
+        served |= {api.deployment for api in csv.owned_apiservices} | {hook.deployment for hook in csv.webhooks}
+    return frozenset(f"{name}-service{end}" for name in served for end in _SERVING)
+
+
+def _differing_labels(delta: Delta) -> Iterator[str]:
+    """The labels in which two objects differ at a place; "" for a place that is none."""
+    if delta.path[:2] != ("metadata", "labels"):
+        yield ""
+    elif len(delta.path) > 2:
+        yield str(delta.path[2])
+    else:
+        yield from (*mapping(delta.old), *mapping(delta.new))
+
+
+def _mentions(manifest: KubernetesObject, path: Iterable[object]) -> bool:
+    """Whether a manifest has the field at a path; of a list, all of it."""
+    value: Any = manifest
+    for step in path:
+        if isinstance(value, dict) and step not in value:
+            return False
+        if not isinstance(value, dict):
+            return True
+        value = value[step]
+    return True
+
+
+# What an API server, another controller or chance has written into an object, and nobody predicts: fields that only
+# they own, defaults, random parts of names, times.
+
+STATUS_KINDS = frozenset((CSV_KIND, "OperatorGroup", "Subscription", "InstallPlan", "Operator"))
+"""The kinds whose status OLM writes, so that it is predicted."""
+
+_UNPREDICTED = frozenset(
+    "CatalogSource ControllerRevision Endpoints EndpointSlice Event Job Lease Node OLMConfig Pod ReplicaSet".split()
+)
+_UNPACKING = frozenset("ConfigMap Job Role RoleBinding ServiceAccount".split())
+_UNPACKED = regex(r"[0-9a-f]{60,64}")
+_OF_CLUSTER = frozenset("default kube-node-lease kube-public kube-system olm operators".split())
+_OWNED = frozenset(
+    """uid resourceVersion generation creationTimestamp managedFields selfLink deletionTimestamp
+    deletionGracePeriodSeconds""".split()
+)
+_TIMES = frozenset(
+    """lastTransitionTime lastUpdateTime lastUpdated certsLastUpdated certsRotateAt createdAt startTime completionTime
+    lastProbeTime lastHeartbeatTime observedGeneration latestImageRegistryPoll latestTimestamp""".split()
+)
+_ANNOTATIONS = frozenset(
+    """kubectl.kubernetes.io/last-applied-configuration deployment.kubernetes.io/revision
+    kubernetes.io/service-account.uid""".split()
+)
+_ADDRESSES = frozenset("clusterIP clusterIPs ipFamilies ipFamilyPolicy internalTrafficPolicy".split())
+_SUFFIX = regex(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
+_DRAWN = "…"
+
+
+def predicted(objects: Iterable[KubernetesObject]) -> dict[ObjectKey, KubernetesObject]:
+    """The objects that can be predicted, without what can't: two sides of one cluster are equal in them.
+
+    An InstallPlan and a webhook configuration, whose names end by chance, are known by what they are for.
+    """
+    listed = [obj for obj in objects if _is_predicted(obj)]
+    plans = _plan_names(listed)
+    shown: dict[ObjectKey, KubernetesObject] = {}
+    for obj in listed:
+        folded = _folded_fields(obj, plans)
+        key = object_key(folded)
+        while key in shown:  # nothing that is there twice may hide behind the other
+            key = key._replace(name=f"{key.name}#")
+        shown[key] = folded
+    return shown
+
+
+def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
+    """Why objects can't be predicted, once for each of which that is so."""
+    for obj in objects:
+        key = object_key(obj)
+        if key.kind in _UNPREDICTED:
+            yield f"{key.kind}: others write it"
+        elif not _is_predicted(obj):
+            yield "what unpacks bundles, and the namespaces that every cluster has"
+
+
+def _is_predicted(obj: KubernetesObject) -> bool:
+    key = object_key(obj)
+    if key.kind in _UNPREDICTED or (key.kind == "Namespace" and key.name in _OF_CLUSTER):
+        return False
+    return not (key.kind in _UNPACKING and _UNPACKED.fullmatch(key.name))
+
+
+def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:
+    """What the InstallPlans are called once the end of their names is that which they install, in their order."""
+    names: dict[tuple[str, str], str] = {}
+    plans = [obj for obj in objects if _is_plan(obj)]
+    for plan in sorted(plans, key=_generation):
+        key = object_key(plan)
+        csvs = "+".join(sorted(texts(spec_of(plan).get("clusterServiceVersionNames"))))
+        known = f"{_SUFFIX.sub('', key.name)}-<{csvs}>"
+        same = sum(n == key.namespace and k.partition("#")[0] == known for (n, _), k in names.items())
+        names[key.namespace, key.name] = f"{known}#{same + 1}" if same else known
+    return names
+
+
+def _is_plan(obj: KubernetesObject) -> bool:
+    return object_key(obj)[:2] == (OLM_GROUP, "InstallPlan")
+
+
+def _generation(plan: KubernetesObject) -> int:
+    # A plan of a dump need not have passed any API server.
+    generation = spec_of(plan).get("generation")
+    return generation if isinstance(generation, int) else 0
+
+
+def _folded_fields(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> KubernetesObject:
+    kind = obj["kind"]
+    folded: dict[str, Any] = {key: _cleaned(value) for key, value in obj.items() if key != "status"}
+    metadata = _metadata(obj, plans)
+    folded["metadata"] = metadata
+    if kind in STATUS_KINDS and status_of(obj):
+        folded["status"] = _status(obj, plans)
+    if _is_plan(obj):
+        key = object_key(obj)
+        metadata["name"] = plans[key.namespace, key.name]
+        csvs = texts(spec_of(folded).get("clusterServiceVersionNames"))
+        folded["spec"] = {**spec_of(folded), "clusterServiceVersionNames": sorted(csvs)}
+    for field in _OTHERS.get(kind, ()):
+        _without(folded, field.split("."))
+    if kind.endswith("WebhookConfiguration"):
+        _fold_webhooks(folded, text(mapping(obj.get("metadata")).get("generateName")))
+    if kind == "ClusterRole" and folded.get("aggregationRule"):
+        folded.pop("rules", None)
+    if kind == "Secret" and folded.get("type") == "kubernetes.io/tls":
+        folded.pop("data", None)
+        folded.pop("stringData", None)
+    template = mapping(mapping(spec_of(folded).get("template")).get("metadata"))
+    if kind == "Deployment" and "olmcahash" in annotations_of({"metadata": template}):
+        # The certificate is new in each cluster, and with it the hash of what mounts it.
+        template["annotations"]["olmcahash"] = _DRAWN
+        metadata.get("labels", {}).pop("olm.deployment-spec-hash", None)
+    return folded
+
+
+_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType({
+    "Namespace": ("spec",),
+    "Service": tuple(f"spec.{field}" for field in sorted(_ADDRESSES)),
+    "CustomResourceDefinition": ("spec.conversion.webhook.clientConfig.caBundle",),
+    "APIService": ("spec.caBundle",),
+    "ServiceAccount": ("secrets", "imagePullSecrets"),
+    "Secret": ("data.ca\\.crt", "data.token", "data.namespace"),
+})  # fmt: skip
+"""What controllers write into objects of a kind."""
+
+
+def _without(value: dict[str, Any], path: list[str]) -> None:
+    head, rest = path[0], path[1:]
+    if head.endswith("\\"):
+        head, rest = f"{head[:-1]}.{rest[0]}", rest[1:]
+    if rest and isinstance(value.get(head), dict):
+        _without(value[head], rest)
+    elif not rest:
+        value.pop(head, None)
+
+
+def _cleaned(value: Any, *, is_status: bool = False) -> Any:
+    """A value without what says nothing, and below a status without times; a copy."""
+    if isinstance(value, dict):
+        pairs = ((k, _cleaned(v, is_status=is_status)) for k, v in value.items() if not (is_status and k in _TIMES))
+        return {k: v for k, v in pairs if v is not None and v != {} and v != []}
+    return [_cleaned(item, is_status=is_status) for item in value] if isinstance(value, list) else value
+
+
+def _metadata(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    metadata = {k: v for k, v in _cleaned(mapping(obj.get("metadata"))).items() if k not in _OWNED}
+    metadata.pop("generateName", None)
+    references = [
+        {"controller": False, "blockOwnerDeletion": False, **{k: v for k, v in ref.items() if k != "uid"}}
+        for ref in mappings(metadata.get("ownerReferences"))
+    ]
+    metadata["ownerReferences"] = sorted(references, key=lambda ref: (text(ref.get("kind")), text(ref.get("name"))))
+    labels = {_group_label(key): value for key, value in mapping(metadata.get("labels")).items()}
+    labels.pop("kubernetes.io/metadata.name", None)
+    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding") and "olm.owner.kind" not in labels:
+        labels.pop("olm.owner", None)  # of a bundle's own, and only where its plan was carried out twice
+    if obj["kind"] in ("Role", "RoleBinding") and "olm.copiedFrom" in labels:
+        labels = {key: value for key, value in labels.items() if not key.startswith("operators.coreos.com/")}
+    annotations = {key: value for key, value in mapping(metadata.get("annotations")).items() if key not in _ANNOTATIONS}
+    if "olmcahash" in annotations:
+        annotations["olmcahash"] = _DRAWN
+    if "olm.generated-by" in annotations:
+        name = text(annotations["olm.generated-by"])
+        annotations["olm.generated-by"] = plans.get((text(metadata.get("namespace")), name), _SUFFIX.sub("", name))
+    return _cleaned({**metadata, "labels": labels, "annotations": annotations}) or {}
+
+
+def _group_label(key: str) -> str:
+    return f"{_GROUP_LABEL}{_DRAWN}" if key.startswith(_GROUP_LABEL) else key
+
+
+def _fold_webhooks(obj: dict[str, Any], generated: str) -> None:
+    prefix = generated or f"{labels_of(obj).get('olm.webhook-description-generate-name', '')}-"
+    name = text(obj["metadata"].get("name"))
+    if len(prefix) > 1 and name.startswith(prefix):
+        obj["metadata"]["name"] = f"{prefix}{_DRAWN}"
+    if "webhooks" in obj:
+        obj["webhooks"] = [_webhook(hook) for hook in mappings(obj["webhooks"])]
+
+
+def _webhook(hook: Mapping[str, Any]) -> dict[str, Any]:
+    selector = dict(mapping(hook.get("namespaceSelector")))
+    expressions = mappings(selector.get("matchExpressions"))
+    selector["matchExpressions"] = [{**e, "key": _group_label(text(e.get("key")))} for e in expressions]
+    chosen = mapping(selector.get("matchLabels"))
+    selector["matchLabels"] = {_group_label(key): value for key, value in chosen.items()}
+    config = _cleaned({**mapping(hook.get("clientConfig")), "caBundle": None})
+    return {**hook, "clientConfig": config, "namespaceSelector": _cleaned(selector)}
+
+
+def _status(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    """What OLM settles on: of CSVs no history, of lists that its queues write no order."""
+    namespace = text(mapping(obj.get("metadata")).get("namespace"))
+    status: dict[str, Any] = _with_plan_names(_cleaned(obj["status"], is_status=True), plans, namespace)
+    if obj["kind"] == CSV_KIND:
+        return {key: status[key] for key in ("phase", "reason", "message") if key in status and not is_copy(obj)}
+    if obj["kind"] == "OperatorGroup" and isinstance(status.get("namespaces"), list):
+        status["namespaces"] = sorted(status["namespaces"], key=str)
+    if obj["kind"] == "Subscription":
+        conditions = {text(item.get("type")): item for item in mappings(status.get("conditions"))}
+        if status.get("state") == "AtLatestKnown":
+            conditions.pop("InstallPlanPending", None)  # of a generated Subscription OLM forgets to take it away
+        status["conditions"] = conditions or None
+    if obj["kind"] == "InstallPlan":
+        return {key: status[key] for key in ("phase", "message") if key in status}
+    if obj["kind"] == "Operator":
+        return {}  # it only lists what is there
+    return status
+
+
+def _with_plan_names(value: Any, plans: Mapping[tuple[str, str], str], namespace: str) -> Any:
+    if isinstance(value, list):
+        return [_with_plan_names(item, plans, namespace) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {
+        k: _with_plan_names(v, plans, namespace)
+        for k, v in value.items()
+        if k not in ("uid", "uuid", "resourceVersion")
+    }
+    if kept.get("kind") == "InstallPlan" and isinstance(kept.get("name"), str):
+        kept["name"] = plans.get(
+            (text(kept.get("namespace")) or namespace, kept["name"]), _SUFFIX.sub("", kept["name"])
+        )
+    return kept
+
+
+# Drift: where a cluster is not what olmc expects of its repository, and whether that is repaired.
+
+DriftKind = Literal["missing", "extra", "different"]
+
+_OF_MEMBERS = (("metadata", "annotations"), ("aggregationRule",))
+_BESIDE = "nothing expects it, and OLM did not make it"
+_OLD_PLAN = "an InstallPlan of earlier"
+
+
+class DriftedObject(NamedTuple):
+    """An object that is not as expected: it is missing, nobody expects it, or it differs; and how that is repaired.
+
+    `along`: other objects that are missing, or there, or different, because this one is.
+    """
+
+    kind: DriftKind
+    key: ObjectKey
+    repair: Repair
+    deltas: tuple[Delta, ...] = ()
+    along: tuple[ObjectKey, ...] = ()
+
+    @property
+    def stays(self) -> bool:
+        """Whether it stays like that for good."""
+        return self.repair.by == "nobody"
+
+
+class StateComparison(NamedTuple):
+    """A cluster held against what is expected of it: how many objects were compared, how many of them are equal, where
+    it differs, and how many objects can't be compared, by the reason."""
+
+    compared: int
+    equal: int
+    drift: tuple[DriftedObject, ...]
+    not_compared: Mapping[str, int]
+
+    def count(self, kind: DriftKind) -> int:
+        """How many objects differ in this way, those that follow from others included."""
+        return sum(1 + len(item.along) for item in self.drift if item.kind == kind)
+
+
+def compare_state(
+    held: Iterable[KubernetesObject], expected: Iterable[KubernetesObject],
+    applied: Mapping[ObjectKey, KubernetesObject],
+) -> StateComparison:  # fmt: skip
+    """Where the objects that a cluster holds are not those that are expected, of which `applied` are manifests.
+
+    What else a cluster holds is its own business; of what nobody expects only that is reported which OLM has made.
+    """
+    held = list(held)
+    there, wanted = predicted(held), predicted(expected)
+    found = sorted(_drift(there, wanted, applied), key=lambda item: (item.key, item.kind))
+    beside: Counter[str] = Counter(unpredicted(held))
+    extras = {item.key for item in found if item.kind == "extra"}
+    for key in there.keys() - wanted.keys() - extras:
+        beside[_OLD_PLAN if key.kind == "InstallPlan" else _BESIDE] += 1
+    unequal = sum(item.kind != "extra" for item in found)
+    drift = tuple(_folded(found, {**wanted, **there}))
+    return StateComparison(len(wanted) + len(extras), len(wanted) - unequal, drift, dict(sorted(beside.items())))
+
+
+def _drift(
+    there: Mapping[ObjectKey, KubernetesObject], wanted: Mapping[ObjectKey, KubernetesObject],
+    applied: Mapping[ObjectKey, KubernetesObject],
+) -> Iterator[DriftedObject]:  # fmt: skip
+    serving = serving_names(wanted.values())
+    for key, expected in wanted.items():
+        held = there.get(key)
+        if held is None:
+            yield DriftedObject("missing", key, repair_of_missing(key, expected, applied, serving))
+            continue
+        sides = masked(expected, held) if may_hold_secrets(expected) else (expected, held)
+        differing = tuple(d for d in deltas(*sides) if not is_default(key.kind, d))
+        if differing:
+            repair = repair_of_different(key, expected, held, applied, differing, serving)
+            yield DriftedObject("different", key, repair, differing)
+    for key, held in there.items():
+        if key not in wanted and key not in applied and _is_of_olm(key, held):
+            yield DriftedObject("extra", key, repair_of_extra(key, held))
+
+
+def _is_of_olm(key: ObjectKey, obj: KubernetesObject) -> bool:
+    """Whether OLM has made an object: by its labels, or by its owner; old InstallPlans are history."""
+    if key.group == OLM_GROUP:
+        return key.kind in (CSV_KIND, "OperatorCondition")
+    owned = any(ref.get("kind") in (CSV_KIND, "OperatorCondition") for ref in owner_references(obj))
+    return owned or "olm.owner" in labels_of(obj)
+
+
+def _folded(found: Iterable[DriftedObject], objects: Mapping[ObjectKey, KubernetesObject]) -> Iterator[DriftedObject]:
+    """The drift without what follows from other drift, which is `along` of that."""
+    drifted = {item.key: item for item in found}
+    along: dict[ObjectKey, list[ObjectKey]] = {}
+    for key in drifted:
+        cause = _cause(key, drifted, objects)
+        if cause != key:
+            along.setdefault(cause, []).append(key)
+    followers = {key for keys in along.values() for key in keys}
+    for key, item in drifted.items():
+        if key not in followers:
+            yield item._replace(along=tuple(along.get(key, ())))
+
+
+def _cause(
+    key: ObjectKey, drifted: Mapping[ObjectKey, DriftedObject], objects: Mapping[ObjectKey, KubernetesObject]
+) -> ObjectKey:
+    """The object for the sake of which another one is not as expected; itself if there is none."""
+    seen = {key}
+    while True:
+        item = drifted[key]
+        causes = _reasons(key, item, objects[key], drifted)
+        owners = (owner for owner in causes if owner in drifted and owner not in seen)
+        owner = next((owner for owner in owners if drifted[owner].kind in ("missing", "extra")), None)
+        if owner is None:
+            return key
+        seen.add(owner)
+        key = owner
+
+
+def _reasons(
+    key: ObjectKey, item: DriftedObject, obj: KubernetesObject, drifted: Iterable[ObjectKey]
+) -> Iterator[ObjectKey]:
+    """What an object is there for; for one that differs, the CSVs that its group writes of (R-OG-11, R-OG-17)."""
+    labels = labels_of(obj)
+    if item.kind == "different":
+        namespace = key.namespace if key.kind == "OperatorGroup" else labels.get("olm.owner.namespace", "")
+        of_group = key.kind == "OperatorGroup" or labels.get("olm.owner.kind") == "OperatorGroup"
+        if of_group and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
+            yield from (other for other in drifted if (other.kind, other.namespace) == (CSV_KIND, namespace))
+        return
+    if COPIED_FROM in labels and key.kind == CSV_KIND:
+        yield key._replace(namespace=labels[COPIED_FROM])
+    for ref in owner_references(obj):
+        group, kind = split_api_version(ref.get("apiVersion"))[0], text(ref.get("kind"))
+        for namespace in (key.namespace, ""):
+            yield ObjectKey(group, kind, namespace, text(ref.get("name")))
+    if labels.get("olm.owner.kind") == CSV_KIND:
+        yield ObjectKey(OLM_GROUP, CSV_KIND, labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))

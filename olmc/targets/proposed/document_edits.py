@@ -1,0 +1,129 @@
+"""Edits that several migrations make: a Subscription's document becomes others, and olmc.yaml gets settings.
+
+Comments stay, as far as what they belong to does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import KubernetesObject
+from olmc.k8s.yaml import dump_one
+from olmc.k8s.yaml.edit import EditError, block_of, document_lines, value_of, with_block, with_documents
+
+FieldPath = tuple[str, ...]
+_KEY = regex(r"^\s+([A-Za-z]+):")
+_COMMENT = regex(r"(?:^|\s)(#.*?)\s*$")
+
+
+def in_place(
+    objects: Sequence[KubernetesObject], kind: str, fields: Mapping[str, FieldPath]
+) -> Callable[[Source], str]:
+    """An edit that puts objects in the place of another one: the first gets its labels, annotations and the comments
+    that stand in its document, if it is of `kind`; `fields` are where those of its spec go."""
+
+    def edit(source: Source) -> str:
+        given = value_of(source)["metadata"]
+        kept = {key: value for key, value in given.items() if key in ("labels", "annotations") and value}
+        comments = _comments(document_lines(source), fields)
+        first, *others = objects
+        if first["kind"] == kind:
+            first = {**first, "metadata": {**first["metadata"], **kept}}
+        body = "".join(_written(first, comments)) + "".join(f"---\n{dump_one(each)}" for each in others)
+        return with_documents(source, body, (first, *others))
+
+    return edit
+
+
+class _Comments(NamedTuple):
+    """The comments of a document: in lines before a field of the spec, behind a field, and all others."""
+
+    before: Mapping[FieldPath, list[str]]
+    behind: Mapping[FieldPath, str]
+    others: list[str]
+
+
+def _comments(lines: Sequence[str], fields: Mapping[str, FieldPath]) -> _Comments:
+    before: dict[FieldPath, list[str]] = {}
+    behind: dict[FieldPath, str] = {}
+    others: list[str] = []
+    waiting: list[str] = []
+    section = ""
+    for line in lines:
+        comment = _COMMENT.search(line)
+        if line.strip().startswith("#"):
+            waiting.append(line.strip())
+            continue
+        section = line.partition(":")[0] if line[:1].strip() else section
+        key = _KEY.match(line)
+        field = fields.get(key.group(1)) if key and section == "spec" else None
+        if field is not None:
+            before[field] = waiting
+            if comment:
+                behind[field] = comment.group(1)
+        else:
+            others += waiting + ([comment.group(1)] if comment else [])
+        waiting = []
+    return _Comments(before, behind, others + waiting)
+
+
+def _written(obj: KubernetesObject, comments: _Comments) -> Iterator[str]:
+    yield from (f"{comment}\n" for comment in comments.others)
+    path: list[tuple[int, str]] = []
+    for line in dump_one(obj).splitlines(keepends=True):
+        indent = len(line) - len(line.lstrip(" "))
+        path = [(depth, key) for depth, key in path if depth < indent]
+        path.append((indent, line.strip().partition(":")[0]))
+        field = tuple(key for _, key in path)
+        yield from (f"{' ' * indent}{comment}\n" for comment in comments.before.get(field, ()))
+        behind = comments.behind.get(field)
+        yield f"{line.rstrip()}  {behind}\n" if behind else line
+
+
+_HEAD = "apiVersion: olmc.dev/v1alpha1\nkind: Config\n"
+
+
+def with_settings(text: str, settings: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> str:
+    """The text of olmc.yaml ("" without one) with those of its settings changed that `settings` gives for what it has.
+
+    Raises EditError.
+    """
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        comments = f"{text.rstrip()}\n" if text.strip() else ""
+        return comments + _HEAD + "".join(f"{line}\n" for line in ("spec:", *_indented(settings({}))))
+    source = Source("olmc.yaml", text)
+    value = value_of(source)
+    if not isinstance(value, dict) or not isinstance(value.get("spec") or {}, dict) or not value:
+        raise EditError("it is no mapping with apiVersion, kind and spec")
+    spec = value.get("spec") or {}
+    new = settings(spec)
+    if not spec:
+        last = "spec" if "spec" in value else [*value][-1]
+        kept = [] if last == "spec" else _own_lines(source, (last,))
+        meaning = {**({} if last == "spec" else {last: value[last]}), "spec": new}
+        return with_block(source, (last,), [*kept, "spec:", *_indented(new)], meaning).text
+    for key in [key for key in new if key in spec]:
+        source = with_block(source, ("spec", key), _lines_of({key: new[key]}), {key: new[key]})
+    added = {key: entry for key, entry in new.items() if key not in spec}
+    if added:
+        last = [*spec][-1]
+        meaning = {last: new.get(last, spec[last]), **added}
+        source = with_block(source, ("spec", last), [*_own_lines(source, ("spec", last)), *_lines_of(added)], meaning)
+    return source.text
+
+
+def _lines_of(value: Mapping[str, Any]) -> list[str]:
+    return dump_one(value).splitlines()
+
+
+def _indented(value: Mapping[str, Any]) -> list[str]:
+    return [f"  {line}" for line in _lines_of(value)]
+
+
+def _own_lines(source: Source, keys: Sequence[str]) -> list[str]:
+    """The lines of a key and its value, without the indentation that they have in common."""
+    block = block_of(source, keys)
+    return [line[block.indent :].rstrip("\r\n") for line in block.inside]

@@ -1,0 +1,400 @@
+"""The ClusterExtensions of a workspace: what each resolves to, what it installs, and the conditions that it ends with
+(R-V1-PIPE).
+
+A workspace and its settled cluster go in, one `ExtensionResult` for each ClusterExtension comes out. One is looked at
+after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from olmc.compiler.model.cluster import Cluster, by_kind
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Manifest, Workspace
+from olmc.compiler.render.rbac import Rewrite
+from olmc.compiler.render.webhooks import RenderContext
+from olmc.compiler.rules.texts import extensions as rules
+from olmc.compiler.rules.texts.workspace import DROPPED_FIELD
+from olmc.k8s.api.validation.field import FieldError
+from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered, name_of, object_key
+from olmc.k8s.yaml import locate
+from olmc.targets.v1.generators import FeatureGates, gates_of
+from olmc.targets.v1.installing import (
+    Condition,
+    ExtensionSetting,
+    adopted_objects,
+    conditions_after,
+    held_objects,
+    installed,
+    kept_objects,
+    report_account,
+)
+from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
+from olmc.targets.v1.permissions import (
+    CatalogFilter,
+    ClusterCatalog,
+    ClusterExtension,
+    InstalledBundle,
+    ScopedRule,
+    api_errors,
+    cluster_catalog,
+    cluster_extension,
+    ignored_fields,
+    unknown_fields,
+)
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
+from olmc.targets.v1.single_extension import EXTENSION_KIND
+
+CATALOG_KIND = "ClusterCatalog"
+UNKNOWN_IMAGE = "(unknown)"
+"""The image of an installed bundle that nothing here names."""
+# OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
+_PRIORITIES = {
+    "openshift-redhat-operators": -100,
+    "openshift-certified-operators": -200,
+    "openshift-community-operators": -400,
+}
+
+
+class ExtensionResult(NamedTuple):
+    """What became of a ClusterExtension.
+
+    `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
+    `installed` is the bundle that is there in the end. `missing` and `required` are the rights that its account lacks
+    and needs; `further` is the bundle that comes next, "" for none. `stored` is what the cluster has of the
+    ClusterExtension where the API server refuses to change it.
+    """
+
+    extension: ClusterExtension
+    manifest: Manifest
+    problem: str = ""
+    conditions: tuple[Condition, ...] = ()
+    resolution: ExtensionResolution | None = None
+    installed: InstalledBundle | None = None
+    objects: tuple[Rendered, ...] = ()
+    missing: tuple[ScopedRule, ...] = ()
+    required: tuple[ScopedRule, ...] = ()
+    further: str = ""
+    stored: KubernetesObject | None = None
+
+    @property
+    def derivation(self) -> tuple[str, ...]:
+        """What each catalog came to, one sentence a catalog."""
+        return derivation(self.resolution) if self.resolution is not None else ()
+
+
+class ExtensionStage(NamedTuple):
+    """What all ClusterExtensions of a workspace come to, and how that is written.
+
+    `held` is what they had before, `locked` what `olmc.lock` would have of them.
+    """
+
+    results: tuple[ExtensionResult, ...] = ()
+    held: frozenset[ObjectKey] = frozenset()
+    locked: Mapping[str, LockedExtension] = {}
+
+    def without_held(self, cluster: Cluster) -> Cluster:
+        """The cluster without what the ClusterExtensions had in it, which `written` gives as it is then."""
+        if not self.held:
+            return cluster
+        return cluster._replace(objects=by_kind({k: v for k, v in cluster.objects.items() if k not in self.held}))
+
+    def written(self, _: RenderContext) -> Iterator[Rendered]:
+        """What they install, as a pass gives it."""
+        for result in self.results:
+            yield from result.objects
+
+    def rewriting(self, before: Rewrite | None) -> Rewrite:
+        """A change of the objects that gives each ClusterExtension its status, after another one."""
+        results = {result.extension.name: result for result in self.results}
+
+        def rewrite(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+            changed = objects if before is None else before(context, objects)
+            return [_with_status(rendered, results) for rendered in changed]
+
+        return rewrite
+
+
+def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
+    """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
+    obj = rendered.object
+    if obj.get("apiVersion") != EXTENSIONS_V1:
+        return rendered
+    result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
+    if result is not None:
+        status = _status(result)
+        return rendered._replace(object=result.stored or {**obj, **({"status": status} if status else {})})
+    if obj["kind"] == CATALOG_KIND:
+        labels = dict(cluster_catalog(obj).labels)
+        return rendered._replace(object={**obj, "metadata": {**obj["metadata"], "labels": labels}})
+    return rendered
+
+
+def _status(result: ExtensionResult) -> KubernetesObject:
+    """The status as the controller writes it, without times (R-V1-CE-2)."""
+    status: KubernetesObject = {}
+    if result.conditions:
+        status["conditions"] = [condition._asdict() for condition in sorted(result.conditions)]
+    if result.installed is not None:
+        installed = result.installed
+        release = {} if installed.release is None else {"release": installed.release}
+        status["install"] = {"bundle": {"name": installed.name, "version": installed.version, **release}}
+    return status
+
+
+def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
+    """What the ClusterExtensions of a workspace come to in a settled cluster; what is wrong goes to `report`."""
+    gates = gates_of(options.olm_version)
+    catalogs, lacking = served_catalogs(workspace, report)
+    held = held_objects(cluster.objects.values()) if workspace.is_live else {}
+    setting = ExtensionSetting(workspace, cluster, options, gates, catalogs, lacking, held)
+    results: list[ExtensionResult] = []
+    taken: dict[ObjectKey, str] = {}
+    for manifest in workspace.extensions:
+        result = _result(manifest, setting, taken, report)
+        taken.update((rendered.identity, result.extension.name) for rendered in result.objects)
+        results.append(result)
+    locked = locked_extensions(workspace, results)
+    report_deviations(workspace.lock, locked, report)
+    names = {result.extension.name for result in results}
+    taken_over = [rendered for name, some in held.items() if name in names for rendered in some]
+    for result in results:
+        taken_over += adopted_objects(result.extension, (rendered.identity for rendered in result.objects), cluster)
+    return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over), locked)
+
+
+def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
+    """The catalogs with what they serve, and those whose content is not here, with their images.
+
+    A folder in catalogs/ that is no CatalogSource's is a catalog which the cluster has already.
+    """
+    asked = {cluster_extension(manifest.object).source.package for manifest in workspace.extensions}
+    declared: dict[str, ClusterCatalog] = {}
+    for manifest in workspace.extension_catalogs:
+        if not _refused(manifest, report):
+            _report_unknown_fields(manifest, report)
+            catalog = cluster_catalog(manifest.object)
+            declared[catalog.name] = catalog
+    for name in workspace.extension_catalog_names - declared.keys():
+        if name in workspace.catalogs:
+            priority = {"spec": {"priority": _PRIORITIES.get(name, 0)}}
+            declared[name] = cluster_catalog({"metadata": {"name": name}, **priority})
+    served, lacking = [], {}
+    for name, catalog in sorted(declared.items()):
+        content = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
+        if content is None or any(package.name in asked for package in content.left_out):
+            lacking[name] = catalog.image
+            served.append(ServedCatalog(catalog))
+        elif content.problem:
+            served.append(ServedCatalog(catalog, {}, f"error loading catalog: {content.problem}"))
+        else:
+            served.append(ServedCatalog(catalog, content.packages))
+    return tuple(served), lacking
+
+
+def _refused(manifest: Manifest, report: Report, old: KubernetesObject | None = None) -> list[FieldError]:
+    """What the API server finds wrong with an object, or with changing `old` to it, which is reported."""
+    obj = manifest.object
+    errors = api_errors(obj, old)
+    for error in errors:
+        if error.field != "<nil>":
+            place = locate(manifest.source, _keys(error.field))
+            values: dict[str, Any] = {
+                "kind": obj["kind"],
+                "name": name_of(obj),
+                "problem": str(error),
+                "field": error.field,
+            }
+            finding = rules.REFUSED.finding(place, **values)
+            stays = f"Correct {error.field}; until then what is there stays as it is."
+            report.add(finding if old is None else finding._replace(hint=stays))
+    return errors
+
+
+def _report_unknown_fields(manifest: Manifest, report: Report) -> None:
+    """Report the fields that the API server drops, such as a misspelt one, which constrains nothing (R-V1-CE-1)."""
+    obj = manifest.object
+    for keys, known in unknown_fields(obj):
+        where = ".".join(f"[{key}]" if isinstance(key, int) else key for key in keys).replace(".[", "[")
+        meant = closest(str(keys[-1]), known)
+        hint = did_you_mean(meant) or f"The fields there are {', '.join(sorted(known))}."
+        finding = DROPPED_FIELD.finding(
+            locate(manifest.source, keys, of_key=True), kind=obj["kind"], name=name_of(obj), where=where,
+            owner="OLM v1", why="does not know: the API server drops it", effect="", hint=hint,
+        )  # fmt: skip
+        report.add(finding.caused_by(misspelt(str(keys[-1]), meant)))
+
+
+def _keys(field: str) -> list[str | int]:
+    """The keys that lead to a field, as messages name it: `spec.channels[0]`."""
+    parts = field.replace("[", ".").replace("]", "").split(".")
+    return [int(part) if re.fullmatch("[0-9]{1,9}", part) else part for part in parts]
+
+
+def _result(
+    manifest: Manifest, setting: ExtensionSetting, taken: Mapping[ObjectKey, str], report: Report
+) -> ExtensionResult:
+    experimental = _has_experimental_crds(setting.gates)
+    state = setting.options.state
+    live = state.objects.get(object_key(manifest.object)) if state is not None else None
+    errors = _refused(manifest, report, live.object if live is not None else None)
+    kept = manifest if live is None or not errors else manifest._replace(object=live.object)
+    extension = cluster_extension(kept.object, experimental=experimental)
+    held = setting.held.get(extension.name, ())
+    if errors:
+        stored = live.object if live is not None else None
+        return ExtensionResult(
+            extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored
+        )
+    _report_unknown_fields(manifest, report)
+    for field in () if experimental else ignored_fields(manifest.object):
+        place = locate(manifest.source, ("spec", field), of_key=True)
+        report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
+    extension = extension._replace(installed=_with_image(extension.installed, setting.catalogs))
+    resolution = _resolution(extension, setting)
+    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed, objects=held)
+    unknown = _unknown_catalog(resolution, setting)
+    if unknown:
+        place = locate(manifest.source, ("spec", "source", "catalog"))
+        report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
+        return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace")
+    if resolution.error:
+        report_account(result, setting, report)
+        _, conditions = conditions_after(extension.source, extension.installed, resolution)
+        place = locate(manifest.source, ("spec", "source", "catalog"))
+        hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
+        hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
+        report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
+        objects = kept_objects(result, setting)
+        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=objects)
+    return installed(result, resolution, setting, taken, report)
+
+
+def _meant_package(name: str, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
+    """The question for the package that was meant, "" where a catalog that was asked has the package."""
+    asked = [served.packages for served in setting.catalogs if served.catalog.name in resolution.asked]
+    if any(name in packages for packages in asked):
+        return ""
+    return did_you_mean(closest(name, (known for packages in asked for known in packages)))
+
+
+def _resolution(extension: ClusterExtension, setting: ExtensionSetting) -> ExtensionResolution:
+    """What a ClusterExtension resolves to: what is locked, as long as that can be had."""
+    releases, lock = setting.gates.bundle_release_support, setting.workspace.lock
+    locked = lock.extensions.get(extension.name) if lock is not None else None
+    if locked is not None:
+        allowed = restricted(setting.catalogs, extension.source.package, locked)
+        resolution = resolve(extension.source, extension.installed, allowed, releases=releases)
+        if not resolution.error:
+            return resolution
+    return resolve(extension.source, extension.installed, setting.catalogs, releases=releases)
+
+
+def typed_extension(manifest: Manifest, options: Options) -> ClusterExtension:
+    """The ClusterExtension of a manifest as the CRD that goes with the gates keeps it."""
+    experimental = _has_experimental_crds(gates_of(options.olm_version))
+    return cluster_extension(manifest.object, experimental=experimental)
+
+
+def _has_experimental_crds(gates: FeatureGates) -> bool:
+    """Whether the CRDs are the experimental ones: they come with the gates that need them."""
+    needing = (gates.single_own_namespace_install_support, gates.deployment_config, gates.boxcutter_runtime)
+    return any(needing) or gates.bundle_release_support
+
+
+def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCatalog]) -> InstalledBundle | None:
+    """What is installed, with the image that a catalog names for it if the status has none."""
+    if installed is None or installed.image:
+        return installed
+    packages = (package for served in catalogs for package in served.packages.values())
+    bundles = (package.bundles.get(installed.name) for package in packages)
+    return installed._replace(image=next((bundle.image for bundle in bundles if bundle is not None), UNKNOWN_IMAGE))
+
+
+def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
+    """The first catalog that counts and whose content is not here, "" for none."""
+    asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
+    return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
+
+
+def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
+    """What each catalog came to, one sentence a catalog."""
+    return tuple(
+        f"catalog {outcome.name} (priority {outcome.priority}): "
+        + ", ".join(
+            [
+                *(f"{number} {what}" for what, number in outcome.left),
+                *([f"the best is {outcome.candidate}"] if outcome.candidate else []),
+                *(["deprecated"] if outcome.deprecated else []),
+                *([outcome.dropped] if outcome.dropped else []),
+            ]
+        )
+        for outcome in resolution.outcomes
+    )
+
+
+# The way that a ClusterExtension goes by itself: resolution after resolution, until nothing changes any more
+# (R-V1-RES-10, R-V1-RES-15).
+
+_MOST = 1000
+
+
+class RouteStop(NamedTuple):
+    """A resolution: what was installed before it, and what came of it."""
+
+    before: InstalledBundle | None
+    resolution: ExtensionResolution
+
+
+def extension_route(
+    workspace: Workspace, name: str, options: Options
+) -> tuple[ClusterExtension, list[RouteStop]] | None:
+    """The resolutions of a ClusterExtension until one changes nothing; None if there is none of that name."""
+    manifests = {extension.name: extension for m in workspace.extensions for extension in [typed_extension(m, options)]}
+    extension = manifests.get(name)
+    if extension is None:
+        return None
+    catalogs, _ = served_catalogs(workspace, Report())
+    releases = gates_of(options.olm_version).bundle_release_support
+    stops: list[RouteStop] = []
+    installed = extension.installed
+    while len(stops) < _MOST:
+        resolution = resolve(extension.source, installed, catalogs, releases=releases)
+        stops.append(RouteStop(installed, resolution))
+        chosen = resolution.installed
+        if chosen is None or (
+            installed is not None and (chosen.name, chosen.version) == (installed.name, installed.version)
+        ):
+            break
+        installed = chosen
+    return extension, stops
+
+
+def route_lines(extension: ClusterExtension, stops: Sequence[RouteStop]) -> Iterator[str]:
+    """The route as lines: what is asked for, then each bundle with what the catalogs came to, and where it ends."""
+    yield f"ClusterExtension {extension.name}: {', '.join(_asked(extension.source))}"
+    start = stops[0].before
+    yield f"  {start.name} is installed" if start is not None else "  nothing is installed"
+    for before, resolution in stops:
+        now = resolution.installed
+        if now is None:
+            yield f"  it gets no further: {resolution.error}"
+        elif before is not None and now.name == before.name:
+            yield f"  {now.name} stays: it is the best that is allowed"
+        else:
+            yield f"→ {now.name} from catalog {resolution.catalog}"
+        yield from (f"    {line}" for line in derivation(resolution))
+
+
+def _asked(source: CatalogFilter) -> Iterator[str]:
+    """What a ClusterExtension asks catalogs for, and which rule decides on successors."""
+    yield f"package {source.package}"
+    yield f"version {source.version}" if source.version else "any version"
+    yield f"channels {', '.join(source.channels)}" if source.channels else "all channels"
+    by_catalog = source.policy == "CatalogProvided"
+    yield "successors as the catalog has them" if by_catalog else "any version above or below (SelfCertified)"
