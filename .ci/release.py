@@ -98,7 +98,8 @@ def build(project: Path, out: Path) -> list[Path]:
         if next(again.glob("*.whl")).read_bytes() != wheel.read_bytes():
             raise NotReadyError(f"{wheel.name} is another one when it is built of {sdist.name}")
     bill = out / "olmc.cdx.json"
-    command = [sys.executable, "-m", "olmc.integrations.pipelines.bill_of_materials", str(project / "templates/requirements.txt")]
+    module = "olmc.integrations.pipelines.bill_of_materials"
+    command = [sys.executable, "-m", module, str(project / "templates/requirements.txt")]
     bill.write_bytes(subprocess.run(command, check=True, capture_output=True, cwd=project).stdout)
     return [sdist, wheel, bill]
 

@@ -26,7 +26,6 @@ from olmc.cli.options import (
 )
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
 from olmc.compiler.output.messages import clean
-from olmc.compiler.rules.texts.workspace import too_large
 from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, merged, report_of
 from olmc.integrations.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.integrations.fleet.run import FleetCount, FleetOrder, Runner, reader_of, results_of, tasks_of
@@ -43,6 +42,7 @@ from olmc.integrations.fleet.trees import (
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH
+from olmc.k8s.yaml.rules import too_large
 from olmc.review.diff.git import GitError, as_revision, revision_files, top_of
 
 if TYPE_CHECKING:

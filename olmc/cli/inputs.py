@@ -19,12 +19,13 @@ from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.model.catalog import names_of_bundles
-from olmc.compiler.model.options import APIResource, Narrowing, Options
+from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.rules.texts import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import APIResource
 from olmc.review.diff.both_sides import BegunCluster, read_rendering
 from olmc.review.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, workspace_side

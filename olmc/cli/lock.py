@@ -38,12 +38,12 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation, compile, load
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.model.options import APIResource, Options
+from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import Rendered
+from olmc.k8s.objects import APIResource, Rendered
 from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
 from olmc.review.rbac.requested import asked_permissions
 

@@ -26,9 +26,11 @@ from olmc.cli.console import (
 )
 from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, namespaces, olm_versions, option
 from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
-from olmc.compiler.model.options import APIResource, Options, full_kube_version
+from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import APIResource
+from olmc.k8s.semver import full_kube_version
 
 if TYPE_CHECKING:
     import click

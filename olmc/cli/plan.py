@@ -42,12 +42,13 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation, compile
 from olmc.compiler.load.config import narrowing_of, read_config
-from olmc.compiler.model.options import Narrowing, Options, full_kube_version, minor_of
+from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.output.messages import json_text
 from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.semver import full_kube_version, minor_of
 
 if TYPE_CHECKING:
     import click

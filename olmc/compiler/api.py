@@ -10,11 +10,11 @@ from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_
 from olmc.compiler.load.files import Folder, no_folder, scan
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Narrowing, Options
-from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Manifest, Workspace
+from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import Rendered
+from olmc.k8s.objects import Manifest, Rendered
 
 if TYPE_CHECKING:
     from olmc.compiler.load.releases import Release

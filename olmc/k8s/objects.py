@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import zip_longest
 from typing import Any
 
-from olmc.k8s.diagnostics import Place
+from olmc.k8s.diagnostics import Place, Source
 from olmc.k8s.lean import NamedTuple, module
 
 
@@ -588,3 +588,28 @@ def _readings(value: str) -> Iterator[str]:
 def _encoded(value: str) -> Iterator[str]:
     for text in dict.fromkeys((value, value.strip())):
         yield base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+
+
+OLM_GROUP = "operators.coreos.com"
+
+
+class APIResource(NamedTuple):
+    """A kind that the cluster serves by a CRD or another API server: its group, name and plural, whether it has
+    namespaces, the versions that are served.
+
+    `is_crd`: whether there is a CRD of it, which is what a CSV may require; where nobody knows, there may be.
+    """
+
+    group: str
+    kind: str
+    plural: str
+    namespaced: bool
+    versions: tuple[str, ...]
+    is_crd: bool = True
+
+
+class Manifest(NamedTuple):
+    """A Kubernetes object as a file holds it."""
+
+    object: KubernetesObject
+    source: Source

@@ -66,7 +66,8 @@ def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int,
     ("module", "command"),
     [
         ("olmc.cli.running", "version"), ("olmc.cli.reference", "version"), ("olmc.compiler.api", "render x"),
-        ("click", "render --nope"), ("olmc.cli.main", "--help"), ("olmc.compiler.reconcile.loop", "check own-namespace"),
+        ("click", "render --nope"), ("olmc.cli.main", "--help"),
+        ("olmc.compiler.reconcile.loop", "check own-namespace"),
     ],
 )  # fmt: skip
 def test_ctrl_c_while_modules_are_imported(module: str, command: str, argument: str) -> None:

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from olmc.compiler.model.options import full_kube_version, minor_of
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.integrations.pipelines.argocd import parse_value
 from olmc.integrations.pipelines.function import file_of, run
 from olmc.k8s.api.formats import conforms
 from olmc.k8s.api.selectors import Requirement
 from olmc.k8s.gojson.scalars import amount
+from olmc.k8s.semver import full_kube_version, minor_of
 from olmc.targets.v1.crd_upgrade import crd_errors
 
 LONG = "1" * 5_000

@@ -15,7 +15,8 @@ import olmc
 from olmc import Report
 from olmc.cli.main import main
 from olmc.compiler.load.live_objects import read_apis
-from olmc.compiler.model.options import APIResource, Options
+from olmc.compiler.model.options import Options
+from olmc.k8s.objects import APIResource
 
 TABLE = """\
 NAME                  SHORTNAMES   APIVERSION                   NAMESPACED   KIND              VERBS          CATEGORIES

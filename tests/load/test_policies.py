@@ -11,8 +11,9 @@ import pytest
 from scenarios import write
 
 from olmc.compiler.load.workspace import load
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import Manifest
 from olmc.k8s.yaml import dump, locate
 
 GROUP = "policy.open-cluster-management.io"

@@ -12,9 +12,8 @@ from test_policies import NAMESPACE, configuration, operator
 
 from olmc.compiler.load.entries import entries_at
 from olmc.compiler.load.workspace import load
-from olmc.compiler.model.workspace import Manifest
 from olmc.k8s.diagnostics import Report
-from olmc.k8s.objects import POLICY_GROUP
+from olmc.k8s.objects import POLICY_GROUP, Manifest
 from olmc.k8s.yaml import dump
 
 KUSTOMIZATION = f"{KIND}generators: [generator.yaml]\n"

@@ -113,7 +113,7 @@ def test_what_counts_as_branching(code: str) -> None:
 
 
 def test_nothing_else_has_the_formats_of_a_version(project: Path) -> None:
-    """What a newer OLM calls something is no text outside of olmc/compiler/olm/profiles: other versions call it otherwise."""
+    """Names of a newer OLM are data in olmc/compiler/olm/profiles: other versions have other names."""
     held = [
         f"{path}:{node.lineno}: {node.value}"
         for path, tree in source_files(project)

@@ -60,8 +60,8 @@ def findings(made: olmc.Compilation) -> list[tuple[str, str]]:
 
 
 def test_v0_runs_without_code_of_v1(project: Path) -> None:
-    """Neither a bundle by itself nor a workspace imports anything of olmc.targets.v1. A bundle for OLM v1 does, and nothing
-    of OLM v0's controllers, so that it costs no more."""
+    """Neither a bundle by itself nor a workspace imports anything of olmc.targets.v1. A bundle for OLM v1 does, and
+    nothing of OLM v0's controllers, so that it costs no more."""
     code = (
         "import sys, olmc; made = olmc.compile(sys.argv[1], olmc.Options(olm_version=sys.argv[2])); "
         "assert made.objects; print(*sorted({name.split('.')[1] for name in sys.modules if name.startswith('olmc.')}"

@@ -71,7 +71,8 @@ def test_a_workspace_of_olm_v0_needs_nothing_of_v1() -> None:
         code = (
             "import sys\nfrom contextlib import suppress\nfrom olmc.cli.main import main\n"
             f"with suppress(SystemExit):\n  main({[*command, str(fixture)]!r}, standalone_mode=False)\n"
-            "loaded = [name for name in sys.modules if name.startswith(('olmc.targets.v1', 'olmc.review.explain.ext'))]\n"
+            "names = ('olmc.targets.v1', 'olmc.review.explain.ext')\n"
+            "loaded = [name for name in sys.modules if name.startswith(names)]\n"
             "sys.stderr.write(repr(loaded))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

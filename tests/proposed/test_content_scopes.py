@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.resolver.steps import Content
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Source
-from olmc.k8s.objects import CatalogKey
+from olmc.k8s.objects import CatalogKey, Manifest
 from olmc.targets.proposed.v2alpha1.approval import namespaces_of, placed_steps
 
 SOURCE = Source("a.yaml", "")

@@ -9,10 +9,10 @@ import pytest
 from scenarios import write
 
 import olmc
-from olmc.compiler.model.options import full_kube_version
 from olmc.k8s.api import restmapper as builtin_kinds
 from olmc.k8s.api.restmapper import is_native, removal_of
 from olmc.k8s.objects import GVK, split_api_version
+from olmc.k8s.semver import full_kube_version
 from olmc.review.check.validators.community import checked_apis
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -39,13 +39,13 @@ from olmc.compiler.catalogs.templates import (
 from olmc.compiler.model.catalog import Catalog, Package
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.rules.texts import catalogs as rules
 from olmc.k8s.api.applied import applied_objects
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Rule, Severity
 from olmc.k8s.gojson import DecodeError
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import Manifest
 from olmc.k8s.yaml import Document
 from olmc.k8s.yaml.pieces import Known, read_pieces
 

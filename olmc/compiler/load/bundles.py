@@ -9,9 +9,9 @@ from typing import Any
 
 from olmc.compiler.catalogs.properties import provided_apis
 from olmc.compiler.load.files import Folder, read_text
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
-from olmc.compiler.model.options import APIResource, Options
-from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Manifest, Unused
+from olmc.compiler.model.operators import CSV_KIND
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Unused
 from olmc.compiler.olm.naming import CORE_KINDS
 from olmc.compiler.rules.texts import foreign as foreign_rules
 from olmc.compiler.rules.texts import workspace as rules
@@ -19,7 +19,17 @@ from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
 from olmc.k8s.gojson import fold, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import as_text, gvk_of, mapping, name_of, object_key, split_api_version
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    APIResource,
+    Manifest,
+    as_text,
+    gvk_of,
+    mapping,
+    name_of,
+    object_key,
+    split_api_version,
+)
 from olmc.k8s.strconv import number_text
 from olmc.k8s.yaml import Document, Reader, at, locate, read
 
@@ -424,8 +434,8 @@ def _check_kinds(bundle: Bundle, report: Report) -> None:
 
 # Projects of operator-sdk: repositories in which an operator is written, and which generate its bundle.
 #
-# Their config/ is what the bundle is generated from, and what developers apply to try things out; samples are for users.
-# What OLM gets to see is the bundle alone.
+# Their config/ is what the bundle is generated from, and what developers apply to try things out; samples are for
+# users. What OLM gets to see is the bundle alone.
 
 BUNDLE_FOLDER = "bundle"
 _CSV_BASES = ("config", "manifests", "bases")

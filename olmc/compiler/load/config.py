@@ -8,15 +8,15 @@ from typing import Any
 
 from olmc.compiler.load.files import git_ignore_lines, has_file, ignore_lines, read_text, spec_of
 from olmc.compiler.load.json_schema import problems
-from olmc.compiler.model.operators import OLM_GROUP
-from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, Proxy, full_kube_version
-from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile, Manifest
+from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, Proxy
+from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
 from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform
 from olmc.compiler.rules.texts import reconcile as lock_rules
 from olmc.compiler.rules.texts import reconcile as versions
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
-from olmc.k8s.objects import KubernetesObject
+from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest
+from olmc.k8s.semver import full_kube_version
 from olmc.k8s.yaml import Document, dump_one, locate, read
 
 CONFIG_FILE = "olmc.yaml"

@@ -21,6 +21,7 @@ from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import FILE_BYTES
+from olmc.k8s.yaml.rules import too_large
 
 MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
 """How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
@@ -102,11 +103,11 @@ def _of_stream(name: str, stream: IO[bytes], size: int, report: Report) -> Itera
     if _is_archive(stream):
         yield from _of_archive(name, stream, report)
     elif size > MAX_FILE_BYTES:
-        report.add(rules.too_large(name, FILE_BYTES, size))
+        report.add(too_large(name, FILE_BYTES, size))
     else:
         data = stream.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:  # a device says that it has none
-            report.add(rules.too_large(name, FILE_BYTES))
+            report.add(too_large(name, FILE_BYTES))
             return
         text = decode_utf8(name, data, report)
         if text is not None:
@@ -194,7 +195,7 @@ def _contents(
     for path in sorted(_wanted(list(members)), key=lambda path: members[path].offset_data):
         size, shown = members[path].size, f"{name}/{path}"
         if size > MAX_FILE_BYTES:
-            report.add(rules.too_large(shown, FILE_BYTES, size))
+            report.add(too_large(shown, FILE_BYTES, size))
             continue
         content = archive.extractfile(members[path])
         text = decode_utf8(shown, content.read(), report) if content is not None else None

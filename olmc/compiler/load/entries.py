@@ -26,11 +26,10 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.releases import Applier, Release, read_appliers
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.rules.texts import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import POLICY_GROUP
+from olmc.k8s.objects import OLM_GROUP, POLICY_GROUP
 
 _OLM_INPUT = regex(
     r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE

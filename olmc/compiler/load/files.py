@@ -26,6 +26,7 @@ from olmc.k8s.diagnostics import closest as closest_of
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DEPTH, FILE_BYTES, FILES, PATTERNS, Limit
 from olmc.k8s.yaml import locate, read
+from olmc.k8s.yaml.rules import too_large
 
 if TYPE_CHECKING:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -299,7 +300,7 @@ def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> Pa
             seen.effort += spec.effort
     if spec is None and seen.limit is None:
         seen.limit = PATTERNS
-        how.report.add(rules.too_large("the workspace", PATTERNS, place=Location(path)))
+        how.report.add(too_large("the workspace", PATTERNS, place=Location(path)))
     return spec
 
 
@@ -314,7 +315,7 @@ def _is_within_limits(how: _Scan, path: str) -> bool:
     if seen.limit is None:
         seen.limit = FILES if seen.number > FILES.most else DEPTH if path.count("/") > DEPTH.most else None
         if seen.limit is not None:
-            how.report.add(rules.too_large("the workspace", seen.limit, place=Location(path)))
+            how.report.add(too_large("the workspace", seen.limit, place=Location(path)))
     return seen.limit is None
 
 
@@ -435,11 +436,11 @@ def read_bytes(root: Path, path: str, report: Report) -> bytes | None:
         with (root / path).open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size > FILE_BYTES.most:
-                report.add(rules.too_large(path, FILE_BYTES, size))
+                report.add(too_large(path, FILE_BYTES, size))
                 return None
             data = _start_of(stream, FILE_BYTES.most + 1)
             if len(data) > FILE_BYTES.most:
-                report.add(rules.too_large(path, FILE_BYTES))
+                report.add(too_large(path, FILE_BYTES))
                 return None
     except OSError as error:
         report.add(rules.UNREADABLE.finding(Location(path), path=path, cause=error.strerror or str(error)))

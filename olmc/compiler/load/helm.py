@@ -23,14 +23,12 @@ from olmc.compiler.load.kustomize import Output, relative_to, run
 from olmc.compiler.load.locked_down import merged
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.releases import Release, ValueFile
-from olmc.compiler.model.options import APIResource
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.rules.texts import charts as rules
 from olmc.k8s.api.restmapper import builtin_kinds, versions_of
 from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.diagnostics import Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import as_text, mapping, name_of
+from olmc.k8s.objects import APIResource, Manifest, as_text, mapping, name_of
 from olmc.k8s.yaml import read
 
 # Where in a template of Helm the objects stand that it becomes.

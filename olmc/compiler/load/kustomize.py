@@ -17,12 +17,19 @@ from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.unsaved import is_unsaved
-from olmc.compiler.model.operators import OLM_GROUP
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.rules.texts import building as rules
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import POLICY_GROUP, KubernetesObject, as_text, name_of, namespace_of, object_key
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    POLICY_GROUP,
+    KubernetesObject,
+    Manifest,
+    as_text,
+    name_of,
+    namespace_of,
+    object_key,
+)
 from olmc.k8s.yaml import Document, read
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 
 from olmc.compiler.load.dumps import dump_texts
 from olmc.compiler.load.manifests import is_sound
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
-from olmc.compiler.model.options import APIResource, Options
-from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState, Manifest
+from olmc.compiler.model.operators import CSV_KIND
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM
 from olmc.compiler.rules.texts.cluster_state import NO_STATE
 from olmc.compiler.rules.texts.workspace import BAD_APIS, TWICE
@@ -27,10 +27,13 @@ from olmc.k8s.objects import (
     CRD_KIND,
     GVK,
     LAST_APPLIED,
+    OLM_GROUP,
     RBAC,
     REDACTED,
+    APIResource,
     GroupKind,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     annotations_of,
     as_text,

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.compiler.load.json_schema import SchemaProblem, problems, without_nulls
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.rules.texts import proposed as installed_rules
 from olmc.compiler.rules.texts import workspace as misspelt_rules
@@ -23,7 +22,17 @@ from olmc.k8s.api.validation.metadata import (
 )
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.k8s.gojson import DecodeError, decode
-from olmc.k8s.objects import CRD_KIND, CRD_V1, KubernetesObject, ObjectKey, gvk_of, object_key, status_of
+from olmc.k8s.objects import (
+    CRD_KIND,
+    CRD_V1,
+    OLM_GROUP,
+    KubernetesObject,
+    Manifest,
+    ObjectKey,
+    gvk_of,
+    object_key,
+    status_of,
+)
 from olmc.k8s.yaml import Document, locate
 
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.operators import OLM_GROUP
-from olmc.compiler.model.workspace import Manifest, PolicyApproval
+from olmc.compiler.model.workspace import PolicyApproval
 from olmc.compiler.olm.naming import named
 from olmc.compiler.rules.texts import policies as rules
 from olmc.k8s.api.selectors import is_dns1123_label
 from olmc.k8s.diagnostics import Diagnostic, Source, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey, KubernetesObject, as_text, mapping, metadata_of, name_of, spec_of, texts
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    CatalogKey,
+    KubernetesObject,
+    Manifest,
+    as_text,
+    mapping,
+    metadata_of,
+    name_of,
+    spec_of,
+    texts,
+)
 from olmc.k8s.yaml import locate
 
 # Templates in policies: which fields they leave open, and what is known in spite of them (R-OCM-15).

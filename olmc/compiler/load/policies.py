@@ -24,17 +24,18 @@ from olmc.compiler.load.operator_policies import (
     with_catalog,
     without_templates,
 )
-from olmc.compiler.model.operators import OLM_GROUP
-from olmc.compiler.model.workspace import Manifest, PolicyApproval
+from olmc.compiler.model.workspace import PolicyApproval
 from olmc.compiler.rules.texts import policies as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
+    OLM_GROUP,
     POLICY_GROUP,
     CatalogKey,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     annotations_of,
     as_text,

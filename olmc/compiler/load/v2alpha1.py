@@ -9,12 +9,12 @@ from olmc.compiler.catalogs.properties import DEFAULT_DOMAIN, split_domain
 from olmc.compiler.load.json_schema import Keys, SchemaProblem, problems
 from olmc.compiler.load.manifests import is_sound
 from olmc.compiler.model.operators import CatalogUpdates, ContentItem, Install, Operator
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey, KubernetesObject, mapping, mappings, spec_of, text
+from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, mapping, mappings, spec_of, text
 from olmc.k8s.yaml import read
 
 V2ALPHA1 = "operators.coreos.com/v2alpha1"

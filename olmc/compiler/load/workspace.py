@@ -30,15 +30,17 @@ from olmc.compiler.load.workspace_files import (
     parts,
     without_helm,
 )
-from olmc.compiler.model.options import DEFAULT_INDEXING, APIResource, Indexing, Options
-from olmc.compiler.model.workspace import Bundle, Inputs, Manifest, Reason, Unused, Workspace
+from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
+from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import (
     POLICY_GROUP,
+    APIResource,
     KubernetesObject,
+    Manifest,
     as_text,
     mapping,
     name_of,

@@ -29,7 +29,6 @@ from olmc.compiler.model.workspace import (
     Inputs,
     LeftObject,
     LeftOut,
-    Manifest,
     Reason,
     Unseen,
     Unused,
@@ -40,7 +39,7 @@ from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, t
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
-from olmc.k8s.objects import KubernetesObject, mapping, object_key
+from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read
 from olmc.k8s.yaml.heads import documents_in, head_of, plain_keys
 
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
 
 # What in a repository is not for a cluster: files in which neither Kubernetes nor OLM shows, and templates of charts.
 #
-# Who opens a repository wants to know about operators. A file of another tool that no YAML reader of Kubernetes takes is
-# none of that, and must not keep anybody from the answer; a broken manifest is, and does.
+# Who opens a repository wants to know about operators. A file of another tool that no YAML reader of Kubernetes takes
+# is none of that, and must not keep anybody from the answer; a broken manifest is, and does.
 
 CHART_FILE = "Chart.yaml"
 TEMPLATES_FOLDER = "templates"

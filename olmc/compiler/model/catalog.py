@@ -14,7 +14,7 @@ from olmc.k8s.limits import CONFLICTS, CONFLICTS_PER_SECOND, CelAccount
 from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
 if TYPE_CHECKING:
-    from olmc.compiler.model.workspace import Manifest
+    from olmc.k8s.objects import Manifest
 
 
 class Property(NamedTuple):

@@ -31,7 +31,6 @@ from olmc.k8s.objects import (
     texts,
 )
 
-OLM_GROUP = "operators.coreos.com"
 CSV_KIND = "ClusterServiceVersion"
 CONVERSION = "ConversionWebhook"
 DEFAULT_PORT = 443

@@ -6,37 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import APIResource
 
 if TYPE_CHECKING:
     from olmc.compiler.model.workspace import ClusterState
-
-_IN_SUFFIX = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+-"
-
-_IN_NUMBER = "0123456789"
-_MOST_DIGITS = 9
-
-
-def full_kube_version(text: str) -> str:
-    """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
-    version = text.removeprefix("v")
-    numbers = version.partition("-")[0].partition("+")[0]
-    suffix = version[len(numbers) :]
-    parts = numbers.split(".")
-    if len(parts) not in (2, 3) or not all(map(_is_number, parts)) or suffix.strip(_IN_SUFFIX):
-        return ""
-    return f"v{numbers}{'.0' if len(parts) == 2 else ''}{suffix}"
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
-
-
-def minor_of(kube_version: str) -> int:
-    """The minor version of Kubernetes 1 in a version like `v1.36.2`, 0 if there is none."""
-    parts = kube_version.removeprefix("v").split(".")
-    # Some providers report the minor with a sign behind it, such as 27+.
-    digits = "".join(char for char in parts[1] if char in _IN_NUMBER) if len(parts) > 1 else ""
-    return int(digits) if _is_number(digits) else 0
 
 
 Purpose = Literal["review", "apply"]
@@ -64,21 +37,6 @@ class ImageContent(NamedTuple):
     image: str
     digest: str = ""
     bundle: str = ""
-
-
-class APIResource(NamedTuple):
-    """A kind that the cluster serves by a CRD or another API server: its group, name and plural, whether it has
-    namespaces, the versions that are served.
-
-    `is_crd`: whether there is a CRD of it, which is what a CSV may require; where nobody knows, there may be.
-    """
-
-    group: str
-    kind: str
-    plural: str
-    namespaced: bool
-    versions: tuple[str, ...]
-    is_crd: bool = True
 
 
 class Indexing(NamedTuple):

@@ -7,10 +7,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from olmc.k8s.diagnostics import Location, Place, Source
+from olmc.k8s.diagnostics import Location, Place
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
-from olmc.k8s.objects import CatalogKey, KubernetesObject, ObjectKey, name_of
+from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, ObjectKey, name_of
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Catalog
@@ -174,13 +174,6 @@ class LockFile(NamedTuple):
 
     operators: Lock | None = None
     images: tuple[LockedImage, ...] = ()
-
-
-class Manifest(NamedTuple):
-    """A Kubernetes object as a file holds it."""
-
-    object: KubernetesObject
-    source: Source
 
 
 class BundleFile(NamedTuple):

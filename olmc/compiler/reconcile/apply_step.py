@@ -7,7 +7,7 @@ import json
 
 from olmc.compiler.load.json_schema import surely_valid, without_nulls
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step, Subscription
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options, asks_owners_of_crds
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.naming import (
@@ -35,6 +35,7 @@ from olmc.k8s.lean import NamedTuple, module
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     KubernetesObject,
     Origin,
     Provenance,

@@ -20,9 +20,9 @@ from olmc.compiler.model.cluster import (
     namespaced_name,
     seen_catalogs,
 )
-from olmc.compiler.model.operators import OLM_GROUP, Csv, OperatorGroup
+from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, spec_problem
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
@@ -42,8 +42,10 @@ from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
     CRD_KIND,
     GVK,
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     Origin,
     Provenance,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, StrategyProgress
-from olmc.compiler.model.operators import CONVERSION, OLM_GROUP, Csv, OperatorGroup, WebhookDescription
-from olmc.compiler.model.options import Options, Profile, minor_of
+from olmc.compiler.model.operators import CONVERSION, Csv, OperatorGroup, WebhookDescription
+from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.naming import group_annotations
 from olmc.compiler.reconcile.deployments import (
     apiservice_descriptions,
@@ -30,6 +30,7 @@ from olmc.k8s.api.validation.field import invalid_text
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
+    OLM_GROUP,
     KubernetesObject,
     ObjectKey,
     PolicyRule,
@@ -40,6 +41,7 @@ from olmc.k8s.objects import (
     mapping,
     texts,
 )
+from olmc.k8s.semver import minor_of
 
 _TOKEN = "kubernetes.io/service-account-token"
 _ACCOUNT = "kubernetes.io/service-account.name"

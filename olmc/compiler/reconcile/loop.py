@@ -13,7 +13,7 @@ from olmc.compiler.load.bundles import suggested_namespace
 from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Step, by_kind, namespaced_name
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import Bundle, Manifest, Workspace
+from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key, owner_labels
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
@@ -25,12 +25,12 @@ from olmc.compiler.reconcile.phases import evaluate_phases
 from olmc.compiler.reconcile.requirements import successor
 from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object, strategy_steps
 from olmc.compiler.rules.texts import reconcile as rules
-from olmc.compiler.rules.texts.workspace import too_large
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CONFIG
 from olmc.k8s.objects import (
     CatalogKey,
+    Manifest,
     ObjectKey,
     Rendered,
     crd_key,
@@ -43,6 +43,7 @@ from olmc.k8s.objects import (
     text,
 )
 from olmc.k8s.yaml import locate
+from olmc.k8s.yaml.rules import too_large
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Selection

@@ -12,9 +12,9 @@ from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import read_text
 from olmc.compiler.load.json_schema import Keys, unlisted
 from olmc.compiler.model.cluster import Cluster
-from olmc.compiler.model.operators import CONVERSION, OLM_GROUP
+from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import unknown_config
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.rules.texts import workspace as rules
@@ -35,7 +35,7 @@ from olmc.k8s.api.selectors import is_empty
 from olmc.k8s.diagnostics import Diagnostic, Report, Source, closest, did_you_mean, further_findings, misspelt
 from olmc.k8s.gojson import unknown_keys
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import GVK, GroupKind, KubernetesObject, gvk_of, mapping, object_key, spec_of
+from olmc.k8s.objects import GVK, OLM_GROUP, GroupKind, KubernetesObject, Manifest, gvk_of, mapping, object_key, spec_of
 from olmc.k8s.yaml import locate
 from olmc.resources import schema
 

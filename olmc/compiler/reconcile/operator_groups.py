@@ -9,14 +9,13 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.olm.naming import managed_labels
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.api.selectors import SELECTOR_FIELDS, NamedLabelIndex, is_empty, problem
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import GVK, KubernetesObject, ObjectKey, Rendered, mapping, spec_of, texts
+from olmc.k8s.objects import GVK, KubernetesObject, Manifest, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.k8s.yaml import locate
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
-from olmc.compiler.model.operators import OLM_GROUP, Csv, OperatorGroup
+from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
@@ -40,7 +40,7 @@ from olmc.compiler.reconcile.requirements import (
 from olmc.k8s.api.rbac_access import Access, access
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import GVK, ObjectKey, Rendered, apiservice_key, labels_of, mappings, spec_of
+from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, apiservice_key, labels_of, mappings, spec_of
 
 SUCCEEDED = ("InstallSucceeded", "install strategy completed with no errors")
 _UNKNOWN = ("RequirementsUnknown", "requirements not yet checked")

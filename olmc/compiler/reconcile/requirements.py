@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import ByNamespace, InstallPlan, NamespacedName, Step, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, APIServiceDescription, Csv, StrategyPermissions
-from olmc.compiler.model.options import APIResource, Profile
+from olmc.compiler.model.operators import CSV_KIND, APIServiceDescription, Csv, StrategyPermissions
+from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.k8s.api.rbac import decode_rule, decode_rules, rule_satisfied
@@ -24,7 +24,9 @@ from olmc.k8s.objects import (
     ACCOUNT,
     CRD_KIND,
     GVK,
+    OLM_GROUP,
     RBAC,
+    APIResource,
     ObjectKey,
     Origin,
     Rendered,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP, Csv
+from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options, Phase, Profile
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME
 from olmc.compiler.reconcile.deployments import Serving, servings
@@ -20,6 +20,7 @@ from olmc.k8s.diagnostics import Location, OversizedAnnotations, Report, join_li
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     GroupKind,
     KubernetesObject,
     ObjectKey,
@@ -272,18 +273,18 @@ def for_apply(context: RenderContext, objects: Iterable[Rendered], report: Repor
     OLM's own objects, its copies and its bookkeeping are left out; certificates come from what the options say.
     """
     services = backends(context)
-    for rendered in objects:
-        if _is_olms_own(rendered):
+    for whole in objects:
+        if _is_olms_own(whole):
             continue
-        if rendered.provenance.origin is Origin.EXTENSION:
-            yield rendered  # in the form that is applied, with certificates of its own
+        if whole.provenance.origin is Origin.EXTENSION:
+            yield whole  # in the form that is applied, with certificates of its own
             continue
         # What the user wrote is the user's: labels of OLM in it are meant, and certificates somebody else's.
-        if rendered.provenance.origin is Origin.MANIFEST:
-            yield Rendered(_without_server_fields(rendered.object), rendered.provenance)
+        if whole.provenance.origin is Origin.MANIFEST:
+            yield Rendered(_without_server_fields(whole.object), whole.provenance)
             continue
-        obj = _without_bookkeeping(rendered.object)
-        yield Rendered(with_injection(obj, context.options.certificates, services), rendered.provenance)
+        obj = _without_bookkeeping(whole.object)
+        yield Rendered(with_injection(obj, context.options.certificates, services), whole.provenance)
     yield from issued_objects(context)
     report_certificates(context, report)
 
@@ -370,15 +371,15 @@ def report_large(objects: Iterable[Rendered], options: Options, report: Report) 
     Argo CD."""
     if options.tool:
         return
-    for rendered in objects:
-        source = rendered.provenance.place.source if rendered.provenance.place is not None else None
-        if (source is not None and is_surely_small(source)) or is_applied_by_server(rendered.object):
+    for whole in objects:
+        source = whole.provenance.place.source if whole.provenance.place is not None else None
+        if (source is not None and is_surely_small(source)) or is_applied_by_server(whole.object):
             continue
-        size = applied_size(rendered.object)
+        size = applied_size(whole.object)
         if size > ANNOTATIONS_LIMIT:
             place = at(source) if source is not None else None
-            large = TOO_LARGE_TO_APPLY.finding(place, identity=rendered.identity, size=size, limit=ANNOTATIONS_LIMIT)
-            report.add(large.caused_by(OversizedAnnotations(rendered.identity.kind)))
+            large = TOO_LARGE_TO_APPLY.finding(place, identity=whole.identity, size=size, limit=ANNOTATIONS_LIMIT)
+            report.add(large.caused_by(OversizedAnnotations(whole.identity.kind)))
 
 
 def report_order(objects: Sequence[Rendered], options: Options, report: Report) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, CopiedCsv, CsvState, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Inputs, Reason
 from olmc.compiler.olm.naming import (
@@ -30,6 +30,7 @@ from olmc.compiler.rules.texts import output as rules
 from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.objects import (
+    OLM_GROUP,
     KubernetesObject,
     ObjectKey,
     Origin,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import CsvState
-from olmc.compiler.model.operators import DEFAULT_PORT, OLM_GROUP, Csv, StrategyDeployment
+from olmc.compiler.model.operators import DEFAULT_PORT, Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.naming import (
     COPIED_FROM,
@@ -31,6 +31,7 @@ from olmc.compiler.reconcile.deployments import (
 from olmc.compiler.reconcile.loop import deleted_deployments
 from olmc.compiler.render.webhooks import RenderContext, rendered
 from olmc.k8s.objects import (
+    OLM_GROUP,
     RBAC,
     RBAC_V1,
     KubernetesObject,

@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from cel_expr_python import cel  # type: ignore[import-untyped]
 
 __all__ = [
+    "MAX_SIZE",
+    "REQUIREMENTS",
     "And",
     "CelError",
     "CelPredicate",
     "ConstraintError",
     "LabelPredicate",
-    "MAX_SIZE",
     "Not",
     "NotVendoredError",
     "Or",
@@ -43,7 +44,6 @@ __all__ = [
     "PackagePredicate",
     "Predicate",
     "ProvidingAPIPredicate",
-    "REQUIREMENTS",
     "Rule",
     "check_request",
     "check_requirement",

@@ -56,9 +56,9 @@ from olmc.k8s.objects import CatalogKey
 from olmc.k8s.semver import RangeError, parse_range
 
 __all__ = [
-    "Decision",
     "NOT_SATISFIABLE",
     "PREVENTED",
+    "Decision",
     "Solution",
     "absent_hint",
     "absent_place",

@@ -15,7 +15,7 @@ from olmc.compiler.model.catalog import Candidate, ResolveRequest, Selection, of
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
-from olmc.compiler.model.workspace import Bundle, Lock, LockedOperator, Manifest, Workspace
+from olmc.compiler.model.workspace import Bundle, Lock, LockedOperator, Workspace
 from olmc.compiler.olm.naming import (
     PERMISSIONS_HASH,
     binding_hash,
@@ -37,6 +37,7 @@ from olmc.k8s.objects import (
     RBAC_V1,
     CatalogKey,
     KubernetesObject,
+    Manifest,
     annotations_of,
     as_text,
     metadata_of,

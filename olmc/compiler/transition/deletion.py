@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.operators import CONVERSION, CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Manifest, Workspace
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Workspace
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
@@ -18,7 +18,9 @@ from olmc.compiler.reconcile.loop import FINALIZED_KINDS
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     annotations_of,
     crd_key,

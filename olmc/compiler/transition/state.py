@@ -7,12 +7,22 @@ from operator import is_
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster
-from olmc.compiler.model.workspace import ClusterState, Manifest, Workspace
+from olmc.compiler.model.workspace import ClusterState, Workspace
 from olmc.compiler.reconcile.install_plans import unpacked_by
 from olmc.k8s.api.selectors import matches
 from olmc.k8s.diagnostics import Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import RBAC, KubernetesObject, ObjectKey, Rendered, labels_of, mapping, mappings, object_key
+from olmc.k8s.objects import (
+    RBAC,
+    KubernetesObject,
+    Manifest,
+    ObjectKey,
+    Rendered,
+    labels_of,
+    mapping,
+    mappings,
+    object_key,
+)
 
 # What a rendering does not show of a Secret.
 _VALUES = ("data", "stringData")

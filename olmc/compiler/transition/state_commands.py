@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from olmc.compiler.load.live_objects import Dump, api_lists
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.k8s.lean import NamedTuple
@@ -16,6 +16,7 @@ from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
     LAST_APPLIED,
+    OLM_GROUP,
     RBAC,
     GroupKind,
     KubernetesObject,

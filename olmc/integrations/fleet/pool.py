@@ -175,7 +175,7 @@ def _death(worker: Worker) -> str:
 
 def _environment() -> dict[str, str]:
     """The environment of a worker, which finds olmc where this process has it."""
-    here = Path(__file__).resolve().parent.parent.parent
+    here = Path(__file__).resolve().parents[3]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([os.fspath(here), *filter(None, sys.path)])}
 
 

@@ -13,13 +13,12 @@ from typing import Any
 from olmc.compiler.api import Compilation
 from olmc.compiler.model.catalog import Catalog, Package
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
 from olmc.compiler.output.messages import clean
 from olmc.integrations.lsp.findings import Analysis
 from olmc.k8s.diagnostics import Location, Place, join_limited
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import CatalogKey, as_text, mapping, name_of, namespace_of, spec_of, texts
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, as_text, mapping, name_of, namespace_of, spec_of, texts
 from olmc.k8s.yaml import located
 from olmc.k8s.yaml.places import Cursor, cursor
 from olmc.review.explain.extensions import extension_states

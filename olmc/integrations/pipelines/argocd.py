@@ -11,7 +11,7 @@ from typing import Any
 from olmc.compiler.api import Compilation, compile
 from olmc.compiler.load.config import FIELDS, options_from, read_config
 from olmc.compiler.load.json_schema import problems
-from olmc.compiler.model.options import Options, full_kube_version
+from olmc.compiler.model.options import Options
 from olmc.compiler.render.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.compiler.rules.texts import output as rules
 from olmc.k8s.api.applied import SYNC_OPTIONS, annotations_of, applied_size
@@ -21,6 +21,7 @@ from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, closest, did_you_
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GroupKind, KubernetesObject, Rendered, gvk_of, object_key
+from olmc.k8s.semver import full_kube_version
 from olmc.resources import schema
 from olmc.review.explain.left_out import incomplete
 

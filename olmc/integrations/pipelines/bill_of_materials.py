@@ -1,7 +1,7 @@
 """What olmc consists of, as a bill of materials (CycloneDX): itself, and the libraries that requirements pin.
 
-`python -m olmc.integrations.pipelines.bill_of_materials REQUIREMENTS [BASE] > olmc.cdx.json`; `make sbom` writes it for the wheel,
-and for an image on top of BASE, NAME@sha256:…, which it names as well.
+`python -m olmc.integrations.pipelines.bill_of_materials REQUIREMENTS [BASE] > olmc.cdx.json`; `make sbom` writes
+it for the wheel, and for an image on top of BASE, NAME@sha256:…, which it names as well.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from typing import Any
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import read_text, scan
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.olm.profiles.data import (
     OPENSHIFT_PREFIX,
     OPERATORHUB,
@@ -22,7 +21,7 @@ from olmc.compiler.olm.profiles.data import (
 )
 from olmc.k8s.diagnostics import POSSIBLE, Location, Report, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey, as_text, gvk_of, namespace_of, spec_of
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, as_text, gvk_of, namespace_of, spec_of
 from olmc.k8s.yaml import dump_one, locate, read
 
 

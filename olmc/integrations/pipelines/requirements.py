@@ -1,7 +1,8 @@
 """The libraries that olmc needs, with the hashes of their wheels: what scaffolds give to `pip --require-hashes`.
 
-`python -m olmc.integrations.pipelines.requirements FOLDER… > templates/requirements.txt` writes it from wheels, and with
-`--development` constraints.txt, which has all libraries of olmc's development as well; `make pins` fetches these.
+`python -m olmc.integrations.pipelines.requirements FOLDER… > templates/requirements.txt` writes it from wheels,
+and with `--development` constraints.txt, which has all libraries of olmc's development as well;
+`make pins` fetches these.
 """
 
 from __future__ import annotations

@@ -9,11 +9,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from olmc.compiler.model.workspace import Manifest
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Source
 from olmc.k8s.lean import regex
-from olmc.k8s.objects import KubernetesObject, mapping, metadata_of
+from olmc.k8s.objects import KubernetesObject, Manifest, mapping, metadata_of
 from olmc.k8s.yaml import Document
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"

@@ -12,14 +12,14 @@ from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
-from olmc.compiler.model.operators import OLM_GROUP
-from olmc.compiler.model.options import APIResource, minor_of
 from olmc.k8s.diagnostics import POSSIBLE, closest
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
     GVK,
+    OLM_GROUP,
+    APIResource,
     GroupKind,
     KubernetesObject,
     gvk_of,
@@ -32,6 +32,7 @@ from olmc.k8s.objects import (
     text,
     texts,
 )
+from olmc.k8s.semver import minor_of
 
 # The kinds that every API server with OLM has: in which versions, until when it had others, and what they are called.
 #

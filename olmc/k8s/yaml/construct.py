@@ -22,12 +22,12 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from olmc.compiler.rules.texts.workspace import too_large
 from olmc.k8s.diagnostics import DecodeFailure, Location, Report, Source
 from olmc.k8s.lean import regex
 from olmc.k8s.limits import ALIASES
 from olmc.k8s.yaml import rules, scalars
 from olmc.k8s.yaml.document import MAX_DEPTH, Document
+from olmc.k8s.yaml.rules import too_large
 from olmc.k8s.yaml.scalars import replace_surrogates
 
 

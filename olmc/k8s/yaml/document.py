@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from olmc.compiler.rules.texts.workspace import too_large
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import DOCUMENTS, KEYS
+from olmc.k8s.yaml.rules import too_large
 
 BYTE_ORDER_MARK = "\ufeff"
 

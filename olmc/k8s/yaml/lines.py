@@ -17,9 +17,9 @@ from olmc.k8s.yaml.scalars import resolve
 
 # Texts of several lines, as the parser makes them of a file's lines: blocks, quoted ones, plain ones that go on.
 #
-# Every function takes the lines, the number of the one to begin with and the column of the mapping or list around it, and
-# gives the text with the number of the line behind it. What is not sure to be what the parser makes of it is left to the
-# parser, by UnusualError.
+# Every function takes the lines, the number of the one to begin with and the column of the mapping or list around it,
+# and gives the text with the number of the line behind it. What is not sure to be what the parser makes of it is left
+# to the parser, by UnusualError.
 
 
 class UnusualError(Exception):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import Rule, Severity
+from olmc.k8s.diagnostics import Diagnostic, Location, Rule, Severity
+from olmc.k8s.limits import DEPTH, PATTERNS, Limit
 
 YAML_SYNTAX = Rule(
     "OLMC100",
@@ -129,3 +130,25 @@ WRONG_VERSION = Rule(
     "Kubernetes refuses every document whose `%YAML` directive names another version than 1.1. Without the "
     "directive, nothing else changes.",
 )
+
+
+TOO_LARGE = Rule(
+    "OLMC124",
+    Severity.ERROR,
+    "More than olmc takes on",
+    "{path} has {size} {unit}, more than the {limit:,} that olmc reads",
+    "{hint}",
+    "The limits protect the machine that compiles from input made to exhaust it. The page docs/limits.md has all of "
+    "them. A variable of the environment raises each, so nobody can do it who only writes the input.",
+)
+
+
+def too_large(path: str, limit: Limit, size: int | None = None, *, place: Location | None = None) -> Diagnostic:
+    """That there is more in a path than a limit has it; `size` is how much, where that is known."""
+    hints = {DEPTH: "Leave it out; ", PATTERNS: "Name folders, and fewer of them; "}
+    hint = hints.get(limit, "Split it, or leave it out with .olmcignore; ")
+    hint += f"where you trust it, {limit.variable}=NUMBER in the environment raises the limit."
+    shown = "too many" if size is None else f"{size:,}"
+    return TOO_LARGE.finding(
+        place or Location(path), path=path, size=shown, unit=limit.unit, limit=limit.most, hint=hint
+    )

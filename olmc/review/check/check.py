@@ -16,7 +16,7 @@ from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, 
 from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.compiler.load.workspace import load
-from olmc.compiler.model.operators import OLM_GROUP, Csv
+from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf
@@ -38,7 +38,7 @@ from olmc.k8s.diagnostics import (
     did_you_mean,
 )
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import MASK, may_hold_secrets, redacted
+from olmc.k8s.objects import MASK, OLM_GROUP, may_hold_secrets, redacted
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing

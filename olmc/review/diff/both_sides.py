@@ -31,7 +31,6 @@ from olmc.compiler.load.files import (
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut
 from olmc.compiler.olm.naming import COPIED_FROM
@@ -43,7 +42,7 @@ from olmc.compiler.transition.state import state_of
 from olmc.k8s.api.restmapper import chosen_kinds, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import CRD_KIND, KubernetesObject, ObjectKey, gvk_of, object_key
+from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, gvk_of, object_key
 from olmc.k8s.yaml import Document, read
 from olmc.k8s.yaml.heads import Head, documents_in, head_of
 from olmc.k8s.yaml.pieces import Known, read_pieces
@@ -65,8 +64,8 @@ from olmc.review.explain.left_out import SettledCompilation
 # Renderings: a file, or a folder of files, with objects as they are, such as `olmc render` writes them.
 #
 # Documents of two renderings need not all be read: most of a large rendering is the same on both sides, or copies of
-# CSVs, of which only counts whether they are the same. Both are recognised in the text as olmc writes it; if any document
-# is written otherwise, all of them are read.
+# CSVs, of which only counts whether they are the same. Both are recognised in the text as olmc writes it; if any
+# document is written otherwise, all of them are read.
 
 _OLM_INPUT = regex(
     r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",

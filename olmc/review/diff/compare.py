@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.olm.naming import COMPONENT_PREFIX
 from olmc.k8s.api.rbac import RuleIndex
 from olmc.k8s.diagnostics import Severity
@@ -16,6 +15,7 @@ from olmc.k8s.objects import (
     ACCOUNT,
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
     ObjectKey,

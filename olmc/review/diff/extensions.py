@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.model.catalog import Catalog, Channel, Package
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
     ObjectKey,

@@ -22,10 +22,10 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.texts import output as rules
-from olmc.compiler.rules.texts import workspace as workspace_rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH, FILES, REVISION
+from olmc.k8s.yaml.rules import too_large
 
 # How much of a revision would be read, counted from its listing: before contents are asked for or files written.
 
@@ -44,7 +44,7 @@ def fits(paths: Iterable[str], patterns: Callable[[], Mapping[str, bytes]], repo
     if beyond is not None:
         beyond = _first_beyond(listed, _spec(patterns()))
     if beyond is not None:
-        report.add(workspace_rules.too_large("the revision", FILES, place=Location(beyond)))
+        report.add(too_large("the revision", FILES, place=Location(beyond)))
     return beyond is None
 
 

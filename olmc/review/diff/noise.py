@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.k8s.api.rbac import RuleIndex
@@ -23,6 +22,7 @@ from olmc.k8s.objects import (
     ACCOUNT,
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
     ObjectKey,

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple, regex
@@ -14,6 +13,7 @@ from olmc.k8s.objects import (
     ACCOUNT,
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
     ObjectKey,

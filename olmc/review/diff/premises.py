@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from olmc.compiler.load.bundles import is_bundle, read_bundle
 from olmc.compiler.load.files import no_folder, scan
-from olmc.compiler.model.options import Narrowing, Options, minor_of
+from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import Bundle, ClusterState
 from olmc.compiler.reconcile.loop import home_of, supported_modes
 from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GVK, gvk_of, spec_of, text
-from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.semver import minor_of, tolerant_or_none
 
 if TYPE_CHECKING:
     from olmc.review.explain.left_out import SettledCompilation

@@ -14,8 +14,8 @@ from olmc.review.diff.crd_kinds import ABSENT, BREAKING, CHANGE, NOTE, RISK, Dif
 
 # Which rules and combinations of schemas refuse nothing that was valid before, as far as their text says it.
 #
-# A rule in CEL counts as harmless when every object that the old schema lets through satisfies it: because it only speaks
-# of fields that are new, of fields that had to be there anyway, or of values that were not allowed.
+# A rule in CEL counts as harmless when every object that the old schema lets through satisfies it: because it only
+# speaks of fields that are new, of fields that had to be there anyway, or of values that were not allowed.
 
 Schema = Mapping[str, Any]
 

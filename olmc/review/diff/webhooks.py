@@ -32,8 +32,8 @@ from olmc.review.rbac.risks import Level, gravest_first, group_level, resource_l
 
 # The kinds of changes of permissions.
 #
-# `identity` is a service account, user, group or role. `scope` is a namespace, "" for the whole cluster, `*` for wherever
-# the role gets bound.
+# `identity` is a service account, user, group or role. `scope` is a namespace, "" for the whole cluster, `*` for
+# wherever the role gets bound.
 
 EVERYWHERE = ""
 WHERE_BOUND = "*"
@@ -117,11 +117,11 @@ def joined_message(rules: Sequence[PolicyRule], first: DiffChange, most: int | N
     for rule in rules:
         alike.setdefault((rule.verbs, rule.names), []).append(rule)
     pieces: list[str | UntrustedText] = ["may " if first.kind is permission_gained else "may no longer "]
-    for number, ((verbs, names), same) in enumerate(alike.items()):
+    for number, ((verbs, names), alike_rules) in enumerate(alike.items()):
         if most is not None and number == most:
             pieces.append(f" and {len(alike) - most} more")
             break
-        pieces += ("; " if number else "", *_verbs(verbs), " ", *_rule_resources(same))
+        pieces += ("; " if number else "", *_verbs(verbs), " ", *_rule_resources(alike_rules))
         pieces += (" named ", *listed(names, _MOST_RULES)) if names else ()
     return (*pieces, *_rule_place(first.values["scope"]))
 

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     KubernetesObject,
     ObjectKey,
     annotations_of,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.catalogs.content import has_inline_content
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.output.messages import not_found
 from olmc.compiler.output.text import paragraph
@@ -29,8 +28,10 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     Origin,
     Rendered,

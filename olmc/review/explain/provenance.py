@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv, StrategyPermissions
+from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
 from olmc.compiler.reconcile.apply_step import way_out
@@ -17,6 +17,7 @@ from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivat
 from olmc.compiler.rules.texts import reconcile as rules
 from olmc.k8s.diagnostics import Location, Place, UnservedKind, join_limited
 from olmc.k8s.objects import (
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
     ObjectKey,

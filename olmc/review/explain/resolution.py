@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from olmc.compiler.model.catalog import Candidate, InstalledEntry, Selection, of_package
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.model.options import APIResource, Options
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import HeldUpgrade, reasons
@@ -21,7 +21,7 @@ from olmc.compiler.rules.texts import reconcile as rules
 from olmc.k8s.api.restmapper import builtin_kinds, plural_of, rest_mapper
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import GVK, KubernetesObject, gvk_of
+from olmc.k8s.objects import GVK, APIResource, KubernetesObject, Manifest, gvk_of
 from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.edit import EditError, set_text
 from olmc.review.explain.installs import picked

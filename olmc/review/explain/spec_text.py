@@ -39,7 +39,7 @@ def modules_naming(rule_id: str) -> tuple[str, ...]:
 
     What commands say in examples is left out.
     """
-    package = Path(__file__).resolve().parent.parent
+    package = Path(__file__).resolve().parents[2]
     modules = (path for path in package.rglob("*.py") if package / "cli" not in path.parents)
     found = (path for path in modules if _names(path.read_text(encoding="utf-8"), rule_id))
     return tuple(sorted(path.relative_to(package.parent).as_posix() for path in found))

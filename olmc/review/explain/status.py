@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut, Manifest
+from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.naming import COPIED_FROM, PROPERTIES
 from olmc.compiler.output.messages import QueryError, not_found
 from olmc.compiler.output.text import aligned
@@ -20,7 +20,16 @@ from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kin
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import GroupKind, KubernetesObject, ObjectKey, Rendered, labels_of, object_key
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    GroupKind,
+    KubernetesObject,
+    Manifest,
+    ObjectKey,
+    Rendered,
+    labels_of,
+    object_key,
+)
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,

@@ -21,8 +21,8 @@ from olmc.review.graph.upgrade_graph import UpgradeGraph
 # The lines between versions in a picture: straight to the neighbour, on rails to all others.
 #
 # A rail is one line for all that leads to the same version for the same reason. It runs above the boxes for `replaces`
-# and `skips`, below them for `skipRange`, each on a track of its own where others run beside it. What leads into another
-# band ends at the edge, with a tag that names where it leads.
+# and `skips`, below them for `skipRange`, each on a track of its own where others run beside it. What leads into
+# another band ends at the edge, with a tag that names where it leads.
 
 BOX_HEIGHT = 36
 _TRACK = 10  # between rails

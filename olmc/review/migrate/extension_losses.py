@@ -13,8 +13,7 @@ from shlex import quote
 from typing import Any
 
 from olmc.compiler.api import Compilation
-from olmc.compiler.model.operators import CONVERSION, CSV_KIND, OLM_GROUP
-from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.model.operators import CONVERSION, CSV_KIND
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, COPIED_FROM
 from olmc.compiler.output.messages import clean
 from olmc.compiler.transition.deletion import delete, helm_marks
@@ -23,8 +22,10 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     Rendered,
     annotations_of,
@@ -319,8 +320,8 @@ def copied_csvs(before: Iterable[Rendered], moves: Iterable[ExtensionMove]) -> d
 # The order of steps by which operators that run move to OLM v1, so that no CRD is deleted, and with it no data
 # (R-V1-MIG-2, R-V1-HELM-4, R-V1-COS-7, R-V1-UN-1).
 #
-# What OLM v0 leaves behind is what its uninstallation leaves of the compiled cluster; of that ClusterExtensions take over
-# what they bring themselves, and the rest goes.
+# What OLM v0 leaves behind is what its uninstallation leaves of the compiled cluster; of that ClusterExtensions take
+# over what they bring themselves, and the rest goes.
 
 _KEPT_KINDS = frozenset({"CatalogSource", "Namespace", "OLMConfig"})
 _HEAD = """\

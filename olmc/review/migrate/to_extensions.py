@@ -15,17 +15,19 @@ from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.files import has_file, read_text
 from olmc.compiler.model.catalog import Candidate
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Bundle, Manifest, Workspace
+from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.rules.texts import migration as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
+    OLM_GROUP,
     RBAC,
     CatalogKey,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     Rendered,
     labels_of,

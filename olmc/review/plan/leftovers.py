@@ -9,9 +9,9 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv, OperatorGroup
+from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import ClusterState, Manifest
+from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.naming import COPIED_FROM, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
@@ -23,8 +23,10 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
     LAST_APPLIED,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     crd_key,
     labels_of,

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from olmc.compiler.model.cluster import Cluster, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
-from olmc.compiler.model.options import APIResource, Options, minor_of
-from olmc.compiler.model.workspace import Manifest
+from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.options import Options
 from olmc.compiler.olm.naming import (
     BlockingCsv,
     OpenShiftMaximum,
@@ -29,7 +28,10 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
     GVK,
+    OLM_GROUP,
+    APIResource,
     KubernetesObject,
+    Manifest,
     ObjectKey,
     gvk_of,
     mapping,
@@ -39,6 +41,7 @@ from olmc.k8s.objects import (
     spec_of,
     texts,
 )
+from olmc.k8s.semver import minor_of
 from olmc.k8s.yaml import locate
 
 MoveVerdict = Literal["blocked", "broken", "stranded", "clean"]

@@ -11,7 +11,7 @@ from olmc.compiler.catalogs.content import csv_of, inline_objects
 from olmc.compiler.model.catalog import Candidate, InstalledEntry
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.model.workspace import Bundle, Manifest
+from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.naming import MAXIMUM, Release, maximum_of_values
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, present_of
@@ -19,7 +19,7 @@ from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_
 from olmc.compiler.resolver.upgrade_path import ChannelError, ordered, upgrade_path, upgrades
 from olmc.k8s.diagnostics import Report, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey
+from olmc.k8s.objects import CatalogKey, Manifest
 from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import locate
 from olmc.review.explain.status import package_of

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     ACCOUNT,
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
     ObjectKey,

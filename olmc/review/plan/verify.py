@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from olmc.compiler.model.cluster import Cluster
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     RBAC,
     KubernetesObject,
     ObjectKey,

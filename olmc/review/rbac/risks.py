@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.k8s.api.rbac import NAMELESS_VERBS, resource_matches, value_matches
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import ANY, RBAC, PolicyRule
+from olmc.k8s.objects import ANY, OLM_GROUP, RBAC, PolicyRule
 
 
 class Level(IntEnum):

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.operators import OLM_GROUP, Csv
+from olmc.compiler.model.operators import Csv
 from olmc.compiler.output.messages import not_found
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_access import RoleBinding, Roles, collect_roles, decode_binding, with_groups
@@ -17,6 +17,7 @@ from olmc.k8s.diagnostics import Location, Place
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
+    OLM_GROUP,
     RBAC,
     RBAC_V1,
     KubernetesObject,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, OperatorGroup
+from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key
 from olmc.compiler.output.directory import file_name
@@ -18,6 +18,7 @@ from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
+    OLM_GROUP,
     CatalogKey,
     ObjectKey,
     Rendered,

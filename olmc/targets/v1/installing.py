@@ -191,10 +191,10 @@ def deprecation_conditions(
         }
         if entry.schema.startswith("olm.") and applies.get(kind) and entry.message:
             messages[kind].append(entry.message)
-    every = [text for texts in messages.values() for text in texts]
+    every = [text for about in messages.values() for text in about]
     conditions = [_deprecated("Deprecated", every, "not deprecated")]
-    for kind, texts in messages.items():
-        conditions.append(_deprecated(f"{kind.capitalize()}Deprecated", texts, f"{kind} not deprecated"))
+    for kind, about in messages.items():
+        conditions.append(_deprecated(f"{kind.capitalize()}Deprecated", about, f"{kind} not deprecated"))
     return conditions if installed is not None else [*conditions[:-1], _NO_BUNDLE]
 
 

@@ -11,12 +11,11 @@ from typing import Any
 
 from olmc.compiler.load.bundles import PACKAGE, annotation_texts
 from olmc.compiler.model.operators import CSV_KIND
-from olmc.compiler.model.workspace import Manifest
 from olmc.k8s.api.applied import is_list, items_of
 from olmc.k8s.diagnostics import Location, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode, encode_plain, match_keys, mismatch_text, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import CRD_KIND, KubernetesObject, annotations_of, as_text, mappings, spec_of, text
+from olmc.k8s.objects import CRD_KIND, KubernetesObject, Manifest, annotations_of, as_text, mappings, spec_of, text
 from olmc.k8s.strconv import integral, number_text, quoted
 from olmc.k8s.yaml import Document, locate, read
 
@@ -464,7 +463,7 @@ def _text_errors(value: str, schema: Schema, at: _ConfigPlace) -> Iterator[_Conf
 
 
 def _combined_errors(value: Any, schema: Schema, at: _ConfigPlace) -> Iterator[_ConfigNode]:
-    for kind, text in (
+    for kind, summary in (
         ("allOf", "'allOf' failed"),
         ("anyOf", f"invalid value for field {at.field}"),
         ("oneOf", "'oneOf' failed"),
@@ -474,7 +473,7 @@ def _combined_errors(value: Any, schema: Schema, at: _ConfigPlace) -> Iterator[_
         passed = len(nodes) - len(errors)
         wanted = len(nodes) if kind == "allOf" else 1
         if nodes and (passed < wanted or (kind == "oneOf" and passed > 1)):
-            yield _ConfigNode(kind, text, at.path, errors)
+            yield _ConfigNode(kind, summary, at.path, errors)
 
 
 def _type_error(value: Any, schema: Schema, at: _ConfigPlace) -> str:

@@ -104,8 +104,8 @@ def installed_bundle(bundle: CatalogBundle, version: BundleVersion, *, releases:
 
 # Ranges of versions as `spec.source.catalog.version` of a ClusterExtension has them (R-V1-SV-2, R-V1-SV-3).
 #
-# They are those of Masterminds/semver v3, which reads and compares otherwise than blang does for v0 (`olmc.k8s.semver`).
-# A text goes in; a `VersionRange` comes out, or VersionRangeError with the library's message.
+# They are those of Masterminds/semver v3, which reads and compares otherwise than blang does for v0
+# (`olmc.k8s.semver`). A text goes in; a `VersionRange` comes out, or VersionRangeError with the library's message.
 
 _SPACE = r"[\t\n\f\r ]"
 _PART = r"[0-9|xX*]+"

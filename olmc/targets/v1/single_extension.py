@@ -353,8 +353,8 @@ def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) 
     place = error.place or locate(bundle.csv_source, ())
     causes = "".join(f"; {cause}" for cause in error.causes)
     hint = error.hint or "Mend the bundle, or keep the operator on OLM v0."
-    for text in error.message.split("\n") if not error.terminal else (error.message + causes,):
-        report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, text=text, hint=hint))
+    for line in error.message.split("\n") if not error.terminal else (error.message + causes,):
+        report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, line=line, hint=hint))
 
 
 def _once(
@@ -379,9 +379,9 @@ def _findings(
 ) -> Iterator[Diagnostic]:
     """What the API server refuses of rendered objects, and what does not work as elsewhere (R-V1-LIM-4)."""
     for obj in objects:
-        for text in server_errors(obj):
+        for error in server_errors(obj):
             place = _place_of(obj, bundle)
-            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=text, hint=_MEND)
+            yield rules.NOT_CREATED.finding(place, object=object_key(obj), text=error, hint=_MEND)
         if is_kept(obj) and not gates.boxcutter_runtime:
             yield rules.SURVIVES_EXTENSION.finding(_place_of(obj, bundle), object=object_key(obj))
         containers = mappings(pod_of(obj).get("containers")) if obj["kind"] == "Deployment" else []

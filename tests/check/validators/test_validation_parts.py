@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from olmc.compiler.api import load
 from olmc.compiler.load.files import scan
-from olmc.compiler.model.workspace import Manifest
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT, metadata_errors
 from olmc.k8s.diagnostics import Report, Source
+from olmc.k8s.objects import Manifest
 from olmc.review.check.validators.bundles import OPTIONAL_VALIDATORS, subject_findings, subject_of, validate
 from olmc.review.check.validators.community import link_problem, mail_problem
 from olmc.review.check.validators.findings import (

@@ -9,9 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.model.options import APIResource, Options, PlatformGroup, Profile
+from olmc.compiler.model.options import Options, PlatformGroup, Profile
 from olmc.k8s.diagnostics import closest, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import APIResource
 
 Era = Mapping[str, Any]
 
@@ -189,9 +190,9 @@ def filled(template: Mapping[str, str], **values: str) -> dict[str, str]:
 # Kubernetes, the namespaces of OLM and of its catalogs, the OperatorGroup of openshift-operators, and the APIs that it
 # serves.
 #
-# The file says of each API since which release, and until which, it is served: by a CRD or by one of OpenShift's own API
-# servers. `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities count
-# as enabled, and what is only a technology preview as absent.
+# The file says of each API since which release, and until which, it is served: by a CRD or by one of OpenShift's own
+# API servers. `uncertain` is a version whose first or last release is from memory and may be one off. All capabilities
+# count as enabled, and what is only a technology preview as absent.
 
 
 @cache

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 # Which expressions in CEL are surely one of type bool, determined without the library for CEL, which takes long to
 # load.
 #
-# An expression becomes a text of one letter a token, in which brackets are replaced by what they are, from the inside to
-# the outside. What is left matches the grammar of an expression without brackets, or nothing is concluded.
+# An expression becomes a text of one letter a token, in which brackets are replaced by what they are, from the inside
+# to the outside. What is left matches the grammar of an expression without brackets, or nothing is concluded.
 
 # l, t: a literal, or what stands in brackets; true or false. i, f: a name, that of a function that gives a bool.
 # o, r: an operator, one that gives a bool. c, q: a call, one that gives a bool. x: an index. z: a dot before what may

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.k8s.api.selectors import (
     is_dns1035_label,
     is_dns1123_label,
@@ -31,7 +30,7 @@ from olmc.k8s.api.validation.field import (
 )
 from olmc.k8s.gojson import mismatch_text
 from olmc.k8s.lean import module
-from olmc.k8s.objects import metadata_of, text
+from olmc.k8s.objects import OLM_GROUP, metadata_of, text
 
 MAX_ID = 2**32 - 1
 MAX_INT32 = 2**31 - 1
@@ -329,8 +328,8 @@ def expression_errors(expression: Struct, *, numbers: bool = False, free_values:
 #
 # Which errors there are, and in which order, follows ValidateConfigMap, ValidateSecret and ValidateService in
 # https://github.com/kubernetes/kubernetes/blob/master/pkg/apis/core/validation/validation.go. What the server fills in
-# before it looks counts as filled in. Not looked at: what only load balancers have, external addresses, and the families
-# of addresses, which depend on the cluster.
+# before it looks counts as filled in. Not looked at: what only load balancers have, external addresses, and the
+# families of addresses, which depend on the cluster.
 
 binascii = module("binascii")  # for Secrets alone, which few bundles have
 

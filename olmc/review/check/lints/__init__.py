@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import Manifest
 
 
 class LintSubject(NamedTuple):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.model.workspace import Bundle, Manifest
+from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
@@ -23,7 +23,7 @@ from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean, misspelt
 from olmc.k8s.gojson import Path, unknown_keys
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import KubernetesObject, object_key
+from olmc.k8s.objects import KubernetesObject, Manifest, object_key
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.document import LINE_BREAK
 from olmc.review.check.lints import LintSubject, of_kind

@@ -14,13 +14,13 @@ from olmc.compiler.load.bundles import CATALOGS_FOLDER, compiled_part, is_bundle
 from olmc.compiler.load.files import Folder, read_text, scan
 from olmc.compiler.load.vendored import without_vendored
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.model.workspace import Bundle, BundleFile, Manifest, Workspace
+from olmc.compiler.model.workspace import Bundle, BundleFile, Workspace
 from olmc.compiler.rules.texts import validation as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode, decode_error, decode_failure, match_keys
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, GVK, mapping, mappings, metadata_of, text
+from olmc.k8s.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, GVK, Manifest, mapping, mappings, metadata_of, text
 from olmc.k8s.semver import range_problem, tolerant_or_none
 from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import read

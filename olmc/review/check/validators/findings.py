@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.model.workspace import Bundle, Manifest
+from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.rules.texts import validation as rules
 from olmc.k8s.api.selectors import is_dns1035_label, is_dns1123_subdomain
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Rule
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import KubernetesObject, mapping, mappings, spec_of, text, texts
+from olmc.k8s.objects import KubernetesObject, Manifest, mapping, mappings, spec_of, text, texts
 from olmc.k8s.semver import VersionError, parse_strict
 from olmc.k8s.strconv import SPACES, quoted
 from olmc.k8s.yaml import locate
@@ -369,8 +369,8 @@ def _role_remarks(rule: Mapping[str, Any], keys: Keys) -> Iterator[_Remark]:
 # Whether the images of a bundle run where its labels promise (R-CAT-265).
 #
 # The tools pull every image to see its platforms. olmc pulls nothing: it takes the platforms that it is given, and says
-# of every other image that it could not be inspected, as the tools do when a pull fails. How a node affinity differs from
-# the platforms of an image is not checked; whether there is one is.
+# of every other image that it could not be inspected, as the tools do when a pull fails. How a node affinity differs
+# from the platforms of an image is not checked; whether there is one is.
 
 ARCH_LABEL, OS_LABEL = "operatorframework.io/arch.", "operatorframework.io/os."
 

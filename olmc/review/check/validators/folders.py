@@ -225,8 +225,8 @@ def annotation_findings(folder: BundleFolder) -> Iterator[Finding]:
     annotations = annotation_texts(Document(file.value, file.source)) if file.source is not None else {}
     # The tools go through a map, in any order; here it is that of R-CAT-204 (D2).
     for key in (*_REQUIRED, DEFAULT_CHANNEL):
-        for text in _problems(key, annotations, kind):
-            yield Finding(rules.ANNOTATIONS, text, _place(file, key if key in annotations else None))
+        for problem in _problems(key, annotations, kind):
+            yield Finding(rules.ANNOTATIONS, problem, _place(file, key if key in annotations else None))
 
 
 def annotations_file(folder: BundleFolder) -> FolderFile | None:
@@ -285,9 +285,9 @@ def _problems(key: str, annotations: Mapping[str, str | None], kind: str) -> Ite
 # The files of manifests/: what keeps the tools from loading them (R-CAT-202), and how they are judged (R-CAT-207).
 #
 # The loader reads the folder that holds the CSV; here that is always manifests/. Where the tools print paths on their
-# machine, these are relative to the workspace; what their YAML and JSON decoders say is reported in this program's words,
-# and where they end a message with a dump of their memory of an object, its kind and name stand here. What the CSV and
-# CRD validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
+# machine, these are relative to the workspace; what their YAML and JSON decoders say is reported in this program's
+# words, and where they end a message with a dump of their memory of an object, its kind and name stand here. What the
+# CSV and CRD validators find they report themselves. In a Helm chart nothing is checked (R-CAT-206).
 
 SUPPORTED = frozenset(
     "ClusterServiceVersion CustomResourceDefinition Secret ConfigMap Service ServiceAccount Role RoleBinding "

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.model.workspace import Manifest
 from olmc.compiler.rules.texts import validation as rules
 from olmc.k8s.api.selectors import is_label_value
 from olmc.k8s.api.validation.crd_internal import defaulted_names
@@ -32,6 +31,7 @@ from olmc.k8s.objects import (
     CRD_V1BETA1,
     GVK,
     KubernetesObject,
+    Manifest,
     annotations_of,
     gvk_of,
     mapping,

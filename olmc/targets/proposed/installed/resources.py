@@ -9,7 +9,7 @@ from olmc.compiler.catalogs.content import csv_of
 from olmc.compiler.catalogs.content import heads as head_names
 from olmc.compiler.model.catalog import Channel, Package
 from olmc.compiler.model.cluster import CatalogSource, Cluster
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.naming import CSV_API
 from olmc.compiler.rules.texts import proposed as rules
@@ -18,6 +18,7 @@ from olmc.k8s.diagnostics import Report
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
+    OLM_GROUP,
     KubernetesObject,
     Rendered,
     as_text,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
-from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.output.messages import json_text
@@ -20,7 +19,7 @@ from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, close_matches
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
+from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.k8s.yaml import dump_one
 from olmc.targets.proposed.installed.csv_origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
 from olmc.targets.proposed.installed.resources import (

@@ -10,7 +10,7 @@ from typing import Any
 
 from olmc.compiler.model.catalog import InstalledEntry
 from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.compiler.resolver.upgrade_path import upgrades
@@ -19,6 +19,7 @@ from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
     CRD_KIND,
     GVK,
+    OLM_GROUP,
     CatalogKey,
     KubernetesObject,
     ObjectKey,

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.load.v2alpha1 import V2ALPHA1
 from olmc.compiler.model.catalog import Candidate, ResolveRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP, Operator
+from olmc.compiler.model.operators import CSV_KIND, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.naming import COPIED_FROM, owner_reference
@@ -24,6 +24,7 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, 
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
+    OLM_GROUP,
     KubernetesObject,
     ObjectKey,
     Provenance,

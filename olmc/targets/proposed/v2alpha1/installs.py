@@ -14,7 +14,7 @@ from olmc.compiler.model.catalog import Selection
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step
 from olmc.compiler.model.operators import CSV_KIND, ContentItem, Install, Operator
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step
 from olmc.compiler.reconcile.initial_state import ALWAYS_THERE
@@ -24,6 +24,7 @@ from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     KubernetesObject,
+    Manifest,
     ObjectKey,
     Origin,
     Provenance,

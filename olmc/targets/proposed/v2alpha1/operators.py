@@ -11,7 +11,7 @@ from typing import Any
 from olmc.compiler.load.v2alpha1 import V2ALPHA1
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
-from olmc.compiler.model.operators import OLM_GROUP, CatalogUpdates, Operator
+from olmc.compiler.model.operators import CatalogUpdates, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import component_label_key
@@ -28,7 +28,7 @@ from olmc.k8s.api.rbac import rules_allow
 from olmc.k8s.api.rbac_access import access, subject_of, with_groups
 from olmc.k8s.diagnostics import Diagnostic, Location
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey, KubernetesObject, Request, labels_of, mapping
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, Request, labels_of, mapping
 from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document

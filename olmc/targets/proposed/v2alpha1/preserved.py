@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.operators import CSV_KIND, OLM_GROUP
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
+from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
 from olmc.targets.proposed.v2alpha1.approval import OperatorResult
 from olmc.targets.proposed.v2alpha1.operators import OperatorMove
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from olmc.compiler.load.json_schema import Keys, unlisted
 from olmc.compiler.load.v2alpha1 import KINDS, V2ALPHA1, dotted
 from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Manifest, Workspace
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.reconcile.misspelling import DroppedField
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.compiler.rules.texts import workspace as load_rules
 from olmc.k8s.diagnostics import Diagnostic, Report, closest
 from olmc.k8s.gojson import unknown_keys
-from olmc.k8s.objects import KubernetesObject, metadata_of
+from olmc.k8s.objects import KubernetesObject, Manifest, metadata_of
 from olmc.k8s.yaml import locate
 from olmc.resources import schema
 
