@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from kit import HERE, compared, crd, lines
 from test_changes import rbac
 
+from olmc.compiler.olm.facts import without_version
 from olmc.k8s.gojson.scalars import amount, quantity
 from olmc.review.diff.crd_kinds import ChangeType
 from olmc.review.diff.deltas import deltas, same
-from olmc.review.diff.matching import without_version
 
 
 def sides() -> Iterator[tuple[list[Any], list[Any]]]:

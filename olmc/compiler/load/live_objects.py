@@ -13,7 +13,8 @@ from olmc.compiler.load.manifests import is_sound
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM
+from olmc.compiler.olm.facts import original_of
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, MANAGED, OWNER
 from olmc.compiler.rules.texts.cluster_state import NO_STATE
 from olmc.compiler.rules.texts.workspace import BAD_APIS, TWICE
 from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
@@ -130,7 +131,7 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
 def _is_labelled(obj: KubernetesObject) -> bool:
     """Whether OLM has marked an object as its own, or as a part of an operator or of a ClusterExtension."""
     prefixes = (COMPONENT_PREFIX, f"{_V1_GROUP}/owner-")
-    return any(label in ("olm.owner", "olm.managed") or label.startswith(prefixes) for label in labels_of(obj))
+    return any(label in (OWNER, MANAGED) or label.startswith(prefixes) for label in labels_of(obj))
 
 
 def group_uids(objects: Iterable[KubernetesObject]) -> frozenset[str]:
@@ -438,10 +439,10 @@ def _state_of(manifests: Mapping[ObjectKey, Manifest], report: Report) -> Cluste
 def _whole(key: ObjectKey, manifest: Manifest, manifests: Mapping[ObjectKey, Manifest]) -> Manifest:
     """A copy of a CSV with the spec that state files leave out of it, since it is that of the original."""
     obj = manifest.object
-    home = labels_of(obj).get(COPIED_FROM)
-    if (key.group, key.kind) != (OLM_GROUP, CSV_KIND) or not home or "spec" in obj:
+    copied = original_of(obj) if (key.group, key.kind) == (OLM_GROUP, CSV_KIND) else None
+    if copied is None or "spec" in obj:
         return manifest
-    original = manifests.get(key._replace(namespace=home))
+    original = manifests.get(key._replace(namespace=copied.namespace))
     if original is None or "spec" not in original.object:
         return manifest
     head = {field: obj[field] for field in ("apiVersion", "kind", "metadata")}

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.compiler.load.json_schema import SchemaProblem, problems, without_nulls
-from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.operators import CSV_KIND
+from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.rules.texts import proposed as installed_rules
 from olmc.compiler.rules.texts import workspace as misspelt_rules
@@ -22,17 +23,7 @@ from olmc.k8s.api.validation.metadata import (
 )
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.k8s.gojson import DecodeError, decode
-from olmc.k8s.objects import (
-    CRD_KIND,
-    CRD_V1,
-    OLM_GROUP,
-    KubernetesObject,
-    Manifest,
-    ObjectKey,
-    gvk_of,
-    object_key,
-    status_of,
-)
+from olmc.k8s.objects import CRD_KIND, CRD_V1, OLM_GROUP, KubernetesObject, Manifest, ObjectKey, gvk_of, object_key
 from olmc.k8s.yaml import Document, locate
 
 
@@ -147,7 +138,7 @@ def _with_name(manifest: Manifest, report: Report) -> Manifest:
 def is_copy_by_status(obj: KubernetesObject) -> bool:
     """Whether only its status makes a CSV a copy (R-COPY-1): of a manifest the API server does not take the status."""
     is_csv = obj["kind"] == CSV_KIND and obj["apiVersion"].startswith(f"{OLM_GROUP}/")
-    return is_csv and status_of(obj).get("reason") == "Copied" and not Csv(obj).counts_as_copy
+    return is_csv and is_copy(obj) and not is_copy_by_metadata(obj)
 
 
 def _stored(obj: KubernetesObject) -> KubernetesObject:

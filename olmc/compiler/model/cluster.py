@@ -382,11 +382,6 @@ class Cluster(NamedTuple):
         """The OperatorGroups of a namespace."""
         return tuple(self.groups.within(namespace).values())
 
-    def csvs_in(self, namespace: str) -> tuple[Csv, ...]:
-        """The real CSVs of a namespace, by name: not those that count as copies (R-COPY-1, R-CAT-503)."""
-        here = (csv for _, csv in sorted(self.csvs.within(namespace).items()))
-        return tuple(csv for csv in here if not csv.counts_as_copy)
-
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
         # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from

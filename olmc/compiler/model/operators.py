@@ -184,13 +184,6 @@ class Csv(_CsvFields):
         return Place(self.source or Source("", ""), keys)
 
     @property
-    def counts_as_copy(self) -> bool:
-        """Whether OLM takes it for a copy of a CSV in another namespace (R-COPY-1), which it then leaves alone."""
-        # Also a CSV that nobody has copied, if its bundle brings this annotation along (observed-27).
-        home = self.annotations.get("olm.operatorNamespace")
-        return (home is not None and home != self.namespace) or "olm.copiedFrom" in self.labels
-
-    @property
     def scope(self) -> Scope:
         """For descoping: plain without install modes, global with AllNamespaces alone, else scoped (R-DESCOPE-1)."""
         if not self.install_modes:

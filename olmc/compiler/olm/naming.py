@@ -295,6 +295,7 @@ CSV_API = "operators.coreos.com/v1alpha1"
 MANAGED = "olm.managed"
 CONDITION_NAME = "OPERATOR_CONDITION_NAME"
 COPIED_FROM = "olm.copiedFrom"
+OWNER, OWNER_KIND, OWNER_NAMESPACE = "olm.owner", "olm.owner.kind", "olm.owner.namespace"
 COMPONENT_PREFIX = "operators.coreos.com/"
 PROPERTIES = "operatorframework.io/properties"
 ALONGSIDE = "operatorframework.io/installed-alongside-"
@@ -315,7 +316,7 @@ def with_labels(metadata: Mapping[str, Any], labels: Mapping[str, str]) -> dict[
 
 def owner_labels(profile: Profile, name: str, namespace: str) -> dict[str, str]:
     """The labels that name a CSV as owner."""
-    known = {"olm.owner": name, "olm.owner.kind": CSV_KIND, "olm.owner.namespace": namespace}
+    known = {OWNER: name, OWNER_KIND: CSV_KIND, OWNER_NAMESPACE: namespace}
     return {key: value for key, value in known.items() if key in profile.owner_labels}
 
 

@@ -13,6 +13,7 @@ from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.naming import (
     CORE_KINDS,
     CSV_API,
+    OWNER,
     TYPED_KINDS,
     csv_reference,
     managed_labels,
@@ -266,7 +267,7 @@ def _with_core(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     labels = {**mapping(metadata.get("labels")), **managed_labels(cluster.profile.csv_label_managed)}
     # OLM adds it when it updates, and as it runs every plan twice, in the end all have it (R-CAT-715, observed-23).
     if step.kind.startswith("Cluster") and not step.derived:
-        labels["olm.owner"] = step.resolving
+        labels[OWNER] = step.resolving
     metadata = with_labels(metadata, labels)
     # Namespaces in a bundle count for nothing: the kind has none, or it is that of the plan (R-CAT-717).
     if step.kind.startswith("Cluster"):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import ALONGSIDE, fnv64a_hex, managed_labels, with_labels
 from olmc.compiler.rules.texts import reconcile as rules
 from olmc.k8s.api.restmapper import Crd
@@ -126,7 +127,7 @@ def _with_installers(
 def _installer_exists(value: str, cluster: Cluster) -> bool:
     namespace, _, name = value.partition("/")
     csv = cluster.csvs.get(NamespacedName(namespace, name))
-    return csv is not None and not csv.counts_as_copy
+    return csv is not None and not is_copy_by_metadata(csv.object)
 
 
 def without_installers(crd: KubernetesObject, gone: NamespacedName) -> KubernetesObject:
@@ -158,7 +159,7 @@ def _update_problems(name: str, new: Crd, old: Crd, cluster: Cluster, _: Namespa
 
 def _legacy_problems(name: str, new: Crd, old: Crd, cluster: Cluster, csv: NamespacedName) -> Iterator[StepError]:
     """R-CAT-725: only where several CSVs own the CRD; its served versions must stay, and existing objects must fit."""
-    others = (other for key, other in cluster.csvs.items() if key != csv and not other.counts_as_copy)
+    others = (other for key, other in cluster.csvs.items() if key != csv and not is_copy_by_metadata(other.object))
     owners = [other for other in others if any(item.name == name for item in other.owned_crds)]
     # A CRD with one owner is upgraded at once, whatever it breaks (R-CAT-725).
     if len(owners) <= 1:

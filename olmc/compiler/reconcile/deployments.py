@@ -11,6 +11,7 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, CsvState, Subscription
 from olmc.compiler.model.operators import APIServiceDescription, Csv, StrategyDeployment, WebhookDescription
 from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import (
     CONDITION_NAME,
     csv_reference,
@@ -251,7 +252,7 @@ def _subscription(cluster: Cluster, csv: Csv, replaced: bool) -> Subscription | 
     home = csv.namespace
     names = [csv.name]
     if replaced:
-        names += [newer.name for newer in cluster.csvs_in(home) if csv.name in predecessors(newer, cluster.csvs)]
+        names += [newer.name for newer in real_csvs(cluster, home) if csv.name in predecessors(newer, cluster.csvs)]
     subscriptions = cluster.subscriptions.within(home).values()
     installed = next((s for s in subscriptions if s.installed in names), None)
     # While phases are worked out, the status that names the CSV as installed is still to be written (R-CAT-505).

@@ -17,6 +17,7 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
@@ -281,7 +282,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
             yield _without_namespace("ClusterServiceVersion", name.name, member.csv.source)
             continue
         # OLM says nothing of such a CSV, ever: without this nobody would know why it does not run (observed-27).
-        if member.csv.counts_as_copy:
+        if is_copy_by_metadata(member.csv.object):
             home = member.csv.annotations.get("olm.operatorNamespace")
             place = at(member.csv.source, "metadata", "annotations", "olm.operatorNamespace")
             yield rules.FOREIGN_HOME.finding(place, csv=name.name, namespace=name.namespace, home=home)

@@ -25,7 +25,8 @@ from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, spec_problem
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.compiler.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
+from olmc.compiler.olm.facts import home_of_copy, is_copy
+from olmc.compiler.olm.naming import prune_unsupported, with_known_config
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
 from olmc.compiler.reconcile.operator_groups import (
@@ -205,7 +206,7 @@ _DECODED_KINDS = frozenset({"OperatorGroup", "ClusterServiceVersion", "Subscript
 def _csv(manifest: Manifest, profile: Profile, report: Report) -> Csv | None:
     """A CSV that lies there as a manifest, as the API server and OLM's types keep it; None for a copy (R-COPY-1)."""
     obj = manifest.object
-    if _is_copy(obj):
+    if is_copy(obj):
         return None
     try:
         typed = default_csv(decode("ClusterServiceVersion", obj))
@@ -230,15 +231,10 @@ def as_stored(obj: KubernetesObject) -> KubernetesObject:
         return obj
 
 
-def _is_copy(obj: KubernetesObject) -> bool:
-    return status_of(obj).get("reason") == "Copied" or Csv(obj).counts_as_copy
-
-
 def _copies(manifests: Iterable[Manifest]) -> Iterator[tuple[NamespacedName, CopiedCsv]]:
     """The copied CSVs among the manifests, each with the namespace that it is from."""
-    for csv in (Csv(manifest.object, manifest.source) for manifest in manifests if _is_copy(manifest.object)):
-        home = csv.labels.get(COPIED_FROM) or csv.annotations.get("olm.operatorNamespace", "")
-        yield namespaced_name(csv), CopiedCsv(home, csv.object, csv.source)
+    for csv in (Csv(manifest.object, manifest.source) for manifest in manifests if is_copy(manifest.object)):
+        yield namespaced_name(csv), CopiedCsv(home_of_copy(csv.object), csv.object, csv.source)
 
 
 def _refuse(manifest: Manifest, keys: tuple[str | int, ...], problem: str, report: Report) -> None:

@@ -14,7 +14,8 @@ from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, Namespac
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key, owner_labels
+from olmc.compiler.olm.facts import home_of_copy, is_copy_by_metadata
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, owner_labels
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step, mapper_of, way_out
 from olmc.compiler.reconcile.crds import StepError, without_installers
@@ -159,7 +160,7 @@ def _without_owner(key: ObjectKey, rendered: Rendered, gone: NamespacedName, pro
         return rendered._replace(object=without_installers(rendered.object, gone))
     references = owner_references(rendered.object)
     # A copy of the CSV goes with it, and with the copy what it owns; the copy has the CSV's name (R-TEN-2).
-    home = labels.get(COPIED_FROM) or key.namespace
+    home = home_of_copy(rendered.object) or key.namespace
     remaining = [ref for ref in references if not _refers_to(ref, home, gone)]
     if len(remaining) == len(references):
         return rendered
@@ -430,7 +431,7 @@ def _with_history(cluster: Cluster, options: Options) -> Cluster:
             adopted[name] = adopted.get(name, frozenset()) | {key}
     for name, member in cluster.members.items():
         # CRDs have no owner that would pass labels on, so OLM goes by the list in the CSV (R-COMP-4).
-        passes_on = name in adopted and not member.csv.counts_as_copy
+        passes_on = name in adopted and not is_copy_by_metadata(member.csv.object)
         for identity in _owned_crds(member, cluster) if passes_on else ():
             adopted[identity] = adopted.get(identity, frozenset()) | adopted[name]
     return cluster._replace(served=served, adopted=adopted)
@@ -441,7 +442,7 @@ def _component_labels(member: CsvState, profile: Profile, options: Options) -> f
 
     With v2alpha1 only those of existing Operators count, which `olmc.targets.proposed` projects (R-OPERATOR-6).
     """
-    if not profile.csv_label_component or options.v2alpha1 or member.csv.counts_as_copy:
+    if not profile.csv_label_component or options.v2alpha1 or is_copy_by_metadata(member.csv.object):
         return frozenset()
     labels = member.csv.labels
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from olmc.compiler.model.cluster import ByNamespace, Cluster, CsvState, NamespacedName, by_namespace, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options
+from olmc.compiler.olm.facts import is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import owner_labels
 from olmc.compiler.reconcile.install_strategy import (
     READY,
@@ -103,7 +104,7 @@ def _judge_all(
 ) -> tuple[ByNamespace[CsvState], dict[NamespacedName, frozenset[GVK] | None]]:
     # Each time from what the first sync left: APIs of CSVs that failed or went since must not stay (R-OG-14, R-OG-15).
     provided = {
-        n: prune_provided_apis(g, cluster.seeded.get(n), cluster.csvs_in(n.namespace))
+        n: prune_provided_apis(g, cluster.seeded.get(n), real_csvs(cluster, n.namespace))
         for n, g in cluster.groups.items()
     }
     context = RequirementContext(
@@ -165,7 +166,7 @@ def _judge(
     # OLM asks in this order, and each check that fails ends the sync (R-CSV-3).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2081-L2225
     group = sole_group(cluster.groups_in(csv.namespace))
-    if csv.counts_as_copy:
+    if is_copy_by_metadata(csv.object):
         return CsvState(csv, None, "", "", "")
     # What such a CSV provides OLM can't tell, so it leaves it untouched: no phase, no message (R-OG-12).
     if not csv.surface_is_readable:

@@ -13,6 +13,7 @@ from typing import Any
 from olmc.compiler.model.cluster import ByNamespace, InstallPlan, NamespacedName, Step, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND, APIServiceDescription, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.facts import csv_by_label
 from olmc.compiler.olm.naming import ALONGSIDE, PERMISSIONS_HASH, role_name
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.k8s.api.rbac import decode_rule, decode_rules, rule_satisfied
@@ -347,8 +348,8 @@ def _made_by_olm(csv: Csv, entry: StrategyPermissions, context: RequirementConte
     name = role_name(context.profile, csv.name, csv.namespace, dict(entry.object))
     for kind in ("Role", "RoleBinding"):
         rendered = context.objects.get(ObjectKey(RBAC, kind, csv.namespace, name))
-        labels = labels_of(rendered.object) if rendered else {}
-        if labels.get("olm.owner") != csv.name or PERMISSIONS_HASH not in labels:
+        obj = rendered.object if rendered else {}
+        if csv_by_label(obj) != (csv.namespace, csv.name) or PERMISSIONS_HASH not in labels_of(obj):
             return False
     return True
 

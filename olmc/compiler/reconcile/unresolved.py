@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import PROPERTIES
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import HeldUpgrade, derivation, held_back, may_be_held
@@ -106,7 +107,7 @@ def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:
 def _of_unreadable_csv(diagnostic: Diagnostic, resolve_request: ResolveRequest, cluster: Cluster) -> Diagnostic | None:
     """What prevents a resolution, at the existing CSV whose properties can't be read (R-CAT-310), if it is that."""
     namespaces = [each.key.namespace for each in resolve_request.catalogs if each.key.name == EXISTING]
-    for csv in (csv for namespace in namespaces for csv in cluster.csvs_in(namespace)):
+    for csv in (csv for namespace in namespaces for csv in real_csvs(cluster, namespace)):
         try:
             csv_properties(csv, frozenset())
         except UnreadablePropertiesError:
@@ -153,7 +154,7 @@ def with_places(resolve_request: ResolveRequest, cluster: Cluster, *, of_fields:
         spec = subscription.spec if subscription and of_fields else {}
         fields = tuple((field, place) for field in _FIELDS if field in spec and (place := at(source, "spec", field)))
         requests.append(request._replace(location=at(source, "spec"), fields=fields))
-    sources = {csv.name: csv.source for csv in cluster.csvs_in(resolve_request.namespace)}
+    sources = {csv.name: csv.source for csv in real_csvs(cluster, resolve_request.namespace)}
     present = (csv._replace(location=at(sources.get(csv.name), "metadata", "name")) for csv in resolve_request.present)
     return resolve_request._replace(requests=tuple(requests), present=tuple(present))
 

@@ -11,6 +11,13 @@ from olmc.compiler.model.cluster import Cluster, CopiedCsv, CsvState, Namespaced
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Inputs, Reason
+from olmc.compiler.olm.facts import (
+    csvs_by_reference,
+    has_copy_label,
+    is_copy_by_metadata,
+    label_owner,
+    original_by_label,
+)
 from olmc.compiler.olm.naming import (
     COMPONENT_PREFIX,
     COPIED_FROM,
@@ -328,12 +335,8 @@ def refused_objects(inputs: Inputs) -> Pass:
 def _is_orphan(obj: KubernetesObject, csvs: Collection[NamespacedName]) -> bool:
     """Whether an object belongs to copied CSVs alone, and none of them is there any more, so that it went with them
     (R-COPY-7)."""
-    owners, namespace = owner_references(obj), namespace_of(obj)
-    if not owners or COPIED_FROM not in labels_of(obj):
-        return False
-    return all(
-        ref.get("kind") == CSV_KIND and NamespacedName(namespace, text(ref.get("name"))) not in csvs for ref in owners
-    )
+    owners = csvs_by_reference(obj) if has_copy_label(obj) else ()
+    return bool(owners) and len(owners) == len(owner_references(obj)) and not any(owner in csvs for owner in owners)
 
 
 def _written_elsewhere(context: RenderContext) -> frozenset[ObjectKey]:
@@ -478,32 +481,33 @@ def _owner_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObje
     """The component labels of the real CSVs that own an object, by reference or by labels (R-COMP-4)."""
     labels = labels_of(obj)
     is_seen = labels.get(MANAGED) == "true" or identity.kind in _UNFILTERED or not context.profile.csv_label_managed
-    if COPIED_FROM in labels:
-        return _copied_keys(context, identity, labels)
+    if has_copy_label(obj):
+        return _copied_keys(context, identity, obj)
     if not is_seen:
         return set()
-    owners = [
-        NamespacedName(identity.namespace, text(ref.get("name")))
-        for ref in owner_references(obj)
-        if ref.get("kind") == "ClusterServiceVersion"
-    ]
-    if labels.get("olm.owner.kind") == "ClusterServiceVersion":
-        owners.append(NamespacedName(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", "")))
     keys: set[str] = set()
-    for owner in owners:
+    labelled = label_owner(obj)
+    # OLM goes by the label for the kind as well, which somebody may have forgotten.
+    by_label = (labelled.name,) if labelled is not None and labelled.kind == CSV_KIND else ()
+    for owner in (*csvs_by_reference(obj), *by_label):
         # Copies have no component label to pass on, so what they own has none, either (R-COMP-4).
         csv = context.cluster.csvs.get(owner)
-        if csv is not None and not csv.counts_as_copy:
+        if csv is not None and not is_copy_by_metadata(csv.object):
             keys |= context.cluster.adopted.get(owner, frozenset())
     return keys | context.cluster.adopted.get(identity, frozenset())
 
 
-def _copied_keys(context: RenderContext, identity: ObjectKey, labels: Mapping[str, str]) -> set[str]:
+def _copied_keys(context: RenderContext, identity: ObjectKey, obj: KubernetesObject) -> set[str]:
     """The component labels of what was copied to a target namespace: those of the original where its copies have
     failed, since OLM then takes them for owners of their own (observed-72)."""
-    name = NamespacedName(labels[COPIED_FROM], labels.get("olm.owner", ""))
-    member = context.cluster.members.get(name)
-    if member is None or member.reason != FOLLOWED_BY_COPIES or identity.kind not in ("Role", "RoleBinding"):
+    name = original_by_label(obj)
+    member = context.cluster.members.get(name) if name is not None else None
+    if (
+        name is None
+        or member is None
+        or member.reason != FOLLOWED_BY_COPIES
+        or identity.kind not in ("Role", "RoleBinding")
+    ):
         return set()
     return set(context.cluster.adopted.get(name, frozenset()))
 

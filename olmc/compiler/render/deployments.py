@@ -9,8 +9,8 @@ from typing import Any
 from olmc.compiler.model.cluster import CsvState
 from olmc.compiler.model.operators import DEFAULT_PORT, Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, has_copy_label
 from olmc.compiler.olm.naming import (
-    COPIED_FROM,
     csv_reference,
     deployment_spec_hash,
     managed_labels,
@@ -123,8 +123,7 @@ def conditions(context: RenderContext) -> Iterator[Rendered]:
       subjects: [{kind: ServiceAccount, name: default}]
     """
     for _, csv in sorted(context.cluster.csvs.items()):
-        is_copy = COPIED_FROM in csv.labels
-        for obj in () if is_copy else _condition_objects(csv, context.profile):
+        for obj in () if has_copy_label(csv.object) else _condition_objects(csv, context.profile):
             existing = context.cluster.objects.get(object_key(obj))
             if existing is not None and obj["kind"] == "OperatorCondition":
                 obj = _take_over(existing.object, obj)
@@ -142,7 +141,7 @@ def _take_over(existing: KubernetesObject, new: KubernetesObject) -> KubernetesO
 def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]:
     if not profile.operatorcondition:
         return
-    accounts = _accounts(csv)
+    accounts = condition_accounts(csv)
     yield {
         "apiVersion": profile.operatorcondition,
         "kind": "OperatorCondition",
@@ -170,13 +169,6 @@ def _condition_objects(csv: Csv, profile: Profile) -> Iterator[KubernetesObject]
         "subjects": [{"kind": "ServiceAccount", "name": account} for account in accounts],
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": csv.name},
     }
-
-
-def _accounts(csv: Csv) -> list[str]:
-    """Accounts of clusterPermissions, then of permissions, repeated as often as they are named."""
-    entries = csv.cluster_permissions + csv.permissions
-    # Repeated names end up as repeated subjects, and empty ones do not count (R-OC-1, Q-10).
-    return [entry.account for entry in entries if entry.account] or ["default"]
 
 
 CERTIFICATES_STAGE = "certificates"
@@ -228,8 +220,7 @@ def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]
 
 
 def _subject(csv: Csv, deployment: StrategyDeployment) -> dict[str, str]:
-    account = deployment.pod.get("serviceAccountName") or "default"
-    return {"kind": "ServiceAccount", "name": account, "namespace": csv.namespace}
+    return {"kind": "ServiceAccount", "name": account_of_deployment(csv, deployment), "namespace": csv.namespace}
 
 
 def _certificate_objects(profile: Profile, csv: Csv, serving: Serving) -> Iterator[KubernetesObject]:

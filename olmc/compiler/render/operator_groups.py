@@ -8,6 +8,7 @@ from typing import Any
 from olmc.compiler.model.cluster import namespaced_name
 from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.model.options import Profile
+from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import gvk_hash, operator_group_role_name, with_labels
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.initial_state import NAME_LABEL
@@ -107,7 +108,7 @@ def _conditions(context: RenderContext, group: OperatorGroup) -> Iterator[dict[s
 
 def _aggregated_apis(context: RenderContext, group: OperatorGroup) -> frozenset[GVK]:
     """The APIs of all CSVs in the group's namespace, whatever their phase, and those of its annotation (R-OG-17)."""
-    provided = {api.key for csv in context.cluster.csvs_in(group.namespace) for api in csv.owned_apis}
+    provided = {api.key for csv in real_csvs(context.cluster, group.namespace) for api in csv.owned_apis}
     return parse_apis(_annotation(context, group) or "") | provided
 
 

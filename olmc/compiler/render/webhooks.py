@@ -9,6 +9,7 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, namespaced_name
 from olmc.compiler.model.operators import CONVERSION, APIServiceDescription, Csv, OperatorGroup, WebhookDescription
 from olmc.compiler.model.options import Options, Profile
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import (
     cleanup_status,
     deep_hash,
@@ -135,7 +136,7 @@ def _final_csv(member: CsvState, cluster: Cluster) -> KubernetesObject:
     obj = member.csv.object
     metadata = dict(obj["metadata"])
     annotations = dict(member.csv.annotations)
-    if not member.csv.counts_as_copy:
+    if not is_copy_by_metadata(member.csv.object):
         # OLM annotates every CSV of a namespace before it asks whether the group can have it as a member (R-OG-10). Of
         # several groups each overwrites what the other wrote, for ever; one of them has to be shown.
         # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operatorgroup.go

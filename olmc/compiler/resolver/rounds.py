@@ -27,6 +27,7 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile, upgrades_from_any_catalog
 from olmc.compiler.model.workspace import PolicyApproval, Workspace
+from olmc.compiler.olm.facts import read_properties, real_csvs
 from olmc.compiler.olm.naming import CSV_API, PROPERTIES, random_suffix
 from olmc.compiler.resolver.predicates import REQUIREMENTS
 from olmc.compiler.resolver.resolve import resolve
@@ -40,7 +41,6 @@ from olmc.compiler.resolver.steps import (
     csv_object,
     partitioned,
 )
-from olmc.k8s.gojson import decode, unmarshal
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, CatalogKey, KubernetesObject
 
@@ -93,10 +93,9 @@ def csv_properties(csv: Csv, packages: Set[str]) -> tuple[Property, ...]:
 def _annotation_properties(name: str, text: str) -> tuple[Property, ...]:
     problem = f'failed to retrieve properties of csv "{name}": failed to unmarshal properties annotation: '
     try:
-        annotation = decode("projection.propertiesAnnotation", unmarshal(text))
+        return read_properties(text)
     except ValueError as error:
         raise UnreadablePropertiesError(f"{problem}{error}") from error
-    return tuple(Property(item["type"], item.get("value")) for item in annotation["properties"] or ())
 
 
 def _gvk(api: GVK) -> dict[str, str]:
@@ -113,7 +112,7 @@ def resolve_request_of(
     """The request that a namespace's Subscriptions ask of the catalogs that it sees."""
     catalogs = [visible_catalog(source) for source in visible]
     present = []
-    for csv in cluster.csvs_in(namespace):
+    for csv in real_csvs(cluster, namespace):
         try:
             present.append(present_of(csv, cluster, subscriptions))
         except UnreadablePropertiesError as error:

@@ -21,6 +21,7 @@ from olmc.compiler.model.catalog import (
 )
 from olmc.compiler.model.cluster import CatalogSource, Cluster
 from olmc.compiler.model.options import Options
+from olmc.compiler.olm.facts import declared_packages
 from olmc.k8s.diagnostics import Location
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.lean import NamedTuple
@@ -98,7 +99,7 @@ class Entry:
     @cached_property
     def packages(self) -> tuple[tuple[str, str], ...]:
         """The package and the version of each `olm.package` property."""
-        return tuple((each["packageName"], each["version"]) for each in _decoded(self.properties, "olm.package"))
+        return tuple(declared_packages(self.properties))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -160,7 +161,7 @@ def entry_of_candidate(candidate: Candidate) -> Entry:
 def entry_of_installed(present: InstalledEntry, namespace: str) -> Entry:
     """The entry for a CSV that exists in `namespace`, or in its own."""
     # A later property overwrites an earlier one in OLM's reading of a CSV (R-CAT-310).
-    packages = [fields["packageName"] for fields in _decoded(present.properties, "olm.package")]
+    packages = [package for package, _ in declared_packages(present.properties)]
     package = packages[-1] if packages else ""
     identifier = f"{EXISTING}/{present.namespace or namespace}//{present.name}"
     return Entry(identifier, present.name, package, "", CatalogKey(namespace, EXISTING), present)

@@ -11,7 +11,8 @@ from typing import Any
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Workspace
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, owner_labels
+from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata, original_of
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
 from olmc.compiler.reconcile.loop import FINALIZED_KINDS
@@ -146,11 +147,11 @@ def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Itera
     elif key.kind == CRD_KIND:
         spec = spec_of(obj)
         yield from index.kinds.get((text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))), ())
-    elif key.kind == CSV_KIND and COPIED_FROM not in labels_of(obj):
+    elif key.kind == CSV_KIND and not is_copy(obj):
         yield key._replace(kind="OperatorCondition")
         yield from _labelled(index, owner_labels(profile, key.name, key.namespace), FINALIZED_KINDS)
         for other in index.copies.get(key.name, ()):
-            if labels_of(index.objects[other].object).get(COPIED_FROM) == key.namespace:
+            if original_of(index.objects[other].object) == (key.namespace, key.name):
                 yield other
     elif key.kind == "OperatorGroup":
         labels = filled(profile.og_clusterrole_labels, og=key.name, og_ns=key.namespace)
@@ -168,7 +169,7 @@ def _unconverted(gone: ObjectKey, objects: Objects, remaining: Objects) -> Itera
     """The CRDs that a CSV's webhooks converted, without conversion, unless another CSV replaces it (observed-62)."""
     csv = Csv(objects[gone].object)
     csvs = (Csv(m.object) for key, m in remaining.items() if (key.kind, key.namespace) == (CSV_KIND, gone.namespace))
-    if csv.counts_as_copy or any(other.replaces == csv.name for other in csvs):
+    if is_copy_by_metadata(csv.object) or any(other.replaces == csv.name for other in csvs):
         return
     for webhook in csv.webhooks:
         for name in webhook.converted_crds if webhook.type == CONVERSION else ():

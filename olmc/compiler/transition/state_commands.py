@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from olmc.compiler.load.live_objects import Dump, api_lists
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState
-from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.olm.facts import original_of
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
@@ -22,7 +22,6 @@ from olmc.k8s.objects import (
     KubernetesObject,
     ObjectKey,
     annotations_of,
-    labels_of,
     metadata_of,
 )
 from olmc.k8s.yaml import dump as dump_yaml
@@ -143,8 +142,8 @@ def _document(key: ObjectKey, state: ClusterState) -> KubernetesObject:
         noted = json.dumps(state.applied[key], separators=(",", ":"), ensure_ascii=False)
         annotations = {**annotations_of(obj), LAST_APPLIED: noted}
         obj = {**obj, "metadata": {**metadata_of(obj), "annotations": annotations}}
-    home = labels_of(obj).get(COPIED_FROM)
-    original = state.objects.get(key._replace(namespace=home)) if home and key.kind == CSV_KIND else None
+    copied = original_of(obj) if key.kind == CSV_KIND else None
+    original = state.objects.get(key._replace(namespace=copied.namespace)) if copied is not None else None
     if original is not None and original.object is not obj and original.object.get("spec") == obj.get("spec"):
         # There is a copy in each namespace, and its spec is most of it.
         obj = {field: value for field, value in obj.items() if field != "spec"}

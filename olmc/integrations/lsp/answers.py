@@ -14,6 +14,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.catalog import Catalog, Package
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
+from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.output.messages import clean
 from olmc.integrations.lsp.findings import Analysis
 from olmc.k8s.diagnostics import Location, Place, join_limited
@@ -295,7 +296,7 @@ def _about_groups(subject: EditorSubject, cluster: Cluster) -> Iterator[str]:
             targets = "all namespaces" if group.is_global else join_limited(names, _SHOWN) or "no namespace"
             yield f"**{_plain(group.name)}**, the OperatorGroup of {_plain(namespace)}, selects {targets}."
             yield from [f"It can't be processed: {_plain(group.problem)}"] if group.problem else ()
-            members = [csv.name for csv in cluster.csvs_in(namespace)]
+            members = [csv.name for csv in real_csvs(cluster, namespace)]
             yield from [f"Its members are {join_limited([_plain(m) for m in members], _SHOWN)}."] if members else ()
 
 

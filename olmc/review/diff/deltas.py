@@ -8,20 +8,10 @@ from typing import Any
 
 from olmc.compiler.model.operators import DEFAULT_PORT
 from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.compiler.olm.facts import csv_by_label
 from olmc.k8s.gojson.scalars import amount
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import (
-    RBAC,
-    KubernetesObject,
-    ObjectKey,
-    identical,
-    labels_of,
-    mapping,
-    mappings,
-    object_key,
-    spec_of,
-    text,
-)
+from olmc.k8s.objects import RBAC, KubernetesObject, ObjectKey, identical, mapping, mappings, object_key, spec_of, text
 from olmc.review.diff import crd_kinds as kinds
 from olmc.review.diff.crd_kinds import ABSENT, BREAKING, CHANGE, NOTE, RISK, DiffChange
 from olmc.review.diff.object_kinds import immutable_changed
@@ -492,7 +482,7 @@ def immutable_fields(old: KubernetesObject, new: KubernetesObject) -> ImmutableF
 def _changes(
     known: ObjectKey, old: KubernetesObject, new: KubernetesObject, paths: tuple[_Path, ...]
 ) -> Iterator[DiffChange]:
-    of_csv = "olm.owner" in labels_of(new) and known.kind == "Deployment"
+    of_csv = known.kind == "Deployment" and csv_by_label(new) is not None
     for path in (*paths, *_headless(known, old, new)):
         for delta in deltas(_at(old, path), _at(new, path), path):
             yield immutable_changed(known, path_text(delta.path), delta.old, delta.new, of_csv)

@@ -15,6 +15,7 @@ from olmc.compiler.model.catalog import Catalog, Channel, Package
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.compiler.olm.facts import is_copy
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.lean import NamedTuple
@@ -54,7 +55,7 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.matching import Pair
-from olmc.review.diff.operators import CSV, DiffOperator, is_copy, operators, parts_of
+from olmc.review.diff.operators import CSV, DiffOperator, operators, parts_of
 from olmc.review.diff.settings import Side
 from olmc.review.explain.left_out import SettledCompilation
 from olmc.review.explain.resolution import channel_entries

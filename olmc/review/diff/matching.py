@@ -9,17 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.olm.facts import csv_by_label, group_by_label, without_version
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, pod_of, text
 from olmc.review.diff import crd_kinds as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange, image_name
-from olmc.review.diff.operators import DiffOperator
+from olmc.review.diff.operators import DiffOperator, operator_of
 from olmc.review.diff.pods import with_template
 
 # Which workload, and which container in it, takes the place of one that has another name: names follow versions.
-
-_SEPARATORS = regex("([-.+])")
-_DIGITS = "0123456789"
 
 
 class RoleKey(NamedTuple):
@@ -33,8 +31,7 @@ class RoleKey(NamedTuple):
 
 def package_of(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> str:
     """The package of the operator that an object is part of, "" if it is none's."""
-    labels = labels_of(obj)
-    owner = owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+    owner = operator_of(obj, owners)
     return owner.package if owner is not None else ""
 
 
@@ -44,28 +41,6 @@ def role_by_name(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Namesp
     if known.kind not in WORKLOADS or not package:
         return None
     return RoleKey(known.kind, known.namespace, package, without_version(known.name))
-
-
-def without_version(name: str) -> str:
-    """A name without the version at its end: `beacon-v1.2.3-rc1`, `beacon1.2` and `beacon-v3` are all `beacon`."""
-    # By its parts, as a pattern for it would look for an end from each part over and over again.
-    parts = _SEPARATORS.split(name)
-    first = len(parts) - 1
-    while first and parts[first].isascii() and parts[first].isalnum():
-        first -= 2
-    # Behind the first two numbers anything may stand.
-    for place in range(first, len(parts) - 2, 2):
-        number, separator, following = parts[place : place + 3]
-        if separator != "+" and _is_number(number[-1:]) and _is_number(following):
-            start, before = number.rstrip(_DIGITS).removesuffix("v"), "".join(parts[:place])
-            return before + start if start or before[-1:] not in ("-", ".") else before[:-1]
-    if len(parts) > 1 and parts[-2] == "-" and parts[-1][:1] == "v" and _is_number(parts[-1][1:]):
-        return "".join(parts[:-2])
-    return name
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
 
 
 def role_by_images(known: ObjectKey, obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> Hashable:
@@ -209,9 +184,8 @@ def _by_operator(operators: Mapping[NamespacedName, DiffOperator]) -> _Key:
 
 
 def _by_webhook(known: ObjectKey, obj: KubernetesObject) -> Hashable:
-    labels = labels_of(obj)
-    name = text(labels.get(_WEBHOOK_NAME))
-    return (known.kind, text(labels.get("olm.owner.namespace")), name) if name else None
+    owner, name = csv_by_label(obj), text(labels_of(obj).get(_WEBHOOK_NAME))
+    return (known.kind, owner.namespace if owner is not None else "", name) if name else None
 
 
 def _webhook_of_v0(known: ObjectKey, obj: KubernetesObject) -> Hashable:
@@ -226,13 +200,10 @@ def _webhook_of_v1(known: ObjectKey, obj: KubernetesObject) -> Hashable:
 
 def role_of_group(known: ObjectKey, obj: KubernetesObject) -> Hashable:
     """The OperatorGroup of an aggregating ClusterRole and for whom it is, None for anything else."""
-    labels = labels_of(obj)
-    suffix = _SUFFIX.search(known.name)
-    if suffix is None or known.kind != "ClusterRole" or labels.get("olm.owner.kind") != "OperatorGroup":
+    group, suffix = group_by_label(obj), _SUFFIX.search(known.name)
+    if suffix is None or known.kind != "ClusterRole" or group is None or "rules" in obj:
         return None
-    if "rules" in obj:
-        return None
-    return text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")), suffix[1]
+    return *group, suffix[1]
 
 
 _NO_RULES = json.dumps(None)

@@ -14,7 +14,9 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import Csv
 from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
+from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, csv_by_label, csvs_by_reference
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.k8s.api.rbac import RuleIndex
 from olmc.k8s.lean import NamedTuple, module, regex
@@ -32,8 +34,6 @@ from olmc.k8s.objects import (
     mappings,
     metadata_of,
     object_key,
-    owner_references,
-    pod_of,
     spec_of,
     status_of,
     text,
@@ -42,17 +42,8 @@ from olmc.k8s.objects import (
 from olmc.review.diff import webhooks as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange
 from olmc.review.diff.extensions import owner_of
-from olmc.review.diff.operators import CSV, DiffOperator
-from olmc.review.diff.permissions import (
-    DEFAULT_ACCOUNT,
-    NO_ACCOUNTS,
-    Accounts,
-    ScopedSubject,
-    SideAccess,
-    access,
-    accounts_of,
-    with_new_names,
-)
+from olmc.review.diff.operators import CSV, DiffOperator, operator_of
+from olmc.review.diff.permissions import NO_ACCOUNTS, Accounts, ScopedSubject, SideAccess, access, with_new_names
 from olmc.review.rbac.subjects import AGGREGATE_TO, USER_ROLES
 
 # What OLM itself writes into the Deployments of an operator, so that nothing else is taken for it.
@@ -106,11 +97,10 @@ def deployment_writers(
     for obj in objects:
         if obj.get("kind") != "Deployment":
             continue
-        known, labels = object_key(obj), labels_of(obj)
-        name = NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")))
+        known, name = object_key(obj), csv_by_label(obj)
         if owner_of(obj):
             writers[known] = DeploymentWriter(None, (v1_certificates.secret_name(known.name),))
-        elif (name, known.name) in strategies and name.namespace == known.namespace:
+        elif name is not None and (name, known.name) in strategies and name.namespace == known.namespace:
             writers[known] = DeploymentWriter(name.name, _secrets(owners[name], known.name))
     return writers
 
@@ -122,9 +112,9 @@ def _deployments(owner: DiffOperator) -> list[Mapping[str, Any]]:
 def certificate_accounts(owners: Mapping[NamespacedName, DiffOperator]) -> dict[NamespacedName, str]:
     """By Secret that OLM would write a certificate into the ServiceAccount of the Deployment that serves with it."""
     return {
-        NamespacedName(owner.namespace, secret): text(pod_of(item).get("serviceAccountName")) or DEFAULT_ACCOUNT
-        for owner in owners.values() for item in _deployments(owner)
-        for secret in _secrets(owner, text(item.get("name")))
+        NamespacedName(owner.namespace, secret): account_of_deployment(csv, item)
+        for owner in owners.values() for csv in (Csv(owner.csv),) for item in csv.deployments
+        for secret in _secrets(owner, item.name)
     }  # fmt: skip
 
 
@@ -212,7 +202,7 @@ def without_noise(obj: KubernetesObject, makers: Makers) -> dict[str, Any]:
         kept["spec"] = _csv_spec(spec_of(obj), status_of(obj).get("phase") == "Succeeded")
     elif obj.get("kind") in WORKLOADS:
         kept["spec"] = _workload_spec(
-            spec_of(obj), _owner(metadata, makers.operators), makers.writers.get(object_key(obj))
+            spec_of(obj), operator_of(obj, makers.operators), makers.writers.get(object_key(obj))
         )
     elif text(obj.get("apiVersion")).startswith(f"{RBAC}/"):
         kept = {key: value for key, value in kept.items() if key not in _RBAC_FIELDS}
@@ -252,11 +242,6 @@ def _csv_spec(spec: Mapping[str, Any], is_installed: bool) -> dict[str, Any]:
 
 def _spec_without(obj: KubernetesObject, fields: tuple[str, ...]) -> dict[str, Any]:
     return {key: value for key, value in spec_of(obj).items() if key not in fields}
-
-
-def _owner(metadata: Mapping[str, Any], owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
-    labels = mapping(metadata.get("labels"))
-    return owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
 
 
 def _workload_spec(
@@ -402,7 +387,7 @@ def _is_of_condition(known: ObjectKey, obj: KubernetesObject, owners: Mapping[Na
     if owner is None:
         return False
     if known.kind == "RoleBinding":
-        return _binds_only(known, obj, accounts_of(owner))
+        return _binds_only(known, obj, condition_accounts(Csv(owner.csv)))
     allowed = (
         {"verbs": verbs, "apiGroups": [OLM_GROUP], "resources": [resource], "resourceNames": [known.name]}
         for resource, verbs in _CONDITIONS
@@ -462,8 +447,7 @@ def is_certificate(
     known = object_key(obj)
     if (known.group, known.kind) != ("", "Secret") or known in manifests or obj.get("type") not in _TYPES:
         return False
-    of_csv = any(reference.get("kind") == "ClusterServiceVersion" for reference in owner_references(obj))
-    return of_csv and NamespacedName(known.namespace, known.name) in certificate_accounts(owners)
+    return bool(csvs_by_reference(obj)) and NamespacedName(known.namespace, known.name) in certificate_accounts(owners)
 
 
 def _derived(change: DiffChange, crds: frozenset[str]) -> str:

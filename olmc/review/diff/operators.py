@@ -6,9 +6,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.olm.naming import COPIED_FROM
-from olmc.k8s.gojson import unmarshal
-from olmc.k8s.lean import NamedTuple, regex
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.olm.facts import csv_by_label, is_copy, owner_csvs, package_of
+from olmc.compiler.olm.naming import MANAGED, OWNER, OWNER_KIND, OWNER_NAMESPACE
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
     APIEXTENSIONS,
@@ -22,6 +23,7 @@ from olmc.k8s.objects import (
     mapping,
     mappings,
     metadata_of,
+    namespace_of,
     object_key,
     owner_references,
     spec_of,
@@ -35,10 +37,6 @@ from olmc.review.diff.premises import Assumed, suggestion
 from olmc.review.diff.settings import Side
 
 CSV = "ClusterServiceVersion"
-
-_PROPERTIES = "operatorframework.io/properties"
-_COMPONENT = "operators.coreos.com/"
-_VERSION_IN_NAME = regex(r"[.-]v?[0-9].*$")
 
 
 class DiffOperator(NamedTuple):
@@ -81,22 +79,13 @@ class DiffOperator(NamedTuple):
         return text(self.annotations.get("olm.skipRange"))
 
 
-def is_copy(csv: KubernetesObject) -> bool:
-    """Whether a CSV is a copy of one in another namespace (R-COPY-1)."""
-    metadata = metadata_of(csv)
-    home = mapping(metadata.get("annotations")).get("olm.operatorNamespace")
-    return COPIED_FROM in mapping(metadata.get("labels")) or (
-        home is not None and home != (metadata.get("namespace") or "")
-    )
-
-
 def operators(objects: Iterable[KubernetesObject]) -> dict[NamespacedName, DiffOperator]:
     """The CSVs among objects that are no copies, by namespace and name."""
     by_name = {}
     for obj in objects:
         if obj.get("kind") == CSV and object_key(obj).group == OLM_GROUP and not is_copy(obj):
             namespace = text(metadata_of(obj).get("namespace"))
-            operator = DiffOperator(namespace, _package_of(obj), obj)
+            operator = DiffOperator(namespace, package_of(obj), obj)
             by_name[NamespacedName(namespace, operator.name)] = operator
     return by_name
 
@@ -129,8 +118,8 @@ def not_installed(
         strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
         for spec in mappings(strategy.get("deployments")):
             # As OLM would write it, or its own marks would be what differs from one that is installed.
-            owner = {"olm.owner": operator.name, "olm.owner.kind": CSV, "olm.owner.namespace": operator.namespace}
-            labels = {**mapping(spec.get("label")), **owner, "olm.managed": "true"}
+            owner = {OWNER: operator.name, OWNER_KIND: CSV, OWNER_NAMESPACE: operator.namespace}
+            labels = {**mapping(spec.get("label")), **owner, MANAGED: "true"}
             asked = {"revisionHistoryLimit": 1, **mapping(spec.get("spec"))}
             metadata = {"name": text(spec.get("name")), "namespace": operator.namespace, "labels": labels}
             deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": asked}
@@ -150,7 +139,7 @@ def kept_by_predecessors(
     """
     was = heads(before)
     stuck = {
-        (name.namespace, was[name].name) for name, operator in heads(after).items()
+        NamespacedName(name.namespace, was[name].name) for name, operator in heads(after).items()
         if name in was and was[name].name != operator.name
         and was[name].phase == "Succeeded" and operator.phase not in ("", "Succeeded")
     }  # fmt: skip
@@ -160,53 +149,27 @@ def kept_by_predecessors(
     return [
         obj for obj in old
         if obj.get("kind") not in ("Deployment", "OperatorCondition") and object_key(obj) not in there
-        and (_owner(obj) in stuck or _reads_authentication(obj, {namespace for namespace, _ in stuck}))
+        and (not stuck.isdisjoint(owner_csvs(obj)) or _reads_authentication(obj, {namespace for namespace, _ in stuck}))
     ]  # fmt: skip
 
 
 def _reads_authentication(obj: KubernetesObject, namespaces: Container[str]) -> bool:
     """Whether a binding is one that OLM makes for a webhook of a CSV in one of the namespaces: it names no owner."""
-    is_olms = labels_of(obj).get("olm.managed") == "true" and object_key(obj).namespace == "kube-system"
+    is_olms = labels_of(obj).get(MANAGED) == "true" and object_key(obj).namespace == "kube-system"
     return is_olms and any(text(subject.get("namespace")) in namespaces for subject in mappings(obj.get("subjects")))
 
 
-def _owner(obj: KubernetesObject) -> tuple[str, str]:
-    """The namespace and the name of the CSV that an object belongs to."""
-    labels = labels_of(obj)
-    csvs = (text(reference.get("name")) for reference in owner_references(obj) if reference.get("kind") == CSV)
-    namespace = text(labels.get("olm.owner.namespace")) or object_key(obj).namespace
-    return namespace, text(labels.get("olm.owner")) or next(csvs, "")
+def operator_of(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> DiffOperator | None:
+    """Return the operator that an object is part of by its labels, None if it is none's."""
+    name = csv_by_label(obj)
+    return owners.get(name) if name is not None else None
 
 
 def owned_apis(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> frozenset[str]:
     """The APIs, as `plural.group`, that the operator owns which an object is part of."""
-    labels = mapping(metadata_of(obj).get("labels"))
-    owner = owners.get(NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner"))))
+    owner = operator_of(obj, owners)
     crds = mapping(owner.spec.get("customresourcedefinitions")) if owner is not None else {}
     return frozenset(text(crd.get("name")) for crd in mappings(crds.get("owned")))
-
-
-def properties_of(csv: KubernetesObject) -> list[Mapping[str, Any]]:
-    """The properties that OLM wrote into a CSV's annotation (R-CAT-621): mappings with `type` and `value`."""
-    written = annotations_of(csv).get(_PROPERTIES)
-    try:
-        return mappings(mapping(unmarshal(text(written) or "{}")).get("properties"))
-    except ValueError:
-        return []
-
-
-def _package_of(csv: KubernetesObject) -> str:
-    # In the order of certainty: what OLM wrote when it installed the CSV, what it labels components with, the name.
-    for prop in properties_of(csv):
-        if prop.get("type") == "olm.package" and text(mapping(prop.get("value")).get("packageName")):
-            return text(mapping(prop.get("value"))["packageName"])
-    metadata = metadata_of(csv)
-    ending = f".{text(metadata.get('namespace'))}"
-    for label in sorted(mapping(metadata.get("labels"))):
-        if label.startswith(_COMPONENT) and label.endswith(ending):
-            return label.removeprefix(_COMPONENT).removesuffix(ending)
-    name = text(metadata.get("name"))
-    return _VERSION_IN_NAME.sub("", name) or name
 
 
 # What was taken as there for both sides to be compared, as changes: a review must not rest on it silently.
@@ -347,17 +310,12 @@ def parts_of(hidden: Mapping[NamespacedName, DiffOperator], objects: Iterable[Ku
         yield from (
             ObjectKey(APIEXTENSIONS, CRD_KIND, "", text(crd.get("name"))) for crd in mappings(crds.get("owned"))
         )
-        strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
-        for field in ("permissions", "clusterPermissions"):
-            for permission in mappings(strategy.get(field)):
-                yield ObjectKey("", ACCOUNT, operator.namespace, text(permission.get("serviceAccountName")))
+        for account in Csv(operator.csv).service_account_names:
+            yield ObjectKey("", ACCOUNT, operator.namespace, account)
         yield from (ObjectKey(RBAC, "ClusterRole", "", name) for name in ("admin", "edit", "view"))
     for obj in objects:
-        labels = labels_of(obj)
-        owner = NamespacedName(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")))
-        references = (
-            NamespacedName(text(mapping(obj.get("metadata")).get("namespace")), text(reference.get("name")))
-            for reference in owner_references(obj)
-        )
-        if owner in hidden or any(reference in hidden for reference in references):
+        namespace = namespace_of(obj)
+        # What a CSV owns by way of its OperatorCondition is called like the CSV.
+        references = (NamespacedName(namespace, text(reference.get("name"))) for reference in owner_references(obj))
+        if csv_by_label(obj) in hidden or any(reference in hidden for reference in references):
             yield object_key(obj)

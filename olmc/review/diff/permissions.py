@@ -9,6 +9,8 @@ from itertools import chain, islice, product
 from typing import Any, Literal
 
 from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.olm.facts import DEFAULT_ACCOUNT, group_by_label, operator_accounts
 from olmc.k8s.api.rbac import RuleIndex, decode_rules, merge, normalize, rules_allow, rules_decoder
 from olmc.k8s.api.rbac_access import RoleBinding, decode_binding, decode_role, joined_once
 from olmc.k8s.api.rbac_forms import rbac_forms
@@ -27,7 +29,6 @@ from olmc.k8s.objects import (
     mapping,
     mappings,
     object_key,
-    spec_of,
     text,
     texts,
 )
@@ -40,7 +41,6 @@ from olmc.review.rbac.subjects import DEFAULT_NAMESPACE, Permissions, SourceRule
 
 # The ServiceAccounts of operators: which takes the place of which, and which belong together.
 
-DEFAULT_ACCOUNT = "default"
 _PERMISSIONS = ("permissions", "clusterPermissions")
 
 
@@ -84,17 +84,9 @@ def _of_operator(operator: DiffOperator) -> dict[str, frozenset[str]]:
         for permission in mappings(strategy.get(field)):
             of_account = rules.setdefault(text(permission.get("serviceAccountName")), set())
             of_account |= {field + json.dumps(rule, sort_keys=True) for rule in mappings(permission.get("rules"))}
-    for deployment in mappings(strategy.get("deployments")):
-        pod = spec_of(mapping(mapping(deployment.get("spec")).get("template")))
-        rules.setdefault(text(pod.get("serviceAccountName")) or DEFAULT_ACCOUNT, set())
+    for account in operator_accounts(Csv(operator.csv)):
+        rules.setdefault(account, set())
     return {name: frozenset(of_account) for name, of_account in rules.items()}
-
-
-def accounts_of(operator: DiffOperator) -> tuple[str, ...]:
-    """The ServiceAccounts that a CSV asks permissions for, `default` if it asks none (R-OC-1)."""
-    strategy = mapping(mapping(operator.spec.get("install")).get("spec"))
-    named = (text(each.get("serviceAccountName")) for field in _PERMISSIONS for each in mappings(strategy.get(field)))
-    return tuple(filter(None, named)) or (DEFAULT_ACCOUNT,)
 
 
 def _renamed(old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
@@ -201,9 +193,9 @@ def _is_of_a_group(rendered: Rendered) -> bool:
     """
     if rendered.object.get("kind") != "ClusterRole":
         return False
-    role = decode_role(rendered.object, lambda _: ())
-    keys = (key for selector in role.selectors for key in selector.get("matchLabels") or ())
-    return role.labels.get("olm.owner.kind") == "OperatorGroup" or any(key.startswith(_AGGREGATES) for key in keys)
+    selectors = decode_role(rendered.object, lambda _: ()).selectors
+    keys = (key for selector in selectors for key in selector.get("matchLabels") or ())
+    return group_by_label(rendered.object) is not None or any(key.startswith(_AGGREGATES) for key in keys)
 
 
 def _unnamed(obj: KubernetesObject, owners: Mapping[NamespacedName, DiffOperator]) -> KubernetesObject:

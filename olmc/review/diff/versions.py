@@ -9,8 +9,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from olmc.compiler.model.catalog import Property
 from olmc.compiler.model.cluster import NamespacedName, Subscription, seen_catalogs
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import properties_of, version_in
 from olmc.compiler.resolver.upgrade_path import edge_kind, precedence, skips_over
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.gojson import unmarshal
@@ -32,11 +34,10 @@ from olmc.review.diff.crd_kinds import (
 )
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.noise import SUBSCRIBED
-from olmc.review.diff.operators import DiffOperator, heads, operators, properties_of
+from olmc.review.diff.operators import DiffOperator, heads, operators
 from olmc.review.diff.premises import is_reached
 from olmc.review.diff.settings import Side
 from olmc.review.diff.version_kinds import UpgradeHop, UpgradePath
-from olmc.review.graph.upgrade_graph import version_in
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Package
@@ -162,13 +163,14 @@ def _features(operator: DiffOperator) -> frozenset[str]:
 
 def _max_openshift(operator: DiffOperator) -> str:
     for prop in (*properties_of(operator.csv), *_annotated(operator)):
-        if prop.get("type") == _MAX_OPENSHIFT:
-            return str(prop.get("value") or "")
+        if prop.type == _MAX_OPENSHIFT:
+            return str(prop.value or "")
     return ""
 
 
-def _annotated(operator: DiffOperator) -> list[Mapping[str, Any]]:
-    return mappings(_decoded(operator.annotations.get(_OLM_PROPERTIES)))
+def _annotated(operator: DiffOperator) -> Iterator[Property]:
+    for prop in mappings(_decoded(operator.annotations.get(_OLM_PROPERTIES))):
+        yield Property(text(prop.get("type")), prop.get("value"))
 
 
 def _decoded(annotation: Any) -> Any:
@@ -329,8 +331,8 @@ def _modes(operator: DiffOperator) -> list[str]:
 
 
 def _requirements(operator: DiffOperator) -> list[str]:
-    properties = (prop for prop in properties_of(operator.csv) if text(prop.get("type")) in _REQUIREMENTS)
-    return [_requirement(text(prop["type"]), prop.get("value")) for prop in properties]
+    properties = (prop for prop in properties_of(operator.csv) if prop.type in _REQUIREMENTS)
+    return [_requirement(prop.type, prop.value) for prop in properties]
 
 
 def _requirement(kind: str, value: Any) -> str:

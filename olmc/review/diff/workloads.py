@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.compiler.olm.facts import account_of_pod
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_KIND,
@@ -96,7 +97,6 @@ _PROFILES = frozenset(("seccompProfile", "appArmorProfile"))
 # Lists that may come and go as a whole, by what their items are known by.
 _LISTS: Mapping[str, str] = {"containers": "name", "initContainers": "name", "volumes": "name", "ports": "name"}
 _ACCOUNT = ("serviceAccountName", "serviceAccount")
-_DEFAULT = "default"
 
 
 def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Iterator[DiffChange]:
@@ -108,8 +108,7 @@ def workload_changes(identity: ObjectKey, differences: Iterable[Delta]) -> Itera
 
 def account_of(workload: KubernetesObject) -> str:
     """The ServiceAccount that the pods of a workload run as."""
-    pod = pod_of(workload)
-    return next((text(pod[field]) for field in _ACCOUNT if text(pod.get(field))), _DEFAULT)
+    return account_of_pod(pod_of(workload))
 
 
 def account_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.output.messages import clean
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.lean import NamedTuple
@@ -46,7 +47,7 @@ def _escaped(text: str) -> str:
 
 def _metrics(settled: SettledCluster, *, legacy: bool) -> Iterator[Metric]:
     cluster = settled.cluster
-    members = {name: member for name, member in cluster.members.items() if not member.csv.counts_as_copy}
+    members = {name: member for name, member in cluster.members.items() if not is_copy_by_metadata(member.csv.object)}
     yield _count("catalog_source_count", "gauge", "Number of catalog sources", len(cluster.catalogs))
     abnormal = {_labels(n, m, phase=m.phase, reason=m.reason): 1 for n, m in members.items() if not m.succeeded}
     yield Metric("csv_abnormal", "gauge", "CSV is not installed", abnormal)

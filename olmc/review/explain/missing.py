@@ -9,7 +9,7 @@ from olmc.compiler.catalogs.content import has_inline_content
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
-from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.olm.facts import original_of, package_of
 from olmc.compiler.output.messages import not_found
 from olmc.compiler.output.text import paragraph
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -35,7 +35,6 @@ from olmc.k8s.objects import (
     ObjectKey,
     Origin,
     Rendered,
-    labels_of,
     object_key,
 )
 from olmc.k8s.yaml import at, located
@@ -54,10 +53,9 @@ from olmc.review.explain.provenance import (
 from olmc.review.explain.status import (
     ExplainContext,
     Wanted,
-    is_copy,
+    is_copied,
     lines_data,
     object_names,
-    package_of,
     package_of_csv,
     subscribing,
     target,
@@ -99,10 +97,9 @@ def _refused(name: str, kinds: Set[str], scene: ExplainContext) -> Iterator[Expl
 def _deleted_copies(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
     """That OLM deletes a copy of a CSV that a manifest holds, and why (R-COPY-2, R-COPY-3, R-COPY-5, R-COPY-7)."""
     for manifest in scene.manifests:
-        home = labels_of(manifest.object).get(COPIED_FROM)
-        if home is None or not wanted.is_met_by(object_key(manifest.object)):
+        original = original_of(manifest.object)
+        if original is None or not wanted.is_met_by(object_key(manifest.object)):
             continue
-        original = NamespacedName(str(home), wanted.name)
         namespace = object_key(manifest.object).namespace
         text = f"it was the copy of {CSV_KIND} {original}, and OLM deletes it"
         yield ExplanationLine(0, text, at(manifest.source, "metadata", "labels"))
@@ -516,7 +513,7 @@ def _about_package(package: str, scene: ExplainContext) -> Iterator[WhyAnswer]:
     objects = {found.identity: found for found in scene.objects}
     names = subscribing(package, cluster)
     csvs = {NamespacedName(name.namespace, cluster.subscriptions[name].installed) for name in names}
-    free = [key for key, csv in sorted(cluster.csvs.items()) if key not in csvs and package_of(csv) == package]
+    free = [key for key, csv in sorted(cluster.csvs.items()) if key not in csvs and package_of(csv.object) == package]
     for name in names:
         found = objects.get(ObjectKey(OLM_GROUP, "Subscription", *name))
         if found is not None:
@@ -549,7 +546,7 @@ def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer
         kind = wanted.kinds[0]
         key = ObjectKey(kind.group, kind.kind, wanted.namespace, wanted.name)
         return (WhyAnswer(key, ABSENT, "", "", None, lines),)
-    longer = tuple(found for found in scene.objects if wanted.begins(found.identity) and not is_copy(found))
+    longer = tuple(found for found in scene.objects if wanted.begins(found.identity) and not is_copied(found))
     if longer:
         return tuple(_about(found, scene) for found in longer)
     names = [name for name in brought_names(wanted, scene) if name.startswith(wanted.name) and name != wanted.name]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
-from olmc.compiler.olm.naming import ALONGSIDE, COPIED_FROM, binding_name, cluster_role_name, role_name
+from olmc.compiler.olm.facts import (
+    csvs_by_reference,
+    group_by_label,
+    is_copy_by_metadata,
+    original_by_label,
+    original_of,
+)
+from olmc.compiler.olm.naming import ALONGSIDE, binding_name, cluster_role_name, role_name
 from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -16,18 +23,7 @@ from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_p
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
 from olmc.compiler.rules.texts import reconcile as rules
 from olmc.k8s.diagnostics import Location, Place, UnservedKind, join_limited
-from olmc.k8s.objects import (
-    OLM_GROUP,
-    CatalogKey,
-    KubernetesObject,
-    ObjectKey,
-    Origin,
-    Rendered,
-    annotations_of,
-    labels_of,
-    metadata_of,
-    owner_references,
-)
+from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
 from olmc.k8s.yaml import at, located
 from olmc.review.explain.installs import brought_by
 
@@ -55,7 +51,7 @@ def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
         return
     if member.phase:
         text = member.cause[2] or f"it is {member.phase}"
-    elif member.csv.counts_as_copy:
+    elif is_copy_by_metadata(member.csv.object):
         text = "OLM takes it for a copy because of its annotation olm.operatorNamespace, and leaves it alone"
     elif not member.csv.surface_is_readable:
         text = "OLM leaves it alone: a CRD that it names has no dot in its name"
@@ -267,23 +263,15 @@ def behind(found: Rendered, cluster: Cluster) -> tuple[NamespacedName, ...]:
     """The CSVs that an object is there for, sorted; those of a CSV itself are none."""
     key = found.identity
     if key.kind == CSV_KIND:
-        home = labels_of(found.object).get(COPIED_FROM)
-        return (NamespacedName(str(home), key.name),) if NamespacedName(str(home), key.name) in cluster.csvs else ()
-    names = {*_owners(key.namespace, found.object), *_installers(found.object)}
+        original = original_of(found.object)
+        return (original,) if original is not None and original in cluster.csvs else ()
+    names = {*csvs_by_reference(found.object), *_installers(found.object)}
+    owner = original_by_label(found.object)
+    names |= {owner} if owner is not None else set()
     place = found.provenance.place
     if not names and place is not None:
         names = {name for name, csv in cluster.csvs.items() if csv.source is not None and csv.source == place.source}
     return tuple(sorted(name for name in names if name in cluster.csvs))
-
-
-def _owners(namespace: str, obj: KubernetesObject) -> Iterator[NamespacedName]:
-    for reference in owner_references(obj):
-        if reference.get("kind") == CSV_KIND:
-            yield NamespacedName(namespace, str(reference.get("name")))
-    labels = labels_of(obj)
-    if "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND:  # the documents have no kind
-        home = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
-        yield NamespacedName(str(home), str(labels.get("olm.owner")))
 
 
 def _installers(obj: KubernetesObject) -> Iterator[NamespacedName]:
@@ -294,10 +282,9 @@ def _installers(obj: KubernetesObject) -> Iterator[NamespacedName]:
 
 
 def _group_behind(found: Rendered, cluster: Cluster) -> NamespacedName | None:
-    labels = labels_of(found.object)
-    if labels.get("olm.owner.kind") != "OperatorGroup":
+    name = group_by_label(found.object)
+    if name is None:
         return _group_of_unlabelled(found, cluster)
-    name = NamespacedName(str(labels.get("olm.owner.namespace")), str(labels.get("olm.owner")))
     return name if any(group.name == name.name for group in cluster.groups_in(name.namespace)) else None
 
 
@@ -366,7 +353,8 @@ def place_finder(cluster: Cluster) -> Callable[[Rendered], Place | None]:
 
     def find(found: Rendered) -> Place | None:
         key, place = found.identity, found.provenance.place
-        csv = _owner(found.object, cluster) if key.kind in _RBAC_KINDS else None
+        owner = original_by_label(found.object) if key.kind in _RBAC_KINDS else None
+        csv = cluster.csvs.get(owner) if owner is not None else None
         if place is None or place.keys or csv is None or csv.source != place.source:
             return place
         if id(csv) not in known:  # a CSV of the cluster, which stays
@@ -393,18 +381,3 @@ def _names(profile: Profile, csv: Csv, entry: StrategyPermissions) -> Iterator[s
         role = named(profile, csv.name, csv.namespace, dict(entry.object))
         yield role
         yield binding_name(profile, f"{kind}Binding", role, csv.namespace, entry.account)
-
-
-def is_owned(obj: Mapping[str, Any]) -> bool:
-    """Whether an object's owner labels name a CSV."""
-    labels = metadata_of(obj).get("labels")
-    return isinstance(labels, Mapping) and "olm.owner" in labels and labels.get("olm.owner.kind", CSV_KIND) == CSV_KIND
-
-
-def _owner(obj: Mapping[str, Any], cluster: Cluster) -> Csv | None:
-    """The CSV that an object's owner labels name; a copy in a target namespace says where it was copied from."""
-    if not is_owned(obj):
-        return None
-    labels = obj["metadata"]["labels"]
-    namespace = labels.get(COPIED_FROM) or labels.get("olm.owner.namespace")
-    return cluster.csvs.get(NamespacedName(str(namespace), str(labels.get("olm.owner"))))

@@ -10,6 +10,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.olm.facts import package_of, real_csvs
 from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import HeldUpgrade, reasons
@@ -26,7 +27,6 @@ from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.edit import EditError, set_text
 from olmc.review.explain.installs import picked
 from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
-from olmc.review.explain.status import package_of
 
 if TYPE_CHECKING:
     from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
@@ -176,7 +176,7 @@ def resolutions(settled: SettledCluster) -> tuple[NamespaceResolution, ...]:
                 first.selections if first is not None else (),
                 message,
                 tuple((plan.approval, plan.csvs) for plan in plans),
-                tuple(csv.name for csv in settled.cluster.csvs_in(namespace)),
+                tuple(csv.name for csv in real_csvs(settled.cluster, namespace)),
                 tuple(each for name, each in sorted(held.items()) if name.namespace == namespace),
             )
         )
@@ -296,7 +296,9 @@ def _hops_of_install(judged: InstallDecision, name: str, *, is_image: bool) -> I
         yield ResolutionHop(namespace, candidate.package, before, candidate.name, candidate.channel, why)
     if is_image:
         csvs = (Csv(step.object) for step in judged.content.steps if step.kind == CSV_KIND)
-        yield from (ResolutionHop(namespace, package_of(csv), "-", csv.name, "-", f"{name}{waits}") for csv in csvs)
+        yield from (
+            ResolutionHop(namespace, package_of(csv.object), "-", csv.name, "-", f"{name}{waits}") for csv in csvs
+        )
 
 
 def _operators_data(operators: Sequence[OperatorResult]) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
-from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
-from olmc.compiler.olm.naming import COPIED_FROM, PROPERTIES
+from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
 from olmc.compiler.output.messages import QueryError, not_found
 from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -18,18 +18,8 @@ from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
-from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import (
-    OLM_GROUP,
-    GroupKind,
-    KubernetesObject,
-    Manifest,
-    ObjectKey,
-    Rendered,
-    labels_of,
-    object_key,
-)
+from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
@@ -134,16 +124,6 @@ def untold(diagnostics: Iterable[Diagnostic], found: Iterable[OperatorStatus]) -
     return tuple(each for each in failures if not (is_told and RuleTag.IN_STATUS in each.tags))
 
 
-def package_of(csv: Csv) -> str:
-    """The package that a CSV says it is of, else its name up to the version."""
-    try:
-        properties = unmarshal(csv.annotations.get(PROPERTIES) or "{}").get("properties") or []
-        values = [each["value"] for each in properties if each["type"] == "olm.package"]
-        return str(values[0]["packageName"])
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return csv.name.partition(".v")[0]
-
-
 def _subscribed(
     subscription: Subscription, hindered: tuple[ExplanationLine, ...], held: HeldUpgrade | None, settled: SettledCluster
 ) -> OperatorStatus:
@@ -190,7 +170,7 @@ def _applied(member: CsvState, settled: SettledCluster) -> OperatorStatus:
     stopped = tuple(of_stop(namespaced_name(member.csv), settled))
     return OperatorStatus(
         namespace=member.csv.namespace,
-        package=package_of(member.csv),
+        package=package_of(member.csv.object),
         subscription="",
         csv=member.csv.name,
         version=_version(member),
@@ -431,7 +411,7 @@ def target(text: str, scene: ExplainContext) -> ExplainTarget:
     versioned = _WITH_VERSION.fullmatch(first)
     kinds = find_kinds(f"{versioned['kind']}.{versioned['group']}" if versioned else first, known)
     if not kinds:
-        here = [each for each in scene.objects if each.identity[2:] == (first, rest[0]) and not is_copy(each)]
+        here = [each for each in scene.objects if each.identity[2:] == (first, rest[0]) and not is_copied(each)]
         if len(rest) == 1 and _is_csv(rest[0], scene):
             return _object(Wanted(find_kinds(CSV_KIND, known), first, rest[0]), scene)
         if len(rest) == 1 and here:
@@ -448,7 +428,7 @@ def _of_bundles(scene: ExplainContext) -> Iterator[KubernetesObject]:
 
 def _object(wanted: Wanted, scene: ExplainContext) -> ExplainTarget:
     found = [each for each in scene.objects if wanted.is_met_by(each.identity)]
-    originals = [each for each in found if not is_copy(each)]
+    originals = [each for each in found if not is_copied(each)]
     if found:
         return ExplainTarget(tuple(originals or found))
     return ExplainTarget(absent=wanted)
@@ -461,7 +441,7 @@ def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
         return _object(Wanted(csvs, "", name), scene)
     if name in set(packages(scene)):
         return ExplainTarget(package=name)
-    found = tuple(each for each in scene.objects if each.identity.name == name and not is_copy(each))
+    found = tuple(each for each in scene.objects if each.identity.name == name and not is_copied(each))
     if found:
         return ExplainTarget(found)
     left = next((each.identity for each in objects_left_out(scene) if each.identity.name == name), None)
@@ -471,7 +451,7 @@ def _by_name(name: str, scene: ExplainContext) -> ExplainTarget:
     csv_beginning = sorted({each for each in csv_names(scene) if each.startswith(name)})
     if len(csv_beginning) == 1:
         return _object(Wanted(csvs, "", csv_beginning[0]), scene)
-    beginning = [each for each in scene.objects if each.identity.name.startswith(name) and not is_copy(each)]
+    beginning = [each for each in scene.objects if each.identity.name.startswith(name) and not is_copied(each)]
     if len(beginning) == 1:
         return ExplainTarget(tuple(beginning))
     raise not_found(f"There is no CSV, package or object {name}", name, _names(scene), object_names(scene))
@@ -483,9 +463,9 @@ def objects_left_out(scene: ExplainContext) -> Iterator[LeftObject]:
         yield from left.objects
 
 
-def is_copy(found: Rendered) -> bool:
-    """Whether an object is OLM's copy of a CSV or Role in another namespace."""
-    return COPIED_FROM in labels_of(found.object)
+def is_copied(found: Rendered) -> bool:
+    """Decide whether an object is OLM's copy of a CSV or Role in another namespace."""
+    return is_copy(found.object) if found.identity.kind == CSV_KIND else has_copy_label(found.object)
 
 
 def _is_csv(name: str, scene: ExplainContext) -> bool:
@@ -509,7 +489,7 @@ def packages(scene: ExplainContext) -> Iterator[str]:
     cluster = scene.settled.cluster
     yield from (package for package, _ in _served(cluster))
     yield from (subscription.package for subscription in cluster.subscriptions.values())
-    yield from (package_of(csv) for csv in cluster.csvs.values())
+    yield from (package_of(csv.object) for csv in cluster.csvs.values())
     yield from (bundle.package for bundle in scene.bundles.values())
     yield from (result.extension.source.package for result in scene.extensions)
 

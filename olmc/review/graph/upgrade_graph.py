@@ -13,6 +13,7 @@ from itertools import islice
 
 from olmc.compiler.catalogs.content import heads as unreplaced
 from olmc.compiler.model.catalog import Candidate, CatalogBundle, Channel, ChannelEntry, Package
+from olmc.compiler.olm.facts import version_in
 from olmc.compiler.output.messages import QueryError, clean, not_found
 from olmc.compiler.resolver.snapshot import entry_of_candidate
 from olmc.compiler.resolver.upgrade_path import (
@@ -29,12 +30,11 @@ from olmc.compiler.resolver.upgrade_path import (
     sources,
     union,
 )
-from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey
 from olmc.k8s.semver import tolerant_or_none
 
 _DEPRECATED = "olm.deprecated"
-_VERSION_IN_NAME = regex(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
 
 
 class Vertex(NamedTuple):
@@ -169,12 +169,6 @@ def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
     # A missing bundle has no version; the one in its name puts it where a reader looks for it.
     version = version or tolerant_or_none(version_in(name))
     return (False, name) if version is None else (True, precedence(version), name)
-
-
-def version_in(name: str) -> str:
-    """The version that the name of a CSV ends with, "" for none; good for a label, not for a decision."""
-    match = _VERSION_IN_NAME.search(name)
-    return match[1] if match else ""
 
 
 def label(vertex: Vertex) -> str:

@@ -13,8 +13,10 @@ from shlex import quote
 from typing import Any
 
 from olmc.compiler.api import Compilation
+from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, COPIED_FROM
+from olmc.compiler.olm.facts import is_copy, owner_csvs
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, OWNER, OWNER_NAMESPACE
 from olmc.compiler.output.messages import clean
 from olmc.compiler.transition.deletion import delete, helm_marks
 from olmc.k8s.diagnostics import Source, join_limited
@@ -32,7 +34,6 @@ from olmc.k8s.objects import (
     labels_of,
     mapping,
     mappings,
-    metadata_of,
     namespace_of,
     owner_references,
     pod_of,
@@ -92,15 +93,11 @@ def _owned(sides: BothGenerations, move: ExtensionMove) -> tuple[_Objects, _Obje
 
 def belongs(obj: KubernetesObject, move: ExtensionMove) -> bool:
     """Whether OLM v0 has an object for the CSV of a move."""
-    labels, own = labels_of(obj), move.csv
-    # RBAC that a bundle has in no namespace names its CSV, and not the namespace of that.
-    home = labels.get("olm.owner.namespace", "" if namespace_of(obj) else move.namespace)
-    if labels.get("olm.owner") == own and home == move.namespace:
-        return True
-    if f"{COMPONENT_PREFIX}{move.name}.{move.namespace}" in labels:
-        return True
-    names = {text(ref.get("name")) for ref in owner_references(obj) if ref.get("kind") == CSV_KIND}
-    return own in names and metadata_of(obj).get("namespace") == move.namespace
+    labels = labels_of(obj)
+    # RBAC that a bundle has in no namespace names its CSV, and not the namespace of that (R-SA-8).
+    is_bundled = labels.get(OWNER) == move.csv and OWNER_NAMESPACE not in labels and not namespace_of(obj)
+    is_component = f"{COMPONENT_PREFIX}{move.name}.{move.namespace}" in labels
+    return is_bundled or is_component or NamespacedName(move.namespace, move.csv) in owner_csvs(obj)
 
 
 def _of_objects(was: _Objects, now: _Objects, move: ExtensionMove) -> Iterator[MoveReason]:
@@ -312,7 +309,7 @@ def copied_csvs(before: Iterable[Rendered], moves: Iterable[ExtensionMove]) -> d
     counts = {move.csv: 0 for move in moves}
     for rendered in before:
         key = rendered.identity
-        if key.kind == CSV_KIND and key.name in counts and COPIED_FROM in labels_of(rendered.object):
+        if key.kind == CSV_KIND and key.name in counts and is_copy(rendered.object):
             counts[key.name] += 1
     return {name: count for name, count in counts.items() if count}
 

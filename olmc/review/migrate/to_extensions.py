@@ -18,7 +18,7 @@ from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.olm.facts import group_by_label, is_copy, original_of
 from olmc.compiler.rules.texts import migration as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
@@ -30,7 +30,6 @@ from olmc.k8s.objects import (
     Manifest,
     ObjectKey,
     Rendered,
-    labels_of,
     mapping,
     mappings,
     name_of,
@@ -103,8 +102,8 @@ def _has_no_use(
     if obj["apiVersion"].partition("/")[0] != OLM_GROUP:
         return False
     csvs = {move.member for move in moves}
-    if kind == CSV_KIND and COPIED_FROM in labels_of(obj):
-        return NamespacedName(labels_of(obj)[COPIED_FROM], name.name) in csvs
+    if kind == CSV_KIND and is_copy(obj):
+        return original_of(obj) in csvs
     if kind in (CSV_KIND, "OperatorCondition"):
         return name in csvs
     if kind == "InstallPlan":
@@ -211,8 +210,8 @@ def _is_of(role: KubernetesObject, move: ExtensionMove) -> bool:
     owners = {text(ref.get("name")) for ref in owner_references(role)}
     if belongs(role, move) or owners & {api.name for api in move.installed.csv.owned_crds}:
         return True
-    labels = labels_of(role)
-    return labels.get("olm.owner.kind") == "OperatorGroup" and labels.get("olm.owner.namespace") == move.namespace
+    group = group_by_label(role)
+    return group is not None and group.namespace == move.namespace
 
 
 def _unbound(binding: Rendered, move: ExtensionMove) -> MoveReason:

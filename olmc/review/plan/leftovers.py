@@ -12,7 +12,8 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import ClusterState
-from olmc.compiler.olm.naming import COPIED_FROM, component_label_key
+from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
+from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -427,8 +428,7 @@ def _of_groups(context: Leftovers) -> Iterator[Task]:
             left = [
                 key for key in rbac
                 if key.namespace not in ("", name.namespace)
-                and labels_of(context.after[key]).get(COPIED_FROM) == name.namespace
-                and labels_of(context.after[key]).get("olm.owner") == name.name
+                and has_copy_label(context.after[key]) and original_by_label(context.after[key]) == name
             ]  # fmt: skip
             text = f"{name} may still do by itself what its Roles in former target namespaces allow; OLM leaves these."
         else:
@@ -436,7 +436,7 @@ def _of_groups(context: Leftovers) -> Iterator[Task]:
             left = [
                 key for key in rbac
                 if not key.namespace and key.name in own
-                and labels_of(context.after[key]).get("olm.owner") == name.name
+                and csv_by_label(context.after[key]) == name
             ]  # fmt: skip
             text = f"{name} still has its permissions in the whole cluster: OLM leaves what it made for a global group."
         if left:
@@ -482,7 +482,7 @@ def late_changes(applied: Iterable[AppliedChange], state: ClusterState, cluster:
 
 def _has_copies(group: OperatorGroup, state: ClusterState) -> bool:
     return any(
-        key.kind == CSV_KIND and mapping(labels_of(m.object)).get(COPIED_FROM) == group.namespace
+        key.kind == CSV_KIND and is_copy(m.object) and home_of_copy(m.object) == group.namespace
         for key, m in state.objects.items()
     )
 

@@ -12,6 +12,7 @@ from typing import Literal
 from olmc.compiler.model.cluster import Cluster, namespaced_name
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import (
     BlockingCsv,
     OpenShiftMaximum,
@@ -208,7 +209,7 @@ def installed_facts(csv: Csv, cluster: Cluster) -> OperatorFacts:
 def blocking_messages(cluster: Cluster, move: PlatformMove, olm_version: str) -> tuple[tuple[Release, str], ...]:
     """For each release on the way to which OLM lets the cluster not go: the release, and what the condition Upgradeable
     says then (R-OCP-1, R-OCP-2, R-OCP-6)."""
-    csvs = [csv for csv in cluster.csvs.values() if not csv.counts_as_copy]
+    csvs = [csv for csv in cluster.csvs.values() if not is_copy_by_metadata(csv.object)]
     maxima = [BlockingCsv(namespaced_name(csv), maximum_of_annotations(csv.annotations)) for csv in csvs]
     # OLM takes them as its cache lists them, which has no order; so by namespace and name.
     maxima.sort(key=lambda csv: csv.name)

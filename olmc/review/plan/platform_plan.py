@@ -12,6 +12,7 @@ from olmc.compiler.model.catalog import Candidate, InstalledEntry
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import is_copy_by_metadata, package_of
 from olmc.compiler.olm.naming import MAXIMUM, Release, maximum_of_values
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, present_of
@@ -22,7 +23,6 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey, Manifest
 from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import locate
-from olmc.review.explain.status import package_of
 from olmc.review.plan.platform import (
     ClusterPlatform,
     LostManifest,
@@ -266,7 +266,7 @@ def platform_plan(
 ) -> PlatformPlan:
     """The plan for a cluster at rest to which these manifests are applied."""
     asked = {NamespacedName(name.namespace, s.installed): s for name, s in cluster.subscriptions.items() if s.installed}
-    installed = [csv for csv in cluster.csvs.values() if not csv.counts_as_copy]
+    installed = [csv for csv in cluster.csvs.values() if not is_copy_by_metadata(csv.object)]
     present = {namespaced_name(csv): _present(csv, cluster) for csv in installed}
     rows = [
         _row(csv, asked.get(name := namespaced_name(csv)), present[name], cluster, move, catalogs) for csv in installed
@@ -311,8 +311,8 @@ def _row(
     package, channel = (subscription.package, subscription.channel) if subscription is not None else ("", "")
     findings.sort(key=lambda finding: gravest([finding]) != gravest(findings))
     return MovedOperator(
-        csv.namespace, package or package_of(csv), csv.name, csv.version, channel, gravest(findings), tuple(findings),
-        step, held, subscription,
+        csv.namespace, package or package_of(csv.object), csv.name, csv.version, channel, gravest(findings),
+        tuple(findings), step, held, subscription,
     )  # fmt: skip
 
 

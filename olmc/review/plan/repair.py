@@ -11,8 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
+from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.olm.facts import (
+    csv_by_label,
+    csvs_by_reference,
+    group_by_label,
+    has_copy_label,
+    is_copy,
+    original_of,
+)
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, OWNER, OWNER_KIND
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     ACCOUNT,
@@ -36,7 +45,6 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.review.diff.deltas import Delta, deltas
-from olmc.review.diff.operators import is_copy
 from olmc.review.diff.server_defaults import is_default
 
 RESYNC = "at its next resync, which comes every 15 minutes"
@@ -79,7 +87,7 @@ def repair_of_missing(
     """Who makes an expected object that is not there; `serving` are `serving_names`."""
     if key in applied:
         return TOOL
-    if key.kind == "Deployment" and _is_of_csv(obj):
+    if key.kind == "Deployment" and csvs_by_reference(obj):
         return Repair("OLM", AT_ONCE, "observed-63")
     return _by_sync(key, obj, serving) or _made_once(key, obj, NEVER)
 
@@ -108,7 +116,7 @@ def repair_of_different(
         labels = [label for delta in differing for label in _differing_labels(delta)]
         of_groups = bool(labels) and all(label.startswith(_GROUP_LABEL) for label in labels)
         return Repair("OLM", AT_ONCE, "R-OG-19") if of_groups else _UNMENTIONED
-    if key.kind == "Deployment" and _is_of_csv(expected):
+    if key.kind == "Deployment" and csvs_by_reference(expected):
         if SPEC_HASH not in labels_of(expected):
             return Repair("unknown", f"its certificate is part of the label {SPEC_HASH}, which OLM compares", "U-3")
         # OLM compares the hash of what it would write with the label, and looks at nothing else of the object.
@@ -123,7 +131,7 @@ def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
         return Repair("OLM", RESYNC, "R-COPY-7")
     if key.kind == CSV_KIND:
         return Repair("nobody", "OLM uninstalls nothing; delete it by hand", "observed-36")
-    if key.group == RBAC and (COPIED_FROM in labels_of(obj) or not key.namespace):
+    if key.group == RBAC and (has_copy_label(obj) or not key.namespace):
         return Repair("nobody", "OLM leaves permissions that a group no longer needs", "observed-55")
     return Repair("unknown", "no rule says what OLM does with it")
 
@@ -138,15 +146,15 @@ def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> 
         return Repair("OLM", AT_ONCE, "R-OC-1")
     if "operatorcondition" in owners:
         return Repair("OLM", AT_ONCE, "R-OC-2")
-    if COPIED_FROM in labels:
+    if has_copy_label(obj):
         return Repair("OLM", RESYNC, "R-TEN-2")
-    if key.kind == "ClusterRole" and labels.get("olm.owner.kind") == "OperatorGroup":
+    if key.kind == "ClusterRole" and group_by_label(obj) is not None:
         return Repair("OLM", RESYNC, "R-OG-18")
     if key.kind == "ClusterRole" and owners & {CRD_KIND.lower(), "apiservice"}:
         return Repair("OLM", RESYNC, "R-CR-1")
     if "olm.webhook-description-hash" in labels:
         return Repair("OLM", RESYNC, "R-WH-1")
-    if key.kind == "APIService" and labels.get("olm.owner"):
+    if key.kind == "APIService" and csv_by_label(obj) is not None:
         return Repair("OLM", AT_ONCE, "R-API-1")
     if key.name in serving:
         # It is in no namespace of the CSV and has no label of it, so that its changes wake nobody.
@@ -157,14 +165,10 @@ def _by_sync(key: ObjectKey, obj: KubernetesObject, serving: frozenset[str]) -> 
 def _made_once(key: ObjectKey, obj: KubernetesObject, repair: Repair) -> Repair:
     """What InstallPlans make; of anything else no rule speaks."""
     by_plan = key.kind in (CRD_KIND, ACCOUNT, CSV_KIND, "Subscription", "InstallPlan") or key.group == RBAC
-    return repair if by_plan or any(label.startswith("operators.coreos.com/") for label in labels_of(obj)) else _UNKNOWN
+    return repair if by_plan or any(label.startswith(COMPONENT_PREFIX) for label in labels_of(obj)) else _UNKNOWN
 
 
 _UNKNOWN = Repair("unknown", "no rule says who writes it")
-
-
-def _is_of_csv(obj: KubernetesObject) -> bool:
-    return any(ref.get("kind") == CSV_KIND for ref in owner_references(obj))
 
 
 def serving_names(objects: Iterable[KubernetesObject]) -> frozenset[str]:
@@ -352,10 +356,10 @@ def _metadata(obj: KubernetesObject, plans: Mapping[tuple[str, str], str]) -> di
     metadata["ownerReferences"] = sorted(references, key=lambda ref: (text(ref.get("kind")), text(ref.get("name"))))
     labels = {_group_label(key): value for key, value in mapping(metadata.get("labels")).items()}
     labels.pop("kubernetes.io/metadata.name", None)
-    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding") and "olm.owner.kind" not in labels:
-        labels.pop("olm.owner", None)  # of a bundle's own, and only where its plan was carried out twice
-    if obj["kind"] in ("Role", "RoleBinding") and "olm.copiedFrom" in labels:
-        labels = {key: value for key, value in labels.items() if not key.startswith("operators.coreos.com/")}
+    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding") and OWNER_KIND not in labels:
+        labels.pop(OWNER, None)  # of a bundle's own, and only where its plan was carried out twice
+    if obj["kind"] in ("Role", "RoleBinding") and has_copy_label(obj):
+        labels = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
     annotations = {key: value for key, value in mapping(metadata.get("annotations")).items() if key not in _ANNOTATIONS}
     if "olmcahash" in annotations:
         annotations["olmcahash"] = _DRAWN
@@ -511,7 +515,7 @@ def _is_of_olm(key: ObjectKey, obj: KubernetesObject) -> bool:
     if key.group == OLM_GROUP:
         return key.kind in (CSV_KIND, "OperatorCondition")
     owned = any(ref.get("kind") in (CSV_KIND, "OperatorCondition") for ref in owner_references(obj))
-    return owned or "olm.owner" in labels_of(obj)
+    return owned or OWNER in labels_of(obj)
 
 
 def _folded(found: Iterable[DriftedObject], objects: Mapping[ObjectKey, KubernetesObject]) -> Iterator[DriftedObject]:
@@ -548,18 +552,18 @@ def _reasons(
     key: ObjectKey, item: DriftedObject, obj: KubernetesObject, drifted: Iterable[ObjectKey]
 ) -> Iterator[ObjectKey]:
     """What an object is there for; for one that differs, the CSVs that its group writes of (R-OG-11, R-OG-17)."""
-    labels = labels_of(obj)
     if item.kind == "different":
-        namespace = key.namespace if key.kind == "OperatorGroup" else labels.get("olm.owner.namespace", "")
-        of_group = key.kind == "OperatorGroup" or labels.get("olm.owner.kind") == "OperatorGroup"
-        if of_group and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
-            yield from (other for other in drifted if (other.kind, other.namespace) == (CSV_KIND, namespace))
+        of_group = NamespacedName(key.namespace, key.name) if key.kind == "OperatorGroup" else group_by_label(obj)
+        if of_group is not None and all(path[:1] in _OF_MEMBERS or path[:2] in _OF_MEMBERS for path, *_ in item.deltas):
+            yield from (other for other in drifted if (other.kind, other.namespace) == (CSV_KIND, of_group.namespace))
         return
-    if COPIED_FROM in labels and key.kind == CSV_KIND:
-        yield key._replace(namespace=labels[COPIED_FROM])
+    original = original_of(obj) if key.kind == CSV_KIND else None
+    if original is not None:
+        yield key._replace(namespace=original.namespace)
     for ref in owner_references(obj):
         group, kind = split_api_version(ref.get("apiVersion"))[0], text(ref.get("kind"))
         for namespace in (key.namespace, ""):
             yield ObjectKey(group, kind, namespace, text(ref.get("name")))
-    if labels.get("olm.owner.kind") == CSV_KIND:
-        yield ObjectKey(OLM_GROUP, CSV_KIND, labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))
+    csv = csv_by_label(obj)
+    if csv is not None:
+        yield ObjectKey(OLM_GROUP, CSV_KIND, *csv)

@@ -10,7 +10,7 @@ from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import ClusterState
-from olmc.compiler.olm.naming import COPIED_FROM
+from olmc.compiler.olm.facts import group_by_label, has_copy_label, is_copy, original_by_label, original_of, owner_csvs
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
@@ -25,7 +25,6 @@ from olmc.k8s.objects import (
     status_of,
     text,
 )
-from olmc.review.diff.operators import is_copy
 from olmc.review.plan.repair import SPEC_HASH, DriftedObject, compare_state, serving_names
 
 _RESOLVED = frozenset({"Subscription", "InstallPlan", "CatalogSource"})
@@ -67,12 +66,12 @@ def _is_predicted(
 ) -> bool:  # fmt: skip
     labels = labels_of(obj)
     if key.kind == CSV_KIND:
-        return is_copy(obj) and (labels.get(COPIED_FROM, ""), key.name) in succeeded
-    if labels.get("olm.owner.kind") == "OperatorGroup":
+        return original_of(obj) in succeeded
+    if group_by_label(obj) is not None:
         # The rules that are left when nothing is selected any more OLM leaves alone (observed-60).
         return key.kind == "ClusterRole" and bool(obj.get("aggregationRule") or not obj.get("rules"))
-    if COPIED_FROM in labels:
-        return (labels[COPIED_FROM], labels.get("olm.owner", "")) in succeeded
+    if has_copy_label(obj):
+        return original_by_label(obj) in succeeded
     owners = {text(ref.get("kind")): text(ref.get("name")) for ref in owner_references(obj)}
     if key.kind == "OperatorCondition":
         # What operators and people say in it is not made by OLM.
@@ -82,14 +81,14 @@ def _is_predicted(
         return (key.namespace, owners["OperatorCondition"]) in succeeded
     if key.kind == "ClusterRole" and {owner.lower() for owner in owners} & {CRD_KIND.lower(), "apiservice"}:
         return any(label.startswith("olm.opgroup.permissions/") for label in labels)
-    home = key.namespace or labels.get("olm.owner.namespace", "")
-    if (home, owners.get(CSV_KIND) or labels.get("olm.owner", "")) not in succeeded:
+    owner = next(iter(owner_csvs(obj)), None)
+    if owner not in succeeded:
         return False
     if key.kind == "Deployment":
         return SPEC_HASH in labels
     if "olm.webhook-description-hash" in labels or key.kind == "APIService" or key.name in serving:
         return True
-    return key.group == RBAC and not key.namespace and (home, key.name) in roles  # lifted for a global group
+    return key.group == RBAC and not key.namespace and (owner.namespace, key.name) in roles  # lifted for a global group
 
 
 def options_for(state: ClusterState, without: frozenset[ObjectKey], options: Options) -> Options:

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.olm.facts import csv_by_label, has_copy_label, operator_accounts
 from olmc.compiler.output.messages import not_found
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_access import RoleBinding, Roles, collect_roles, decode_binding, with_groups
@@ -27,11 +28,10 @@ from olmc.k8s.objects import (
     Provenance,
     Rendered,
     Subject,
-    labels_of,
     object_key,
 )
 from olmc.k8s.yaml import located
-from olmc.review.explain.provenance import is_owned, place_finder
+from olmc.review.explain.provenance import place_finder
 from olmc.review.rbac.risks import Level, Risk, level_of, risks_of
 
 # The roles that every cluster has without anybody writing them down.
@@ -427,7 +427,9 @@ class _RulePlaces(NamedTuple):
 
 def _rule_places(role: Rendered, place: Place | None) -> _RulePlaces:
     # What OLM makes of a rule stands nowhere in the input; then the place is that of whatever it was made from.
-    if place is None or not (place.keys or (role.provenance.origin in _AS_WRITTEN and not is_owned(role.object))):
+    if place is None or not (
+        place.keys or (role.provenance.origin in _AS_WRITTEN and csv_by_label(role.object) is None)
+    ):
         return _RulePlaces(place, {})
     indices: dict[PolicyRule, int] = {}
     for index, written in enumerate(decode_rules(role.object.get("rules"))):
@@ -596,14 +598,9 @@ def _operators(objects: Iterable[Rendered]) -> dict[Subject, tuple[NamespacedNam
     """The operators of each ServiceAccount: CSVs that are no copies, by the accounts of their install strategy."""
     by_account: dict[Subject, set[NamespacedName]] = defaultdict(set)
     for rendered in objects:
-        key, labels = rendered.identity, labels_of(rendered.object)
-        if key.kind == "ClusterServiceVersion" and "olm.copiedFrom" not in labels:
-            for account in _accounts(Csv(rendered.object)):
+        key = rendered.identity
+        # OLM leaves alone what only an annotation makes a copy, but its InstallPlan has granted the permissions.
+        if key.kind == CSV_KIND and not has_copy_label(rendered.object):
+            for account in operator_accounts(Csv(rendered.object)):
                 by_account[Subject(ACCOUNT, key.namespace, account)].add(NamespacedName(key.namespace, key.name))
     return {subject: tuple(sorted(names)) for subject, names in by_account.items()}
-
-
-def _accounts(csv: Csv) -> Iterator[str]:
-    yield from csv.service_account_names
-    for pod in (deployment.pod for deployment in csv.deployments):
-        yield str(pod.get("serviceAccountName") or pod.get("serviceAccount") or "default")

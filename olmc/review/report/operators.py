@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, component_label_key
+from olmc.compiler.olm.facts import is_copy, original_of, owner_csvs
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.output.directory import file_name
 from olmc.compiler.output.messages import clean
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -35,7 +36,6 @@ from olmc.resources import template_text
 from olmc.review.diff.extensions import EXTENSION, owner_of
 from olmc.review.diff.html import PageLink, channel_picture, policy_hash
 from olmc.review.diff.images import images_of
-from olmc.review.diff.operators import is_copy
 from olmc.review.diff.versions import Subscribed, subscribed
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import location_of
@@ -319,14 +319,14 @@ def _owners(
     owners = {by_label[label] for label in marks if label in by_label}
     if owners:
         return owners
-    named = [(text(labels.get("olm.owner.namespace")), text(labels.get("olm.owner")))]
+    named: list[tuple[str, str]] = list(owner_csvs(rendered.object))
     if key.kind == CSV_KIND:
-        home = labels.get(COPIED_FROM) if is_copy(rendered.object) else key.namespace
-        named.append((text(home), key.name))
+        original = original_of(rendered.object)
+        named.append(original or ("" if is_copy(rendered.object) else key.namespace, key.name))
     references = [
         (text(reference.get("kind")), text(reference.get("name"))) for reference in owner_references(rendered.object)
     ]
-    named += [(key.namespace, name) for kind, name in references if kind in (CSV_KIND, "OperatorCondition")]
+    named += [(key.namespace, name) for kind, name in references if kind == "OperatorCondition"]
     owners = {by_csv[name] for name in named if name in by_csv}
     return owners | {crds[name] for kind, name in references if kind == "customresourcedefinition" and name in crds}
 
@@ -347,7 +347,7 @@ def _listed(objects: Iterable[Rendered], cluster: Cluster) -> Iterator[ReportObj
 def _images(objects: Iterable[Rendered]) -> Iterator[ImageUse]:
     uses: dict[str, list[str]] = defaultdict(list)
     for rendered in objects:
-        if is_copy(rendered.object):
+        if rendered.identity.kind == CSV_KIND and is_copy(rendered.object):
             continue
         for place, image in images_of(rendered.object).items():
             uses[image].append(f"{rendered.identity.kind} {rendered.identity.name}: {place}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import account_of_deployment
 from olmc.compiler.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
@@ -248,7 +249,7 @@ def missing_accounts(subject: LintSubject) -> Iterator[Diagnostic]:
 def _pods(csv: Csv) -> Iterator[_Pods]:
     for index, deployment in enumerate(csv.deployments):
         for key in ("serviceAccountName", "serviceAccount"):
-            if deployment.pod.get(key):
+            if str(deployment.pod.get(key)) == account_of_deployment(csv, deployment):
                 above = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec", key)
                 yield _Pods(deployment.name, str(deployment.pod[key]), above)
                 break

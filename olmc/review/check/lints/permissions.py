@@ -8,6 +8,7 @@ from typing import Any
 
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import is_copy
 from olmc.compiler.rules.texts import lints as rules
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_forms import rbac_forms
@@ -20,7 +21,6 @@ from olmc.k8s.objects import (
     PolicyRule,
     Provenance,
     Rendered,
-    labels_of,
     mapping,
     mappings,
     metadata_of,
@@ -73,7 +73,7 @@ def _csvs(subject: LintSubject) -> Iterator[tuple[KubernetesObject, Source, Bund
     for _, bundle in sorted(subject.workspace.bundles.items()):
         yield bundle.csv.object, bundle.csv.source, bundle
     for manifest in of_kind(subject, CSV_KIND):
-        if "olm.copiedFrom" not in labels_of(manifest.object):
+        if not is_copy(manifest.object):
             yield manifest.object, manifest.source, None
 
 

@@ -10,6 +10,7 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subsc
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
@@ -289,7 +290,7 @@ def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:
 
 def _is_idle(cluster: Cluster, group: OperatorGroup, gone: InstalledCsv) -> bool:
     """Whether a group has nothing left to do once an operator is gone."""
-    csvs = [csv for csv in cluster.csvs_in(group.namespace) if csv.name != gone.member.csv.name]
+    csvs = [csv for csv in real_csvs(cluster, group.namespace) if csv.name != gone.member.csv.name]
     others = [
         name
         for name, s in cluster.subscriptions.items()

@@ -12,6 +12,7 @@ from olmc.compiler.load.config import options_from, read_config
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.output.messages import json_text
 from olmc.compiler.output.text import as_columns
 from olmc.compiler.reconcile.diagnose import waiting
@@ -116,7 +117,7 @@ def installations(
 
 
 def _is_shown(member: CsvState) -> bool:
-    if member.group is None or member.csv.counts_as_copy or not member.group.targets:
+    if member.group is None or is_copy_by_metadata(member.csv.object) or not member.group.targets:
         return False
     return member.reason not in _NO_MEMBERS and member.phase not in _LEAVING
 

@@ -12,6 +12,7 @@ from olmc.compiler.model.catalog import InstalledEntry
 from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
+from olmc.compiler.olm.facts import owner_csvs
 from olmc.compiler.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.compiler.resolver.upgrade_path import upgrades
 from olmc.k8s.api.restmapper import Crd
@@ -29,9 +30,7 @@ from olmc.k8s.objects import (
     labels_of,
     mapping,
     metadata_of,
-    namespace_of,
     object_key,
-    owner_references,
     spec_of,
     status_of,
     text,
@@ -112,15 +111,9 @@ def _from_owner(found: Rendered, csvs: Labels) -> frozenset[str]:
     """The keys of the CSV that a Deployment or an APIService belongs to."""
     if found.identity.kind not in ("Deployment", "APIService"):
         return frozenset()
-    labels = labels_of(found.object)
-    owners = [(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))]
-    owners += [
-        (namespace_of(found.object), text(ref.get("name")))
-        for ref in owner_references(found.object)
-        if ref.get("kind") == CSV_KIND
-    ]
     none: frozenset[str] = frozenset()
-    return none.union(*(csvs.get(ObjectKey(OLM_GROUP, CSV_KIND, *owner), none) for owner in owners))
+    owners = (ObjectKey(OLM_GROUP, CSV_KIND, *owner) for owner in owner_csvs(found.object))
+    return none.union(*(csvs.get(owner, none) for owner in owners))
 
 
 def _with_keys(found: Rendered, keys: frozenset[str]) -> Rendered:

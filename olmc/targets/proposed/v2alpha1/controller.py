@@ -11,7 +11,8 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.naming import COPIED_FROM, owner_reference
+from olmc.compiler.olm.facts import original_of
+from olmc.compiler.olm.naming import owner_reference
 from olmc.compiler.reconcile.diagnose import without_content
 from olmc.compiler.reconcile.unresolved import with_causes, without_bundle
 from olmc.compiler.render.webhooks import RenderContext
@@ -426,8 +427,7 @@ def without_copies(
 
 
 def _original(found: Rendered) -> NamespacedName | None:
-    home = labels_of(found.object).get(COPIED_FROM)
-    return NamespacedName(home, found.identity.name) if found.identity.kind == CSV_KIND and home else None
+    return original_of(found.object) if found.identity.kind == CSV_KIND else None
 
 
 def _copy_name(found: Rendered) -> NamespacedName | None:

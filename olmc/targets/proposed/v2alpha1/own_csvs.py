@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from olmc.compiler.model.catalog import named
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.operators import CSV_KIND, Csv
-from olmc.compiler.resolver.rounds import UnreadablePropertiesError, csv_properties
+from olmc.compiler.olm.facts import package_of
 from olmc.targets.proposed.v2alpha1.approval import OperatorResult
 
 
@@ -25,14 +23,6 @@ def is_own(csv: Csv, outcome: OperatorResult, cluster: Cluster) -> bool:
 
 
 def _packages(csv: Csv, cluster: Cluster) -> frozenset[str]:
-    """The packages that catalogs have a CSV in; else those that it names itself, else what its name begins with."""
+    """The packages that catalogs have a CSV in; else the one that it names itself."""
     served = {entry.package for source in cluster.catalogs.values() for entry in named(source.entries, csv.name)}
-    return frozenset(served or _annotated(csv) or {csv.name.partition(".v")[0]})
-
-
-def _annotated(csv: Csv) -> set[str]:
-    try:
-        values = [stated.value for stated in csv_properties(csv, frozenset()) if stated.type == "olm.package"]
-    except UnreadablePropertiesError:
-        return set()
-    return {str(value.get("packageName")) for value in values if isinstance(value, Mapping)}
+    return frozenset(served or {package_of(csv.object)})

@@ -8,7 +8,8 @@ from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM
+from olmc.compiler.olm.facts import csv_by_label, is_copy
+from olmc.compiler.olm.naming import COMPONENT_PREFIX
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
 from olmc.targets.proposed.v2alpha1.approval import OperatorResult
@@ -51,7 +52,7 @@ def losses(before: RunningState, after: RunningState, moves: Sequence[OperatorMo
 
 def _running(objects: Iterable[Rendered]) -> dict[ObjectKey, KubernetesObject]:
     """The objects that count, without the labels and owners by which the Operator API collects them."""
-    copies = {r.identity for r in objects if r.identity.kind == CSV_KIND and COPIED_FROM in labels_of(r.object)}
+    copies = {r.identity for r in objects if r.identity.kind == CSV_KIND and is_copy(r.object)}
     return {
         rendered.identity: _without_components(rendered.object, copies)
         for rendered in objects
@@ -129,8 +130,7 @@ def _watched(targets: str | None) -> str:
 
 def _concerned(key: ObjectKey, obj: KubernetesObject, moves: Sequence[OperatorMove]) -> Iterator[OperatorMove]:
     """The moves that an object counts for: that of its owner, else those of its namespace, else all."""
-    labels = labels_of(obj)
-    owner = NamespacedName(labels.get("olm.owner.namespace", ""), labels.get("olm.owner", ""))
+    owner = csv_by_label(obj)
     of_owner = [move for move in moves if (move.name.namespace, move.subscription.installed) == owner]
     in_namespace = [move for move in moves if move.name.namespace == key.namespace]
     yield from of_owner or in_namespace or moves

@@ -1,0 +1,243 @@
+"""The facts about OLM's objects that many parts of olmc need, each decided once and as OLM decides it.
+
+Is a CSV a copy, and of which one; what is its package; which CSV or OperatorGroup owns an object; which ServiceAccounts
+does an operator use. Each function takes untrusted objects, and a value of the wrong type counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from olmc.compiler.model.catalog import Property
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyDeployment
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER_KIND, OWNER_NAMESPACE, PROPERTIES
+from olmc.k8s.gojson import DecodeError, decode, unmarshal
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import annotations_of, labels_of, name_of, namespace_of, owner_references, status_of, text
+
+DEFAULT_ACCOUNT = "default"
+PACKAGE = "olm.package"
+_HOME = "olm.operatorNamespace"
+
+_Object = Mapping[str, Any]
+
+
+# Copies
+
+
+def is_copy(csv: _Object) -> bool:
+    """Decide whether OLM takes a CSV for a copy of one in another namespace (R-COPY-1)."""
+    return status_of(csv).get("reason") == "Copied" or is_copy_by_metadata(csv)
+
+
+def is_copy_by_metadata(csv: _Object) -> bool:
+    """Decide the same of a CSV whose status does not count: of a bundle's, or of one that olmc reconciles."""
+    # Also a CSV that nobody has copied, if its bundle brings this annotation along (observed-27).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/vendor/github.com/operator-framework/api/pkg/operators/v1alpha1/clusterserviceversion.go#L121-L141
+    home = annotations_of(csv).get(_HOME)
+    return (home is not None and text(home) != namespace_of(csv)) or has_copy_label(csv)
+
+
+def has_copy_label(obj: _Object) -> bool:
+    """Decide whether an object carries the label of copies: a CSV, or a Role or binding in a target namespace."""
+    return COPIED_FROM in labels_of(obj)
+
+
+def home_of_copy(obj: _Object) -> str:
+    """Return the namespace that an object was copied from: by its label, else by the annotation of a CSV."""
+    return text(labels_of(obj).get(COPIED_FROM)) or text(annotations_of(obj).get(_HOME))
+
+
+def original_of(csv: _Object) -> NamespacedName | None:
+    """Return the CSV that a copy was made of, None for a CSV that is no copy, or that does not say of which."""
+    home = home_of_copy(csv) if is_copy(csv) else ""
+    return NamespacedName(home, name_of(csv)) if home else None
+
+
+def real_csvs(cluster: Cluster, namespace: str) -> tuple[Csv, ...]:
+    """List the CSVs of a namespace that are no copies, by name (R-COPY-1, R-CAT-503)."""
+    here = (csv for _, csv in sorted(cluster.csvs.within(namespace).items()))
+    return tuple(csv for csv in here if not is_copy_by_metadata(csv.object))
+
+
+# Packages and versions
+
+
+def read_properties(annotation: str) -> tuple[Property, ...]:
+    """Decode the text of the annotation with a CSV's properties (R-CAT-621). Raises ValueError."""
+    decoded = decode("projection.propertiesAnnotation", unmarshal(annotation))
+    return tuple(Property(item["type"], item.get("value")) for item in decoded["properties"] or ())
+
+
+def properties_of(csv: _Object) -> tuple[Property, ...]:
+    """Return the properties that OLM wrote into a CSV's annotation, () where they can't be read."""
+    try:
+        return read_properties(text(annotations_of(csv).get(PROPERTIES)) or "{}")
+    except ValueError:
+        return ()
+
+
+def declared_packages(properties: Iterable[Property]) -> Iterator[tuple[str, str]]:
+    """Yield package and version of each `olm.package`; OLM skips one that it can't decode, and the last one counts
+    (R-CAT-310)."""
+    for prop in properties:
+        if prop.type == PACKAGE:
+            try:
+                fields = decode(PACKAGE, prop.value)
+            except DecodeError:
+                continue
+            yield fields["packageName"], fields["version"]
+
+
+def package_of(csv: _Object) -> str:
+    """Return the package of a CSV: as its properties say, else its component label, else its name (R-CAT-310,
+    R-COMP-1).
+
+    OLM knows the first alone. The label stems from the Subscription, and is cut where it is long. The name follows
+    nothing but a convention, so it comes last.
+    """
+    declared = [package for package, _ in declared_packages(properties_of(csv))]
+    if declared and declared[-1]:
+        return declared[-1]
+    ending = f".{namespace_of(csv)}"
+    for label in sorted(labels_of(csv)):
+        if label.startswith(COMPONENT_PREFIX) and label.endswith(ending) and len(ending) > 1:
+            return label.removeprefix(COMPONENT_PREFIX).removesuffix(ending)
+    return operator_name(name_of(csv))
+
+
+_SEPARATORS = regex("([-.+])")
+_DIGITS = "0123456789"
+# Each starts at the first digit of a number, so that a long number is read once.
+_SEMVER = regex(r"[.-]v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+.]|\Z)")
+_ONE_NUMBER = regex(r"(?:\.v[0-9][^.]*|[.-]v?[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?)\Z")
+_VERSION = regex(r"(?<![0-9])([0-9]+\.[0-9]+\.[0-9]+.*)\Z")
+
+
+def operator_name(csv: str) -> str:
+    """Return the name of a CSV without its version, which the convention `<operator>.v<semver>` puts at its end.
+
+    `beacon-1.2.3`, `beacon.v2` and `beacon.1.2` follow it less closely and are `beacon` as well.
+    """
+    match = _SEMVER.search(csv, 1)
+    if match is not None:
+        return csv[: match.start()]
+    stem = without_version(csv)
+    return (stem if stem != csv else _ONE_NUMBER.sub("", csv)) or csv
+
+
+def version_in(csv: str) -> str:
+    """Return the version that the name of a CSV ends with, "" for none; good for a label, not for a decision."""
+    match = _SEMVER.search(csv, 1)
+    if match is not None:
+        return csv[match.start() + 1 :].removeprefix("v")
+    match = _VERSION.search(csv)
+    return match[1] if match else ""
+
+
+def without_version(name: str) -> str:
+    """Return any name without the version at its end: `beacon-v1.2.3-rc1`, `beacon1.2` and `beacon-v3` are `beacon`."""
+    # By its parts, as a pattern for it would look for an end from each part over and over again.
+    parts = _SEPARATORS.split(name)
+    first = len(parts) - 1
+    while first and parts[first].isascii() and parts[first].isalnum():
+        first -= 2
+    # Behind the first two numbers anything may stand.
+    for place in range(first, len(parts) - 2, 2):
+        number, separator, following = parts[place : place + 3]
+        if separator != "+" and _is_number(number[-1:]) and _is_number(following):
+            start, before = number.rstrip(_DIGITS).removesuffix("v"), "".join(parts[:place])
+            return before + start if start or before[-1:] not in ("-", ".") else before[:-1]
+    if len(parts) > 1 and parts[-2] == "-" and parts[-1][:1] == "v" and _is_number(parts[-1][1:]):
+        return "".join(parts[:-2])
+    return name
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+# Owners
+
+
+class LabelOwner(NamedTuple):
+    """The owner that labels name: its kind ("" where no label has it), and its namespace and name."""
+
+    kind: str
+    name: NamespacedName
+
+
+def label_owner(obj: _Object) -> LabelOwner | None:
+    """Return the owner that an object's labels name; OLM asks for its name and its namespace (R-COMP-4)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/lib/ownerutil/util.go#L82-L98
+    labels = labels_of(obj)
+    if OWNER not in labels or OWNER_NAMESPACE not in labels:
+        return None
+    return LabelOwner(text(labels.get(OWNER_KIND)), NamespacedName(text(labels[OWNER_NAMESPACE]), text(labels[OWNER])))
+
+
+def csv_by_label(obj: _Object) -> NamespacedName | None:
+    """Return the CSV that an object's labels name; in a target namespace that is a copy."""
+    owner = label_owner(obj)
+    # The oldest documents of OLM have no label for the kind, and CSVs alone own anything there.
+    return owner.name if owner is not None and owner.kind in ("", CSV_KIND) else None
+
+
+def original_by_label(obj: _Object) -> NamespacedName | None:
+    """Return the CSV that an object's labels name, in the place of a copy the original (R-TEN-2)."""
+    owner = csv_by_label(obj)
+    home = text(labels_of(obj).get(COPIED_FROM))
+    return owner._replace(namespace=home) if owner is not None and home else owner
+
+
+def group_by_label(obj: _Object) -> NamespacedName | None:
+    """Return the OperatorGroup that an object's labels name (R-OG-16)."""
+    owner = label_owner(obj)
+    return owner.name if owner is not None and owner.kind == "OperatorGroup" else None
+
+
+def csvs_by_reference(obj: _Object) -> tuple[NamespacedName, ...]:
+    """List the CSVs that own an object by reference, which are in its namespace."""
+    references = owner_references(obj)
+    namespace = namespace_of(obj)
+    return tuple(NamespacedName(namespace, text(ref.get("name"))) for ref in references if ref.get("kind") == CSV_KIND)
+
+
+def owner_csvs(obj: _Object) -> tuple[NamespacedName, ...]:
+    """List the CSVs that own an object, by reference and then by its labels (R-COMP-4)."""
+    labelled = csv_by_label(obj)
+    return (*csvs_by_reference(obj), *((labelled,) if labelled is not None else ()))
+
+
+# ServiceAccounts
+
+
+def condition_accounts(csv: Csv) -> list[str]:
+    """List the ServiceAccounts that a CSV asks permissions for, as often as it does, `default` for none (R-OC-1)."""
+    entries = csv.cluster_permissions + csv.permissions
+    # Repeated names end up as repeated subjects, and empty ones do not count (R-OC-1, Q-10).
+    return [entry.account for entry in entries if entry.account] or [DEFAULT_ACCOUNT]
+
+
+def account_of_pod(pod: _Object) -> str:
+    """Return the ServiceAccount that a pod runs as; the API server reads the deprecated field where the other is
+    empty."""
+    return text(pod.get("serviceAccountName")) or text(pod.get("serviceAccount")) or DEFAULT_ACCOUNT
+
+
+def account_of_deployment(csv: Csv, deployment: StrategyDeployment) -> str:
+    """Return the ServiceAccount that a Deployment of a CSV's install strategy runs as."""
+    # OLM writes `default` into one that serves, whatever the deprecated field says (R-CERT-4).
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/install/certresources.go#L453-L455
+    apis = (*csv.owned_apiservices, *csv.required_apiservices)
+    serves = {api.deployment for api in apis} | {webhook.deployment for webhook in csv.webhooks}
+    fields = ("serviceAccountName",) if deployment.name in serves else ("serviceAccountName", "serviceAccount")
+    return account_of_pod({field: deployment.pod.get(field) for field in fields})
+
+
+def operator_accounts(csv: Csv) -> tuple[str, ...]:
+    """List the ServiceAccounts of an operator: those of its permissions, then those that it runs as."""
+    running = (account_of_deployment(csv, deployment) for deployment in csv.deployments)
+    return tuple(dict.fromkeys((*csv.service_account_names, *running)))
