@@ -42,7 +42,8 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_li
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read
-from olmc.k8s.yaml.heads import documents_in, head_of, plain_keys
+from olmc.k8s.yaml.heads import head_of, plain_keys
+from olmc.k8s.yaml.split import split_documents
 
 if TYPE_CHECKING:
     from olmc.compiler.load.policies import Installed
@@ -338,7 +339,8 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
         return (), Unseen.NOTHING
     left_objects: list[LeftObject] = []
     problem = Unseen.NOTHING
-    for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
+    documents = split_documents(text) if not text.lstrip().startswith(("{", "[")) else None
+    for document in documents if documents is not None else [text]:
         # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed;
         # only documents whose heads can't be read off are parsed.
         head, keys = head_of(document), plain_keys(document)

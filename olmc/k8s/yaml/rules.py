@@ -129,3 +129,15 @@ WRONG_VERSION = Rule(
     "Kubernetes refuses every document whose `%YAML` directive names another version than 1.1. Without the "
     "directive, nothing else changes.",
 )
+
+SPLIT = Rule(
+    "OLMC112",
+    Severity.ERROR,
+    "Documents that Kubernetes splits in another place than YAML",
+    "{problem}",
+    "{hint}",
+    "Kubernetes' tools cut a file into documents before they read YAML: at each line that begins with `---` and has "
+    "only white space or a comment behind it. They refuse other text there, and read one YAML document of each part. "
+    "At this place YAML sees another end of a document. So a review of the file and a cluster would see different "
+    "objects. olmc uses nothing of the file.",
+)
