@@ -21,7 +21,7 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, gvk_of, mapping, name_of, object_key, split_api_version
 from olmc.k8s.strconv import number_text
 from olmc.k8s.yaml import Document, Reader, at, locate, read
-from olmc.k8s.yaml.split import first_part
+from olmc.k8s.yaml.split import parts
 
 # Which namespace manifests are in: none if their kind has none, the default one if they name none.
 
@@ -303,7 +303,7 @@ def _first_object(path: str, text: str, documents: Sequence[Document], report: R
         return None
     first = documents[0]
     # Kubernetes ends a document at every line of --- that follows any line, be it a comment, blank, or --- itself.
-    if "\n---" in text and all(part.value is None for part in read(path, first_part(text), Report())):
+    if "\n---" in text and all(part.value is None for part in read(path, next(parts(text)), Report())):
         which, hint = ", which is empty", "Begin the file with the object, or with a single line of ---."
         place = locate(first.source, ())
         report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which=which, hint=hint))

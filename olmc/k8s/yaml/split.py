@@ -35,7 +35,7 @@ class Disagreement(NamedTuple):
 
 
 _OWN_LINE = "Write `---` alone on the line to end the document. Indent or rename the text if it belongs to a value."
-_FOLLOWED = "Kubernetes refuses text behind `---`"
+FOLLOWED = "Kubernetes refuses text behind `---`"
 _ENDS = "Kubernetes ends the document at this line, and YAML does not"
 _IGNORED = "Kubernetes ignores the rest of this line, and YAML does not"
 _CONTINUES = "YAML ends the document here, and Kubernetes ignores what follows"
@@ -80,10 +80,15 @@ def _first_line(text: str) -> str:
     return text[: text.find("\n") + 1] or text
 
 
-def first_part(text: str) -> str:
-    """The text of which Kubernetes reads the first document of a stream, be it empty."""
-    border = next((at for at in separators(text) if at), len(text))
-    return text[:border]
+def parts(text: str) -> Iterator[str]:
+    """The texts of which Kubernetes reads one document each, be they empty; it may refuse the lines between them."""
+    begin = 0
+    for at in separators(text):
+        # A part may begin with a line of `---`.
+        if at != begin:
+            yield text[begin:at]
+            begin = text.find("\n", at) + 1 or len(text)
+    yield text[begin:]
 
 
 def find_disagreement(text: str, *, pure: bool = False) -> Disagreement | None:
@@ -114,7 +119,7 @@ def _of_line(at: int, line: str, *, is_first: bool) -> Disagreement | None:
     """The disagreement about a line that begins with `---`, which may be the first of its document."""
     rest = line[len(SEPARATOR) :].strip(_GO_SPACE)
     if rest and rest[0] != "#":
-        return Disagreement(at, _FOLLOWED, _OWN_LINE)
+        return Disagreement(at, FOLLOWED, _OWN_LINE)
     if is_first:
         return None
     # YAML ends a comment at a line break that does not end a line for Kubernetes.

@@ -140,7 +140,7 @@ def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
     def document(index: int) -> Sequence[str]:
         part = lines[starts[index] : ends[index]]
         text = "\n".join(part)
-        may_have_values = _may_have_values(path, text) if is_split else _MAY_SAY_SECRET.search(text)
+        may_have_values = _may_have_values(path, text) if is_split else _MAY_SAY_SECRET.search(text) is not None
         return list(_masked(part)) if may_have_values else part
 
     def line_at(number: int) -> str:
