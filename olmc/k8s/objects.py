@@ -339,11 +339,10 @@ def is_secret(obj: KubernetesObject) -> bool:
 
 
 def _says(obj: KubernetesObject, kind: str) -> bool:
-    """Whether an object says that it is of a kind of the core API, be it in another case or with spaces, or may be read
-    so, for want of an apiVersion; another group has things of its own by this name."""
-    given, api_version = obj.get("kind"), obj.get("apiVersion")
-    is_core = not isinstance(api_version, str) or api_version.strip().casefold() in ("", "v1")
-    return isinstance(given, str) and given.strip().casefold() == kind and is_core
+    """Whether an object says that it is of a kind, be it in another case or with spaces, and whatever its apiVersion
+    is: a tool may correct it, and kinds of other groups with this name have secrets, too."""
+    given = obj.get("kind")
+    return isinstance(given, str) and given.strip().casefold() == kind
 
 
 def _is_secret_list(obj: KubernetesObject) -> bool:
@@ -352,10 +351,10 @@ def _is_secret_list(obj: KubernetesObject) -> bool:
 
 def _is_like_secret(obj: KubernetesObject) -> bool:
     """Whether an object is a Secret, or becomes one as a part of another object, though it does not say all of it; a
-    reference has no data."""
+    reference has neither metadata nor data."""
     if is_secret(obj) or not _says(obj, "secret"):
         return is_secret(obj)
-    given = [value for field, value in obj.items() if str(field).casefold() in ("data", "stringdata")]
+    given = [value for field, value in obj.items() if str(field).casefold() in ("data", "metadata", "stringdata")]
     return any(isinstance(value, (dict, list)) for value in given)
 
 

@@ -404,10 +404,37 @@ def test_what_is_inside_need_not_say_exactly_that_it_is_a_secret(inner: dict[str
 
 
 @pytest.mark.parametrize("api_version", ["secretsmanager.services.k8s.aws/v1alpha1", "x.io/v1", "v1beta1"])
-@pytest.mark.parametrize("inner", [{"kind": "Secret", "data": {"a": OLD}}, {"kind": "SecretList", "items": [{"a": 1}]}])
-def test_a_secret_of_another_group_is_another_thing(inner: dict[str, object], api_version: str) -> None:
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {"kind": "Secret", "data": {"a": OLD}},
+        {"kind": "Secret", "metadata": {"name": "a"}, "spec": {"token": OLD}},
+        {"kind": "SecretList", "items": [{"a": OLD}]},
+    ],
+)
+def test_a_secret_of_any_group_shows_nothing(inner: dict[str, object], api_version: str) -> None:
     template = {"apiVersion": "x.io/v1", "kind": "Tpl", "spec": {"apiVersion": api_version, **inner}}
-    assert redacted(template) == template
+    assert leaks(json.dumps(redacted(template))) == []
+    old, new = masked(template, json.loads(json.dumps(template).replace(OLD, NEW)))
+    assert leaks(json.dumps([old, new])) == []
+
+
+@pytest.mark.parametrize("api_version", ["v2", "v1beta1", "example.com/v1", "core/v1"])
+def test_no_output_shows_values_of_a_secret_of_another_version(api_version: str, tmp_path: Path) -> None:
+    for folder, value in (("old", OLD), ("new", NEW)):
+        workspace(tmp_path / folder, OLD)
+        text = f"apiVersion: {api_version}\nkind: Secret\nmetadata: {{name: a, namespace: harbour}}\n"
+        text += f"stringData: {{a: {value}}}\nspec: {{b: {value}}}\n"
+        (tmp_path / folder / "more.yaml").write_text(text, encoding="utf-8")
+    for command in (
+        ("render", tmp_path / "new"),
+        ("diff", tmp_path / "old", tmp_path / "new"),
+        ("diff", tmp_path / "old", tmp_path / "new", "-o", "json"),
+        ("plan", "--from", tmp_path / "old", tmp_path / "new"),
+        ("check", "--all", tmp_path / "new"),
+    ):
+        done = olmc(*command)
+        assert leaks(done.stdout + done.stderr) == []
 
 
 @pytest.mark.parametrize(("kind", "api_version"), [("secret", "v1"), ("Secret", "V1"), ("SecretList", "V1")])

@@ -94,8 +94,8 @@ def test_other_documents_stay_as_they_are() -> None:
     assert edited(text, document=2) == text.replace("  name: c", "  startingCSV: kettle.v2\n  name: c")
 
 
-def test_directives_empty_documents_and_a_byte_order_mark_stay() -> None:
-    text = "\ufeff%YAML 1.1\n---\n---\n# here\nspec:\n  startingCSV: a\n"
+def test_empty_documents_and_a_byte_order_mark_stay() -> None:
+    text = "\ufeff---\n---\n# here\nspec:\n  startingCSV: a\n"
     assert edited(text, document=1) == text.replace("startingCSV: a", "startingCSV: kettle.v2")
 
 

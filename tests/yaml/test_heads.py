@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import read
-from olmc.k8s.yaml.heads import Head, documents_in, head_of, plain_keys
+from olmc.k8s.yaml.heads import Head, head_of, plain_keys
+from olmc.k8s.yaml.split import split_documents
 
 PLAIN = """\
 apiVersion: v1
@@ -71,13 +72,20 @@ def test_metadata_that_could_say_something_else(metadata: str) -> None:
     assert head_of(f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n{metadata}data: {{}}\n") is None
 
 
-@given(st.lists(st.sampled_from(["---", "---x", "--- ", "--", "-", "a: b", "", " ", "\n", "\t", "---\n"]), max_size=9))
+@given(st.lists(st.sampled_from(["---", "--- ", "--", "-", "a: b", "", " ", "\n", "\t", "---\n"]), max_size=9))
 def test_a_mark_at_a_margin_ends_a_document(words: list[str]) -> None:
-    """Unless it only begins a word."""
     text = "\n".join(words)
     parts = [f"{part}\n" for part in re.split(r"^---(?=\s|\Z)", text, flags=re.MULTILINE)]
-    assert "".join(documents_in(text)).split() == "".join(parts).split()
-    assert len(documents_in(text)) == sum(not part.isspace() for part in parts)
+    documents = split_documents(text)
+    assert documents is not None
+    assert "".join(documents).split() == "".join(parts).split()
+    assert len(documents) == sum(not part.isspace() for part in parts)
+
+
+@pytest.mark.parametrize("mark", ["---x", "---#", "--- x", "---\u00a0", "---\v", "--- \u00a0# c", "--- # c\rx: y"])
+def test_a_mark_that_kubernetes_takes_for_another_one_leaves_no_documents(mark: str) -> None:
+    assert split_documents(f"a: 1\n{mark}\nb: 2\n") is None
+    assert split_documents(f"---\n{mark}\nb: 2\n") is None
 
 
 LINES = st.sampled_from([
@@ -90,7 +98,7 @@ LINES = st.sampled_from([
 @given(st.lists(LINES, max_size=9))
 def test_it_agrees_with_reading(lines: list[str]) -> None:
     """Of whatever can be read: no key is missing, and if there is a head, it is the true one."""
-    for document in documents_in("\n".join(lines) + "\n"):
+    for document in split_documents("\n".join(lines) + "\n") or ():
         report = Report()
         found = read("", document, report)
         keys, head = plain_keys(document), head_of(document)

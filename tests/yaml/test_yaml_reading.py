@@ -69,8 +69,10 @@ def test_every_alias_gives_a_value_of_its_own() -> None:
         ("# c\n---\na: 1\n---\n# c\n---\nb: 2\n", [{"a": 1}, None, {"b": 2}]),
         ("a: 1\n...\n", [{"a": 1}]),
         ("a: 1\n...\n---\nb: 2\n", [{"a": 1}, {"b": 2}]),
-        ("--- text\n--- |\n literal\n--- {a: 1}\n", ["text", "literal\n", {"a": 1}]),
-        ("%YAML 1.1\n---\na: 1\n", [{"a": 1}]),
+        ("---\ntext\n--- # c\n|\n literal\n---\t \n{a: 1}\n", ["text", "literal\n", {"a": 1}]),
+        ("a: 1\n---\x85\u2028 # c\r\n---\r\nb: |\n  2", [{"a": 1}, None, {"b": "2\n"}]),
+        ("---#x: y\n---\n---#x: z\n", [{"---#x": True}, {"---#x": "z"}]),
+        ("a: |\r\r\n  b\r\r\n  c\r\r\n", [{"a": "b\nc\n"}]),
     ],
 )
 @pytest.mark.parametrize("pure", [False, True], ids=["C", "Python"])

@@ -27,7 +27,7 @@ from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import KubernetesObject, mapping
 from olmc.k8s.yaml import dump, read
-from olmc.k8s.yaml.heads import documents_in
+from olmc.k8s.yaml.split import split_documents
 
 _NAMES = {**dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm"}
 _ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
@@ -138,7 +138,8 @@ def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> 
         return True
     # Of values, and of other files without objects, nothing is compiled.
     text = read_text(root, path, Report())
-    return text is not None and all(objects_of(document)[0] for document in documents_in(text))
+    documents = split_documents(text) if text is not None else None
+    return documents is not None and all(objects_of(document)[0] for document in documents)
 
 
 def _read_by(tree: _BuildTree, path: str, tool: str) -> Iterable[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import number_text
 from olmc.k8s.yaml import Document, Reader, at, locate, read
+from olmc.k8s.yaml.split import parts
 
 # Which namespace manifests are in: none if their kind has none, the default one if they name none.
 
@@ -155,8 +155,6 @@ _TOP_KEYS = {"apiversion": "apiVersion", "kind": "kind", "metadata": "metadata",
 
 _SAYS_CSV = regex(rf"""\bkind["']?\s*:\s*["']?{CSV_KIND}\b""")
 _ALIKE = 0.85
-# Kubernetes ends a document at every line of --- before which any line stands, be it a comment, blank, or --- itself.
-_NOTHING_FIRST = regex(r"(?:---)?[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*---[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
 class _UnreadableFile(NamedTuple):
@@ -314,7 +312,8 @@ def _first_object(path: str, text: str, documents: Sequence[Document], report: R
     if not documents:
         return None
     first = documents[0]
-    if "\n---" in text and _NOTHING_FIRST.match(text):
+    # Kubernetes ends a document at every line of --- that follows any line, be it a comment, blank, or --- itself.
+    if "\n---" in text and all(part.value is None for part in read(path, next(parts(text)), Report())):
         which, hint = ", which is empty", "Begin the file with the object, or with a single line of ---."
         place = locate(first.source, ())
         report.add(rules.SEVERAL_DOCUMENTS.finding(place, path=path, which=which, hint=hint))

@@ -136,11 +136,19 @@ class Folder(NamedTuple):
         return next((f for f in self.folders if f.path.rpartition("/")[2] == name), None)
 
     def walk(self) -> Iterator[str]:
-        """All files at any depth, relative to the root, in byte order of their paths."""
-        for name in self.files:
-            yield self.join(name)
-        for folder in self.folders:
-            yield from folder.walk()
+        """All files at any depth, relative to the root, in the order of `in_walk_order`."""
+        if not self.folders:
+            yield from map(self.join, self.files)
+            return
+        below = {folder.path: folder for folder in self.folders}
+        for path in sorted((*map(self.join, self.files), *below), key=os.fsencode):
+            yield from below[path].walk() if path in below else (path,)
+
+
+def in_walk_order(path: str) -> list[bytes]:
+    """The key by which Go's `filepath.Walk` sorts files, and so `kubectl apply -R` and Argo CD: the names in each
+    folder by their bytes, be it a file's or a folder's."""
+    return os.fsencode(path).split(b"/")
 
 
 def without_files(folder: Folder, paths: Collection[str]) -> Folder:

@@ -24,10 +24,9 @@ from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
     FoundFiles,
     add_catalog_files,
-    add_files,
+    add_parts,
     is_chart,
     kinds_in_templates,
-    parts,
     without_helm,
 )
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
@@ -97,8 +96,7 @@ def add_beside(beside: Beside, reading: FoundFiles, report: Report) -> None:
 
 
 def _read(path: Path, reading: FoundFiles, report: Report) -> None:
-    for part, add in parts(scan(path, report)):
-        add(path, part, reading, report)
+    add_parts(path, scan(path, report), reading, report)
 
 
 # The catalogs that a workspace serves: folders and ConfigMaps, and what bundles without a catalog imply.
@@ -235,9 +233,8 @@ def load(
             return Workspace((), {}, {})
         folder = whole
     unbuilt = frozenset(reading.built)
-    for part, add in parts(folder if kinds is None else without_helm(folder)):
-        add = add_catalog_files if is_built and add is add_files else add
-        add(root, part, reading, report)
+    read_by = add_catalog_files if is_built else None
+    add_parts(root, folder if kinds is None else without_helm(folder), reading, report, files=read_by)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
     elif kinds is not None:

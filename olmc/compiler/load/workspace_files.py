@@ -14,6 +14,7 @@ from olmc.compiler.load.files import (
     LFS_POINTER,
     Folder,
     git_ignore_lines,
+    in_walk_order,
     no_folder,
     read_text,
     scan_everything,
@@ -40,8 +41,10 @@ from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
-from olmc.k8s.yaml import Reader, locate, read
-from olmc.k8s.yaml.heads import documents_in, head_of, plain_keys
+from olmc.k8s.yaml import Reader, locate, read, split
+from olmc.k8s.yaml.heads import head_of, plain_keys
+from olmc.k8s.yaml.rules import SPLIT
+from olmc.k8s.yaml.split import split_documents
 
 if TYPE_CHECKING:
     from olmc.compiler.load.policies import Installed
@@ -192,6 +195,15 @@ def parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
             yield from parts(below)
 
 
+def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *, files: _Add | None = None) -> None:
+    """Read all parts of a folder; `files` reads those files that are in no other part. Manifests come in the order in
+    which tools apply them, of which the last counts for an object."""
+    start = len(reading.manifests)
+    for part, add in parts(folder):
+        (files if files is not None and add is add_files else add)(root, part, reading, report)
+    reading.manifests[start:] = sorted(reading.manifests[start:], key=lambda each: in_walk_order(each.source.path))
+
+
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
     bundle = read_bundle(root, folder, report, reading.read)
     if bundle is None:
@@ -253,7 +265,7 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()
     documents = reading.read(path, text, findings)
-    if findings.failed and not reading.is_named and not is_for_cluster(text):
+    if findings.failed and not reading.is_named and not is_for_cluster(text) and not _has_objects(path, text):
         report.add(foreign_file(path, findings))
         return
     report.found.extend(findings.found)
@@ -269,6 +281,19 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))
+
+
+def _has_objects(path: str, text: str) -> bool:
+    """Whether Kubernetes reads an object of a part of a text that can't be read as a whole."""
+    for part in split.parts(text):
+        findings = Report()
+        documents = read(path, part, findings)
+        if any(is_whole_object(document.value) for document in documents):
+            return True
+        # Of such a part Kubernetes may read the beginning.
+        if any(finding.code == SPLIT.code and finding.message != split.FOLLOWED for finding in findings):
+            return True
+    return False
 
 
 def _has_catalog_schema(value: Any) -> bool:
@@ -337,7 +362,8 @@ def objects_of(text: str) -> tuple[tuple[LeftObject, ...], Unseen]:
         return (), Unseen.NOTHING
     left_objects: list[LeftObject] = []
     problem = Unseen.NOTHING
-    for document in [text] if text.lstrip().startswith(("{", "[")) else documents_in(text):
+    documents = split_documents(text) if not text.lstrip().startswith(("{", "[")) else None
+    for document in documents if documents is not None else [text]:
         # Repositories hold megabytes of plain manifests that are not olmc's. Their heads say all that is needed;
         # only documents whose heads can't be read off are parsed.
         head, keys = head_of(document), plain_keys(document)

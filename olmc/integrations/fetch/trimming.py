@@ -41,8 +41,8 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey, mapping, name_of, spec_of, text
 from olmc.k8s.yaml import Document, dump, locate, located
 from olmc.k8s.yaml.construct import JSONSyntaxError, value_starts
-from olmc.k8s.yaml.heads import documents_in
 from olmc.k8s.yaml.reader import looks_like_json
+from olmc.k8s.yaml.split import split_documents
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
 from olmc.targets.proposed.v2alpha1.approval import OperatorResult, content_of_image
 from olmc.targets.proposed.v2alpha1.controller import followed
@@ -349,7 +349,7 @@ def _documents_text(path: str, text: str, documents: Sequence[Document], wanted:
         parts = [text[start:end].strip() + "\n" for start, end in pairwise(starts)]
         between = ""
     else:
-        parts = [part.strip("\r\n") + "\n" for part in documents_in(text)]
+        parts = [part.strip("\r\n") + "\n" for part in split_documents(text) or ()]
         between = "---\n"
     # Comments may stand where a document could.
     if len(parts) != len(documents):

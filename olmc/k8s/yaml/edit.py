@@ -12,6 +12,7 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.yaml.emitter import one_line
 from olmc.k8s.yaml.locate import locate
 from olmc.k8s.yaml.reader import looks_like_json, read
+from olmc.k8s.yaml.split import is_separator
 
 _QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _PLAIN = regex(r"(?:[^ \t\r\n#]|(?<![ \t])#|[ \t]+(?![# \t\r\n]))*")
@@ -146,7 +147,6 @@ def _quote(source: Source, value: str) -> str:
     return json.dumps(value, ensure_ascii=False) if looks_like_json(source.path, source.text) else one_line(value)
 
 
-_MARK = regex(r"---(?:[ \t\r\n]|$)")
 _COMMENT = regex(r"[ \t]*(?:#.*)?(?:\r?\n)?\Z")
 _HEAD = regex(r"[ \t]*(?:#.*|%.*)?(?:\r?\n)?\Z")
 
@@ -187,7 +187,7 @@ def with_documents(source: Source, body: str, values: Sequence[Any]) -> str:
     expected = _values(source.path, source.text)
     lines, start, end = _extent(source)
     first = start
-    while first < end and (_COMMENT.match(lines[first]) or _MARK.match(lines[first])):
+    while first < end and (_COMMENT.match(lines[first]) or is_separator(lines[first])):
         first += 1
     tail = end
     while tail > first and not lines[tail - 1].strip():
@@ -223,7 +223,7 @@ def block_of(source: Source, keys: Sequence[str]) -> Block:
         raise EditError(f"{place}: each key has to be on a line of its own to be edited")
     end = place.line
     last = end
-    while end < len(lines) and not _MARK.match(lines[end]):
+    while end < len(lines) and not is_separator(lines[end]):
         text = lines[end].strip()
         here = len(lines[end]) - len(lines[end].lstrip(" "))
         if text and not text.startswith("#"):
@@ -279,11 +279,11 @@ def _extent(source: Source) -> tuple[list[str], int, int]:
     lines = _lines(source)
     at = locate(source, ()).line - 1
     start = at
-    while start > 0 and not _MARK.match(lines[start]):
+    while start > 0 and not is_separator(lines[start]):
         start -= 1
     end = at + 1
-    while end < len(lines) and not _MARK.match(lines[end]):
+    while end < len(lines) and not is_separator(lines[end]):
         end += 1
-    if start == 0 and not _MARK.match(lines[0]) and end < len(lines) and all(map(_HEAD.match, lines[:at])):
+    if start == 0 and not is_separator(lines[0]) and end < len(lines) and all(map(_HEAD.match, lines[:at])):
         return lines, 0, end
     return lines, start, end

@@ -6,7 +6,6 @@ import re
 
 from olmc.k8s.lean import NamedTuple, regex
 
-_BETWEEN_DOCUMENTS = regex(r"\n---(?=\s|\Z)")  # ^--- would be tried at every character
 # A key, or the first sign of what is neither one nor a comment nor an item of a list. Most lines are indented, and the
 # longer it takes to see that, the longer everything takes.
 _AT_MARGIN = regex(r"\n(?:[A-Za-z][A-Za-z0-9]*:(?![^ \n])|[^ \n#-]|-(?![ \n]|\Z))")
@@ -29,16 +28,6 @@ class Head(NamedTuple):
     kind: str
     name: str
     namespace: str | None
-
-
-def documents_in(text: str) -> list[str]:
-    """The documents of a YAML stream, without those that are empty."""
-    first, *others = f"\n{text}".split("\n---")
-    if not all(part[:1].isspace() or not part for part in others):  # it begins a word of a line as well
-        first, *others = _BETWEEN_DOCUMENTS.split(f"\n{text}")
-    parts = [f"{part}\n" for part in (first[1:], *others)]
-    parts[-1] = parts[-1][:-1]
-    return [part for part in parts if part and not part.isspace()]
 
 
 def head_of(document: str) -> Head | None:

@@ -436,6 +436,7 @@ def read_lines(text: str) -> list[Any]:
     node: Any = documents
     new: Any
     indent, waiting, last, key = -1, False, None, ""
+    bare = 0  # documents without a mark, of which only the first can be one
     number, stop = 0, len(lines)
     while number < stop:
         column, kind, value, name, plain_text = known[lines[number]]
@@ -463,7 +464,7 @@ def read_lines(text: str) -> list[Any]:
                 if documents:
                     raise UnusualError
                 documents.append(None)
-                waiting = True
+                waiting, bare = True, 1
             if column < indent:
                 waiting = False
                 while indent > column:
@@ -509,6 +510,9 @@ def read_lines(text: str) -> list[Any]:
             node.append(value)
         else:
             node[key if node.__class__ is dict else -1] = value
+    # Kubernetes ends a document at other lines, too, and at lines within a text.
+    if text.count("\n---") + text.startswith("---") != len(documents) - bare:
+        raise UnusualError
     return documents
 
 

@@ -90,10 +90,10 @@ def _values(path: str, text: str, known: Known) -> list[Any]:
     ):
         raise _GiveUp
     new: _New = {}
-    documents = [
-        _cut_mapping(document.lstrip("\n"), 0, known, new)
-        for document in text.removeprefix("---\n")[:-1].split(_MARKER)
-    ]
+    parts = text.removeprefix("---\n")[:-1].split(_MARKER)
+    if f"\n{text}".count("\n---") != len(parts) - (not text.startswith("---\n")):
+        raise _GiveUp
+    documents = [_cut_mapping(document.lstrip("\n"), 0, known, new) for document in parts]
     _read_new([piece for piece, node in new.items() if node is None], known)
     return [_value_of_mapping(document, known) for document in documents]
 

@@ -28,9 +28,8 @@ from olmc.k8s.yaml.document import BYTE_ORDER_MARK, exceeds_limits
 from olmc.k8s.yaml.problems import PARSE_ERRORS, parse
 from olmc.k8s.yaml.reader import looks_like_json
 from olmc.k8s.yaml.scalars import SCALAR_TAGS, key_text, resolve, resolve_tagged
+from olmc.k8s.yaml.split import is_separator, separators
 
-# A line that begins so starts a document wherever it stands: no scalar can hold it.
-_MARKER = regex(r"^---(?=\s|$)", re.MULTILINE)
 # What may end a document, or a line, in other ways than the usual one.
 _HARD_TO_SPLIT = ("\n...", "\n%", "\r", "\x85", "\u2028", "\u2029")
 _CONTENT = regex(r"^[ \t]*[^\s#]", re.MULTILINE)
@@ -213,7 +212,7 @@ def _yaml_starts(text: str) -> tuple[tuple[int, int], ...]:
     """The offset and the line, from 0, of each document of a stream."""
     if text.startswith(("...", "%")) or any(sign in text for sign in _HARD_TO_SPLIT):
         return _parse_starts(text)
-    markers = [match.start() for match in _MARKER.finditer(text)]
+    markers = [at for at in separators(text) if is_separator(text[at : text.find("\n", at) + 1 or len(text)])]
     first = _CONTENT.search(text)
     if first and (not markers or first.start() < markers[0]):
         markers.insert(0, 0)

@@ -10,13 +10,15 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 from ruamel.yaml.parser import Parser
+from ruamel.yaml.reader import Reader
 from ruamel.yaml.scanner import Scanner, ScannerError
 
-from olmc.k8s.diagnostics import Diagnostic, Location
+from olmc.k8s.diagnostics import DecodeFailure, Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.yaml.document import LINE_BREAK
-from olmc.k8s.yaml.rules import YAML_SYNTAX
+from olmc.k8s.yaml.rules import SPLIT, YAML_SYNTAX
 from olmc.k8s.yaml.scalars import replace_surrogates
+from olmc.k8s.yaml.split import find_disagreement
 
 # The parser: YAML text to events, by ruamel.yaml's C reader where it is installed.
 
@@ -52,7 +54,14 @@ def _events(text: str, pure: bool) -> Iterator[Any]:
     if yaml.Parser is Parser:
         yaml.version = (1, 1)
         yaml.Scanner = _Scanner
+        yaml.Reader = _Reader
     return iter(yaml.parse(text))
+
+
+class _Reader(Reader):
+    """The reader in Python, which counts the line breaks of YAML 1.1 as the C reader and go-yaml do."""
+
+    forward = Reader.forward_1_1
 
 
 class _Scanner(Scanner):
@@ -224,6 +233,17 @@ def syntax_error(path: str, text: str, error: Exception, *, pure: bool = False) 
     finding = _explain(_ParserError(problem, while_reading, lines, mark.line, mark.column, begin, still_open))
     line, column = finding.place or _within(lines, mark.line, mark.column)
     return YAML_SYNTAX.finding(Location(path, line + 1, column + 1), problem=finding.problem, hint=finding.hint)
+
+
+def add_disagreement(path: str, text: str, report: Report, *, pure: bool = False) -> bool:
+    """Whether Kubernetes and YAML split a stream of YAML differently, which is reported (OLMC112)."""
+    found = find_disagreement(text, pure=pure)
+    if found is not None:
+        before = LINE_BREAK.split(text[: found.offset])
+        place = Location(path, len(before), len(before[-1]) + 1)
+        diagnostic = SPLIT.finding(place, problem=found.problem, hint=found.hint)
+        report.add(diagnostic.caused_by(DecodeFailure(diagnostic.message)))
+    return found is not None
 
 
 def _within(lines: list[str], line: int, column: int) -> tuple[int, int]:

@@ -28,7 +28,7 @@ def read(path: str, text: str, report: Report, *, pure: bool = False) -> list[Do
 
     `path` is relative to the workspace and names the file in diagnostics. A file called `.json` and a text
     that begins with a brace are tried as JSON first; if it is both, nothing else will do. Empty documents have
-    the value None; a stream of comments has no documents. Every finding goes to `report` (OLMC100-OLMC111);
+    the value None; a stream of comments has no documents. Every finding goes to `report` (OLMC100-OLMC112);
     after one of severity ERROR the list is empty. `pure` asks for the slow reader in Python, which gives the
     same.
     """
@@ -78,7 +78,11 @@ def looks_like_json(path: str, text: str) -> bool:
 
 
 def _begins_with_brace(text: str) -> bool:
-    return text.lstrip()[:1] == "{"
+    # kubectl and opm look no farther: https://github.com/kubernetes/apimachinery/blob/v0.34.0/pkg/util/yaml/decoder.go
+    return text[:_LOOKS_AT].lstrip()[:1] == "{"
+
+
+_LOOKS_AT = 4096
 
 
 def _read_yaml(path: str, text: str, report: Report, pure: bool) -> list[Document]:
@@ -92,6 +96,13 @@ def _yaml_values(path: str, text: str, report: Report, pure: bool) -> list[Any]:
             return read_lines(text)
         except UnusualError:
             pass
-    from olmc.k8s.yaml.event_values import event_values  # with the parser, which hardly any file needs
+    # With the parser, which hardly any file needs.
+    from olmc.k8s.yaml.event_values import event_values
+    from olmc.k8s.yaml.problems import add_disagreement
 
+    if add_disagreement(path, text, report, pure=pure):
+        return []
+    # Kubernetes' reader ends each line with a line feed alone, the last line too.
+    text = text.replace("\r\n", "\n") if "\r\r\n" in text else text
+    text = text if text.endswith("\n") else f"{text}\n"
     return event_values(path, text, report, pure=pure)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import Diagnostic, Location, Rule, Severity
-from olmc.k8s.limits import DEPTH, PATTERNS, Limit
+from olmc.k8s.diagnostics import Diagnostic
+from olmc.k8s.diagnostics import Location
+from olmc.k8s.diagnostics import Rule
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.limits import DEPTH
+from olmc.k8s.limits import Limit
+from olmc.k8s.limits import PATTERNS
 
 YAML_SYNTAX = Rule(
     "OLMC100",
@@ -152,3 +157,16 @@ def too_large(path: str, limit: Limit, size: int | None = None, *, place: Locati
     return TOO_LARGE.finding(
         place or Location(path), path=path, size=shown, unit=limit.unit, limit=limit.most, hint=hint
     )
+
+
+SPLIT = Rule(
+    "OLMC112",
+    Severity.ERROR,
+    "Documents that Kubernetes splits in another place than YAML",
+    "{problem}",
+    "{hint}",
+    "Kubernetes' tools cut a file into documents before they read YAML: at each line that begins with `---` and has "
+    "only white space or a comment behind it. They refuse other text there, and read one YAML document of each part. "
+    "At this place YAML sees another end of a document. So a review of the file and a cluster would see different "
+    "objects. olmc uses nothing of the file.",
+)

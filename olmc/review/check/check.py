@@ -41,6 +41,7 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import MASK, OLM_GROUP, may_hold_secrets, redacted
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
+from olmc.k8s.yaml.split import SEPARATOR, is_separator
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
 from olmc.review.check.lints import olm_objects as ineffective
 from olmc.review.check.validators.bundles import validate
@@ -115,7 +116,6 @@ def for_users(diagnostics: Iterable[Diagnostic], workspace: Workspace) -> tuple[
 
 # The lines of a file that a finding quotes, of which those of Secrets have the keys alone.
 
-_DOCUMENT = regex(r"---(\s|$)")
 # Without these, nothing says that it is a Secret: the word, or an escape, a tag or an alias that may stand for it.
 _MAY_SAY_SECRET = regex(r"(?i:secret)|\\|(?:^|[\s,\[{?:-])[!*][\w!<]")
 _FIELD = regex(r"""(?m:^(apiVersion|kind):[ \t]+(["']?)([\w./-]+)\2[ \t]*(?:\#.*)?$)""")
@@ -130,13 +130,18 @@ def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
     A document counts as one with Secrets if it may be one: if it can't be read by itself, and does not say plainly
     that it is something else.
     """
-    starts = [0, *(number for number, line in enumerate(lines) if number and _DOCUMENT.match(line))]
+    marked = [number for number, line in enumerate(lines) if number and line.startswith(SEPARATOR)]
+    # Where Kubernetes may end documents in other places, a line may belong to any of them.
+    is_split = all(is_separator(line) for line in lines if line.startswith(SEPARATOR))
+    starts = [0, *(marked if is_split else ())]
     ends = [*starts[1:], len(lines)]
 
     @cache
     def document(index: int) -> Sequence[str]:
         part = lines[starts[index] : ends[index]]
-        return list(_masked(part)) if _may_have_values(path, "\n".join(part)) else part
+        text = "\n".join(part)
+        may_have_values = _may_have_values(path, text) if is_split else _MAY_SAY_SECRET.search(text) is not None
+        return list(_masked(part)) if may_have_values else part
 
     def line_at(number: int) -> str:
         index = bisect_right(starts, number - 1) - 1

@@ -44,8 +44,9 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, gvk_of, object_key
 from olmc.k8s.yaml import Document, read
-from olmc.k8s.yaml.heads import Head, documents_in, head_of
+from olmc.k8s.yaml.heads import Head, head_of
 from olmc.k8s.yaml.pieces import Known, read_pieces
+from olmc.k8s.yaml.split import split_documents
 from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
 from olmc.review.diff.loose_bundles import other_comparisons
 from olmc.review.diff.operators import CSV
@@ -167,7 +168,10 @@ def _objects(path: str, text: str, report: Report, known: Spared) -> Iterator[Ku
 
     If there is anything to say about them, the whole file is read once more, for the places to be those of the file.
     """
-    parts, memory = known.documents.get(text) or documents_in(text), known.memory
+    parts, memory = known.documents.get(text) or split_documents(text), known.memory
+    if parts is None:
+        yield from _objects_of(read(path, text, report), report)
+        return
     unread = list(dict.fromkeys(part for part in parts if part not in memory))
     problems = Report()
     documents = read_pieces(path, "---\n".join(("", *unread)), problems, known.pieces) if unread else []
@@ -197,7 +201,10 @@ class Spared(NamedTuple):
 
 def spared(old: Mapping[str, str], new: Mapping[str, str]) -> Spared:
     """What need not be read of two renderings, given by path: nothing, unless all of both is written as olmc does."""
-    documents = {text: documents_in(text) for text in (*old.values(), *new.values())}
+    split = {text: split_documents(text) for text in (*old.values(), *new.values())}
+    documents = {text: parts for text, parts in split.items() if parts is not None}
+    if len(documents) < len(split):
+        return Spared({}, 0, {}, documents)
     sides = [[part for text in texts.values() for part in documents[text]] for texts in (old, new)]
     heads = {part: head_of(part) for part in dict.fromkeys(chain(*sides))}
     memory: Memory = {}
