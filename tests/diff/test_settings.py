@@ -10,6 +10,7 @@ import yaml
 from kit import HERE, lines
 
 from olmc.compiler.load.build_files import BuildFile, builder
+from olmc.compiler.load.deciding_files import Decider, Deciders
 from olmc.compiler.load.suppressions import Suppression
 from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason
 from olmc.k8s.diagnostics import Location
@@ -26,12 +27,20 @@ def side(name: str, given: Mapping[str, Any]) -> Side:
         for path, code, reason, pattern in given.get("accepts", ())
     )
     builds = {path: build_file(path, *text.split(" by ")) for path, text in given.get("builds", {}).items()}
-    settings = SideSettings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds)
+    named = (decider(key, text) for key, text in given.get("deciders", {}).items())
+    deciders = Deciders(dict(named), given.get("place"))
+    settings = SideSettings(given.get("config", {}), tuple(given.get("ignore", ())), tuple(accepts), builds, deciders)
     return Side(name, (), left_out=tuple(map(left_out, given.get("leaves", ()))), settings=settings)
 
 
 def build_file(path: str, digest: str, lead: str = "") -> BuildFile:
     return BuildFile(builder(lead or path), digest, lead)
+
+
+def decider(key: str, text: str) -> tuple[Decider, str]:
+    path, _, lead = key.partition(" by ")
+    effect, _, digest = text.rpartition(" ")
+    return Decider(path, lead, effect), digest
 
 
 def left_out(given: Mapping[str, Any]) -> LeftOut:

@@ -1,19 +1,21 @@
-"""The files by which tools build what they apply of a folder, where olmc does not: charts, kustomizations and Jsonnet,
-with all that these read.
+"""The files by which tools build what they apply of a folder, where olmc does not: charts, kustomizations, packages of
+kpt, helmfiles and Jsonnet, with all that these read.
 """
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.bundles import compiled_part
 from olmc.compiler.load.files import MAX_FILE_BYTES, Folder, is_file, no_folder, read_text, scan_everything
+from olmc.compiler.load.gitops_files import all_texts
+from olmc.compiler.load.jsonnet import imports_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import (
+    OBJECT_FIELDS,
     PLUGIN_FIELDS,
     KustomizationTree,
     only_lists_output,
@@ -24,14 +26,18 @@ from olmc.compiler.load.policy_generators import GenerationError, policies_of
 from olmc.compiler.load.workspace_files import CHART_FILE, digest_at, objects_of
 from olmc.compiler.model.workspace import Inputs
 from olmc.k8s.diagnostics import Report
-from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, mapping
 from olmc.k8s.yaml import dump, read
 from olmc.k8s.yaml.split import split_documents
 
-_NAMES = {**dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm"}
+_NAMES = {
+    **dict.fromkeys(KUSTOMIZATIONS, "Kustomize"), CHART_FILE: "Helm", "Kptfile": "kpt",
+    **dict.fromkeys(("helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"), "helmfile"),
+    **dict.fromkeys(("jsonnetfile.json", "jsonnetfile.lock.json"), "Jsonnet"),
+}  # fmt: skip
 _ENDS = {".jsonnet": "Jsonnet", ".libsonnet": "Jsonnet"}
-_IMPORT = regex(r"\bimport(?:str|bin)?\s*@?(?:\"([^\"\n]+)\"|'([^'\n]+)')")
+_HELMFILES = "helmfile.d"
 _LIBRARIES = ("", "lib", "vendor")
 """Where tools for Jsonnet look for what is imported, in each folder above."""
 _LONGEST = 1_000
@@ -61,13 +67,16 @@ class _PathSearch:
         self.plugins: dict[str, tuple[str, ...]] = {}
 
 
-class _BuildTree(NamedTuple):
-    """All files of a folder, with whether they are links that are not followed, and the folders, by path."""
+class BuildTree(NamedTuple):
+    """All files of a folder, with whether they are links that are not followed, and the folders, by path; and the paths
+    of all links, to files and to folders. `libraries` are the folders in which Jsonnet looks as well."""
 
     root: Path
     files: Mapping[str, bool]
     folders: Mapping[str, Folder]
+    linked: tuple[str, ...]
     seen: _PathSearch
+    libraries: tuple[str, ...] = ()
 
     def joined(self, folder: str, text: str) -> str:
         """Where a text leads from a folder, "" for the root."""
@@ -85,36 +94,45 @@ class _BuildTree(NamedTuple):
                 yield self.joined(folder, text.partition("=")[2])
 
 
-def build_files(root: Path, inputs: Inputs) -> dict[str, BuildFile]:
-    """The files at any depth by which a folder is built, whatever patterns name, each with a digest of its content.
+def build_tree(root: Path) -> BuildTree:
+    """The files at any depth of a folder, whatever patterns name; none where there is no folder."""
+    folders = {folder.path: folder for folder in _folders(scan_everything(root))} if not no_folder(root) else {}
+    files = {folder.join(name): False for folder in folders.values() for name in folder.files}
+    files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
+    linked = (folder.join(name) for folder in folders.values() for name in (*folder.followed, *folder.links))
+    return BuildTree(root, files, folders, tuple(linked), _PathSearch())
+
+
+def build_files(tree: BuildTree, inputs: Inputs) -> dict[str, BuildFile]:
+    """The files by which a folder of a tree is built, each with a digest of its content.
 
     What can't be read, or is a link that is not followed, has a digest of its own. What `inputs` are compiled from is
     none of them: it is compared as what it is compiled to.
     """
-    if no_folder(root):
-        return {}
-    folders = {folder.path: folder for folder in _folders(compiled_part(scan_everything(root)))}
-    files = {folder.join(name): False for folder in folders.values() for name in folder.files}
-    files |= {folder.join(name): True for folder in folders.values() for name in folder.links}
-    tree = _BuildTree(root, files, folders, _PathSearch())
+    root, files = tree.root, tree.files
     builders = {path: tool for path in files if (tool := builder(path)) and not _is_listing(tree, path)}
     leads: dict[str, str] = {}
+    whole: set[str] = set()  # what is read as more than the objects in it
     for path in sorted(builders, key=lambda path: (-path.count("/"), path)):  # the innermost chart has its files
         try:
-            for named in _read_by(tree, path, builders[path]):
+            for named, is_for_objects in _read_by(tree, path, builders[path]):
                 leads.setdefault(named, path)
+                whole |= {named} if not is_for_objects else set()
         except _TooManyPathsError:
             leads = {**dict.fromkeys(files, path), **leads}
             break
     found = {path: BuildFile(tool, "") for path, tool in builders.items()}
     found |= {path: BuildFile(builders[lead], "", lead) for path, lead in leads.items() if path not in builders}
-    kept = (path for path in sorted(found) if not _is_compared(root, path, inputs, is_builder=path in builders))
+    kept = (path for path in sorted(found)
+            if not _is_compared(root, path, inputs, is_builder=path in builders or path in whole))  # fmt: skip
     return {path: found[path]._replace(digest=digest_at(root / path, is_link=files[path])) for path in kept}
 
 
 def builder(path: str) -> str:
     """The tool that builds a folder by a file, "" if it is no such file."""
-    name = path.rpartition("/")[2]
+    folder, _, name = path.rpartition("/")
+    if folder.rpartition("/")[2] == _HELMFILES:
+        return "helmfile"
     return _NAMES.get(name, "") or next((tool for end, tool in _ENDS.items() if name.endswith(end)), "")
 
 
@@ -124,7 +142,7 @@ def _folders(folder: Folder) -> Iterator[Folder]:
         yield from _folders(below)
 
 
-def _is_listing(tree: _BuildTree, path: str) -> bool:
+def _is_listing(tree: BuildTree, path: str) -> bool:
     return not tree.files[path] and only_lists_output(read_text(tree.root, path, Report()) or "")
 
 
@@ -142,17 +160,20 @@ def _is_compared(root: Path, path: str, inputs: Inputs, *, is_builder: bool) -> 
     return documents is not None and all(objects_of(document)[0] for document in documents)
 
 
-def _read_by(tree: _BuildTree, path: str, tool: str) -> Iterable[str]:
-    """The files that a build reads because of a file."""
+def _read_by(tree: BuildTree, path: str, tool: str) -> Iterable[tuple[str, bool]]:
+    """The files that a build reads because of a file, and whether it takes no more of each than its objects."""
     if tree.files[path]:
         return ()
     folder = path.rpartition("/")[0]
     if tool == "Helm":
         # Templates can read any file of their chart.
         below = tree.folders[folder]
-        return [inner.join(name) for inner in _outside_of_charts(below) for name in (*inner.files, *inner.links)]
+        names = [inner.join(name) for inner in _outside_of_charts(below) for name in (*inner.files, *inner.links)]
+        return [(name, True) for name in names]
+    if tool == "Jsonnet":
+        return [(name, False) for name in _imported(tree, path)]
     text = read_text(tree.root, path, Report()) or ""
-    return _imported(tree, folder, text) if tool == "Jsonnet" else _named_by_kustomization(tree, folder, text)
+    return _named_by_kustomization(tree, folder, text)
 
 
 def _outside_of_charts(chart: Folder) -> Iterator[Folder]:
@@ -163,36 +184,62 @@ def _outside_of_charts(chart: Folder) -> Iterator[Folder]:
             yield from _outside_of_charts(below)
 
 
-def _imported(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
+def _imported(tree: BuildTree, start: str) -> Iterator[str]:
+    """The files that a file in Jsonnet imports, and those that these import if their names do not say Jsonnet; each
+    file of the folder where a path is computed."""
+    waiting, seen = [start], {start}
+    while waiting:
+        path = waiting.pop()
+        folder = path.rpartition("/")[0]
+        for imported in dict.fromkeys(imports_of(read_text(tree.root, path, Report()) or "")):
+            found = [*_import_places(tree, folder, imported.path)]
+            yield from found
+            if imported.keyword == "import":
+                waiting += [name for name in found if not builder(name) and not tree.files[name] and name not in seen]
+                seen.update(found)
+
+
+def _import_places(tree: BuildTree, folder: str, name: str | None) -> Iterator[str]:
+    if name is None:
+        yield from tree.folders[folder].walk()
+        return
     above = [folder]
     while above[-1]:
         above.append(above[-1].rpartition("/")[0])
-    for name in dict.fromkeys(double or single for double, single in _IMPORT.findall(text)):
-        places = (tree.joined(posixpath.join(one, library), name) for one in above for library in _LIBRARIES)
-        yield from (path for path in places if path in tree.files)
+    tops = (*(posixpath.join(one, library) for one in above for library in _LIBRARIES), *tree.libraries)
+    yield from (path for top in dict.fromkeys(tops) if (path := tree.joined(top, name)) in tree.files)
 
 
-def _named_by_kustomization(tree: _BuildTree, folder: str, text: str) -> Iterator[str]:
+def _named_by_kustomization(tree: BuildTree, folder: str, text: str) -> Iterator[tuple[str, bool]]:
     """The files that a kustomization, or what configures its plugins, names in whatever field: fields come with each
     version of kustomize, and a text that is the path of a file is hardly ever anything else."""
     for document in read("", text, Report()):
-        yield from (path for text in _texts(document.value) for path in tree.paths(folder, text) if path in tree.files)
-        for entry in _texts([mapping(document.value).get(field) for field in PLUGIN_FIELDS]):
-            yield from _named_by_plugin(tree, folder, _texts_of_plugin(tree, folder, entry))
+        fields = mapping(document.value).items() if isinstance(document.value, Mapping) else [("", document.value)]
+        for field, value in fields:
+            for path in _named_in(tree, folder, value):
+                yield path, field in OBJECT_FIELDS
+        for entry in all_texts([mapping(document.value).get(field) for field in PLUGIN_FIELDS]):
+            for path in _named_by_plugin(tree, folder, _texts_of_plugin(tree, folder, entry)):
+                yield path, False
 
 
-def _texts_of_plugin(tree: _BuildTree, folder: str, entry: str) -> Iterable[str]:
+def _named_in(tree: BuildTree, folder: str, value: Any) -> Iterator[str]:
+    for text in all_texts(value):
+        yield from (path for path in tree.paths(folder, text) if path in tree.files)
+
+
+def _texts_of_plugin(tree: BuildTree, folder: str, entry: str) -> Iterable[str]:
     """The texts in an entry that is YAML itself, or in the file that it names."""
     if "\n" in entry or "{" in entry:
-        return _texts([document.value for document in read("", entry, Report())])
+        return tuple(_inner_texts([document.value for document in read("", entry, Report())]))
     path = tree.joined(folder, entry)
     if path in tree.files and path not in tree.seen.plugins:
         documents = read("", read_text(tree.root, path, Report()) or "", Report())
-        tree.seen.plugins[path] = tuple(_texts([document.value for document in documents]))
+        tree.seen.plugins[path] = tuple(_inner_texts([document.value for document in documents]))
     return tree.seen.plugins.get(path, ())
 
 
-def _named_by_plugin(tree: _BuildTree, folder: str, texts: Iterable[str]) -> Iterator[str]:
+def _named_by_plugin(tree: BuildTree, folder: str, texts: Iterable[str]) -> Iterator[str]:
     for path in (path for text in dict.fromkeys(texts) for path in tree.paths(folder, text)):
         if path in tree.files:
             yield path
@@ -201,16 +248,12 @@ def _named_by_plugin(tree: _BuildTree, folder: str, texts: Iterable[str]) -> Ite
                 yield tree.joined(path, name)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, Mapping):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
+def _inner_texts(values: Sequence[Any]) -> Iterator[str]:
+    """All texts in values, and those in texts that are YAML themselves, as annotations for functions are."""
+    for text in all_texts(values):
+        yield text
+        if "\n" in text or "{" in text:
+            yield from all_texts([document.value for document in read("", text, Report())])
 
 
 # Kustomizations in a place of their own, with the Policies that their PolicyGenerators make in the place of these.

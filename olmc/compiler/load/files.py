@@ -11,6 +11,7 @@ import stat
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -110,6 +111,17 @@ def spec_of(patterns: Iterable[str]) -> PathPatterns:
     return PathPatterns(list(patterns))
 
 
+def fits_parts(parts: Sequence[str], pattern: Iterable[str]) -> bool:
+    """Whether a pattern fits the parts of a path one by one; `**` stands for any number of them."""
+    reached = {0}
+    for piece in pattern:
+        if piece == "**":
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(parts) and fnmatchcase(parts[at], piece)}
+    return len(parts) in reached
+
+
 MAX_FILE_BYTES = FILE_BYTES.most
 IGNORE_FILE = ".olmcignore"
 GIT_IGNORE_FILE = ".gitignore"
@@ -122,12 +134,13 @@ _GLOB = regex(r"[\\*?\[\]]")
 
 class Folder(NamedTuple):
     """A directory of the workspace: its path relative to the root ("" for the root), its files and its folders, and
-    the names of links that are not followed."""
+    the names of links that are not followed; and of the files and folders the names of those that are links."""
 
     path: str
     files: tuple[str, ...]
     folders: tuple[Folder, ...]
     links: tuple[str, ...] = ()
+    followed: tuple[str, ...] = ()
 
     def join(self, name: str) -> str:
         return f"{self.path}/{name}" if self.path else name
@@ -253,6 +266,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
     files: list[str] = []
     folders: list[Folder] = []
     links: list[str] = []
+    followed: list[str] = []
     try:
         with os.scandir(how.root / path) as entries:
             # By bytes, as Go lists folders: which CSV of a bundle is the first depends on it (R-CAT-101).
@@ -285,6 +299,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
                 links.append(entry.name)
                 continue
             real = inside
+            followed.append(entry.name)
         if is_folder:
             # A link to a folder that it is in would lead round for ever. And behind a link no other leads to what was
             # seen already: of links to folders with links to folders there are more ways than anybody can walk.
@@ -293,7 +308,7 @@ def _scan(how: _Scan, path: str, above: frozenset[Path]) -> Folder:
                 folders.append(_scan(inner, below, above | {real}))
         elif _is_file(entry):
             files.append(entry.name)
-    return Folder(path, tuple(files), tuple(folders), tuple(links))
+    return Folder(path, tuple(files), tuple(folders), tuple(links), tuple(followed))
 
 
 def _spec(how: _Scan, lines: Sequence[str], new: Iterable[str], path: str) -> PathPatterns | None:

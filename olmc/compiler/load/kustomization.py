@@ -29,6 +29,8 @@ _FILES = ("crds", "configurations", "patchesStrategicMerge")
 _WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
 _CHARTS = ("HelmChartInflationGenerator",)
+OBJECT_FIELDS = frozenset({"resources", "bases"})
+"""Fields that name files with objects, of which nothing else counts."""
 PLUGIN_FIELDS = ("generators", "transformers", "validators")
 """Fields whose entries configure plugins."""
 PART_FIELDS = ("patches", "patchesStrategicMerge", "patchesJson6902", "replacements", "configurations", *PLUGIN_FIELDS)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.files import Folder, fits_parts, read_text
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
@@ -307,17 +306,8 @@ def _above(path: str) -> Iterator[str]:
 
 def _fits(path: str, patterns: Iterable[str]) -> bool:
     """Whether a pattern fits a path part by part; `**` stands for any number of them."""
-    return any(_fit(path.split("/"), pattern.removeprefix("./").split("/")) for pattern in patterns if pattern)
-
-
-def _fit(parts: Sequence[str], pattern: Iterable[str]) -> bool:
-    reached = {0}
-    for piece in pattern:
-        if piece == "**":
-            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
-        else:
-            reached = {at + 1 for at in reached if at < len(parts) and fnmatchcase(parts[at], piece)}
-    return len(parts) in reached
+    parts = path.split("/")
+    return any(fits_parts(parts, pattern.removeprefix("./").split("/")) for pattern in patterns if pattern)
 
 
 def _path(folder: str, name: str, is_go: bool) -> Parameters:

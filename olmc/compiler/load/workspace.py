@@ -263,7 +263,8 @@ def load(
     served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
-    inputs = _inputs(reading, served.values(), vendored.values())._replace(parts=unbuilt)
+    inputs = _inputs(reading, served.values(), vendored.values())
+    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and release is None)
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),

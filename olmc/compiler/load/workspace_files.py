@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, MANIFESTS, compiled_part, files_of, is_bundle, read_bundle
+from olmc.compiler.load.bundles import (
+    CATALOGS_FOLDER,
+    MANIFESTS,
+    compiled_part,
+    files_of,
+    is_bundle,
+    project_bundle,
+    read_bundle,
+)
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
@@ -330,11 +338,13 @@ class _LeftOutPlace(NamedTuple):
     is_link: bool = False
 
 
-def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tuple[LeftOut, ...]:
+def left_out(
+    root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False
+) -> tuple[LeftOut, ...]:
     """What is left out of the directory `root`, of which `inputs` count, sorted by place.
 
     `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
-    as well, and says so.
+    as well, and says so. With `beside_project` that includes all that a project of operator-sdk has beside its bundle.
     """
     if no_folder(root):
         return ()
@@ -342,13 +352,18 @@ def left_out(root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = ()) -> tu
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    for place in _places(root, compiled_part(scan_everything(root)), None):
+    folder = scan_everything(root)
+    bundle = project_bundle(folder)
+    own_bundle = bundle.path if bundle is not None else None
+    for place in _places(root, folder if beside_project else compiled_part(folder), None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec(place.path)
         if is_ignored:
             is_own = own is not None and own(place.path)
             place = place._replace(reason=Reason.IGNORED if is_own else Reason.GIT_IGNORED)
+        elif own_bundle is not None and place.reason is None and not place.path.startswith(f"{own_bundle}/"):
+            place = place._replace(reason=Reason.PROJECT)
         left = _left_out_of(root, place)
         entries += [_with_bundle_reason(left)] if left is not None else []
     return tuple(sorted(entries, key=lambda left: (left.location, left.reason)))

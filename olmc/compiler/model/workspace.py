@@ -46,6 +46,7 @@ class Reason(StrEnum):
     LINK = "link"
     SUBMODULE = "submodule"
     TEMPLATE = "template"
+    PROJECT = "project"
     OTHER = "other"
 
     @property
@@ -79,6 +80,7 @@ _TEXTS = {
     Reason.LINK: "behind a link that is not followed",
     Reason.SUBMODULE: "which is another repository",
     Reason.TEMPLATE: "a template of a Helm chart, which is not rendered",
+    Reason.PROJECT: "beside the bundle of a project of operator-sdk",
     Reason.OTHER: "in a file that is not read",
 }
 _CHOSEN = frozenset({Reason.IGNORED, Reason.GIT_IGNORED, Reason.RENDERED, Reason.SCAFFOLDED, Reason.STATE})
@@ -223,13 +225,15 @@ class Unused(NamedTuple):
 class Inputs(NamedTuple):
     """What of a directory was read as input: the paths of the files, what in them is not used, and of which files
     manifests were built; `parts` are those among the latter of which nothing was, since they are parts of what other
-    tools build, and `content` the files of bundles and catalogs."""
+    tools build, and `content` the files of bundles and catalogs. `has_own_values`: they were built of a chart with no
+    values but its own."""
 
     files: frozenset[str] = frozenset()
     unused: tuple[Unused, ...] = ()
     built: frozenset[str] = frozenset()
     parts: frozenset[str] = frozenset()
     content: frozenset[str] = frozenset()
+    has_own_values: bool = False
 
 
 class PolicyApproval(NamedTuple):

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler import cache
+from olmc.compiler.load.deciding_files import paths_above
+from olmc.compiler.load.git_attributes import ATTRIBUTES_FILE
 from olmc.compiler.load.kustomization import NAMES, is_remote, references
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.integrations.fleet.config_maps import READS_VALUES, SameTasks
@@ -44,10 +46,12 @@ class NamedFiles(NamedTuple):
 
 
 class ClosureReader(NamedTuple):
-    """A tree, and what the kustomizations in its folders are known to name, None where they may read anything."""
+    """A tree, and what the kustomizations in its folders are known to name, None where they may read anything; and of
+    files above entries whether they name folders."""
 
     tree: FileTree
     known: dict[str, NamedFiles | None]
+    named: dict[str, bool]
 
     def of_entry(self, path: str) -> Closure:
         """The files of an entry, none where the tree does not have it."""
@@ -56,7 +60,17 @@ class ClosureReader(NamedTuple):
             return self._whole()  # values and dependencies of charts may be anywhere
         linked = self._linked(own)
         taken = self._taken_in(path)
-        return Closure(own | taken.paths | linked, taken.names)
+        above = frozenset(name for name in paths_above(path) if self.tree.has(name)) if own else frozenset()
+        kept = frozenset(path.split("/")) if any(map(self._names_folders, above)) else frozenset()
+        return Closure(own | taken.paths | linked | above, taken.names | kept)
+
+    def _names_folders(self, path: str) -> bool:
+        """Whether a file above entries has patterns with folders, which hold for these names alone."""
+        if not path.endswith(ATTRIBUTES_FILE):
+            return False
+        if path not in self.named:
+            self.named[path] = any("/" in (line.split() or [""])[0] for line in self._text(path).splitlines())
+        return self.named[path]
 
     def beside(self, path: str) -> Closure:
         """The files of a folder that counts beside entries."""
@@ -136,7 +150,7 @@ class ClosureReader(NamedTuple):
 
 def reader_of(tree: FileTree) -> ClosureReader:
     """Reads what the entries of a tree take in, each file once."""
-    return ClosureReader(tree, {})
+    return ClosureReader(tree, {}, {})
 
 
 # Tasks: what is compiled for an entry, as bytes that mean the same on every machine.

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
+from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.files import (
     MAX_FILE_BYTES,
     Folder,
@@ -80,8 +81,8 @@ Memory = dict[str, tuple[KubernetesObject, ...]]
 
 # What it means that other objects change depends on these, so they are read although they are the same.
 _READ_ANYWAY = frozenset(
-    """ClusterRole ClusterRoleBinding ClusterServiceVersion Deployment InstallPlan Operator OperatorGroup Role
-    RoleBinding Subscription""".split()
+    """ClusterRole ClusterRoleBinding ClusterServiceVersion Deployment HelmRelease InstallPlan Kustomization Operator
+    OperatorGroup Role RoleBinding Subscription""".split()
 )
 _CLUSTER_SCOPED = "\n  scope: Cluster\n"
 _IN_METADATA = regex(r"^  (?! ).*?(?=:|$)", re.MULTILINE)
@@ -535,8 +536,10 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
         objects = rendered_objects(source.texts, source.report, shared.known)
         side = Side(source.name, objects, shared=shared.known.shared)
         if source.path.is_dir():
-            left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)
-            side = side._replace(left_out=left)
+            inputs = Inputs(frozenset(source.texts))
+            left = left_out(source.path, inputs, ignored=shared.narrowing.ignored, beside_project=True)
+            tools = SideSettings({}, (), (), *tool_files(source.path, inputs, source.texts))
+            side = side._replace(left_out=left, tools=tools)
         made = made._replace(side=side)
     else:
         made = _compiled(source, source.path, shared)

@@ -69,6 +69,7 @@ from olmc.review.diff.extensions import (
     spec_of_others,
     unfolded,
 )
+from olmc.review.diff.gitops import applies_others, decides_result, value_sources
 from olmc.review.diff.images import image_changes, without_repetitions
 from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
 from olmc.review.diff.noise import (
@@ -302,6 +303,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     changes += unknown_changes(old, new)
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
+    values_read = value_sources((*old.objects, *new.objects))
     makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
     owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
     for pair in map(without_books, pairs):
@@ -324,6 +326,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             unchanged += 1
             continue
         of_pair = list(_changes(pair, owners))
+        if pair.identity in values_read and _values(pair.old) != _values(pair.new):
+            of_pair.append(kinds.values_changed(pair.identity))
         changes += of_pair
         # Roles have no changes of their own: what they grant is compared by holder. Those that grant something else are
         # still worth a look.
@@ -475,8 +479,16 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         within = [object_key(obj) for obj in objects_within(pair.new or {})]
         yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
         return
+    if pair.old is None and applies_others(known):
+        yield kinds.applier_added(known)
+        return
     powerful = RISK if known.kind in _POWERFUL else CHANGE
     yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+
+
+def _values(obj: KubernetesObject | None) -> list[Any]:
+    """What a ConfigMap or a Secret holds."""
+    return [(obj or {}).get(field) for field in ("data", "stringData", "binaryData")]
 
 
 def _is_weighty(known: ObjectKey) -> bool:
@@ -524,7 +536,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     for delta in deltas(before, after):
-        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
+        grave = RISK if decides_result(known, delta.path) else severity
+        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, grave)
 
 
 def _workload(

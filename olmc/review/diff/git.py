@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
+from olmc.compiler.load.deciding_files import paths_above
 from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, spec_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
@@ -86,10 +87,14 @@ def _unknown(folder: str, known: Mapping[str, bool]) -> Iterable[str]:
 _OFFLINE = {
     "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
     "GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C",
+    # Refs and files of a clone may put other objects in the place of those that a name means to everybody else.
+    "GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull,
 }  # fmt: skip
 _LISTING = ("ls-tree", "-r", "-z", "-l", "--full-tree")
 _PIECE = 1024 * 1024
-_FILE, _LINK, _SUBMODULE = "100644", "120000", "160000"
+_FILE, _LINK, _SUBMODULE, _TREE = "100644", "120000", "160000", "040000"
+_TOP = "repository"
+"""What the folder is called that stands for a repository."""
 _LFS = LFS_POINTER.encode()
 STREAM = "-"
 """The side that is read from stdin."""
@@ -222,9 +227,28 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     if not _fits(entries, "", report):
         return None
-    place.mkdir()
+    folder = path.strip("/") if path not in ("", ".", "/") else ""
+    if folder and _is_plain(folder):
+        place = _top_below(target) / folder
+        _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
+    place.mkdir(parents=True, exist_ok=True)
     _write(entries, place, revision, report)
     return place
+
+
+def _top_below(target: Path) -> Path:
+    """A folder in the place of the repository, which is marked so that nothing above it is read."""
+    top = target.resolve() / _TOP
+    top.mkdir()
+    (top / REPOSITORY_MARK).touch()
+    return top
+
+
+def _deciding_above(commit: str, folder: str) -> list[_TreeEntry]:
+    """The files in the folders above that decide what tools make of a folder."""
+    listing = _git("ls-tree", "-z", "-l", "--full-tree", commit, "--", *paths_above(folder))
+    entries = map(_entry_of, filter(None, listing.split(b"\0")))
+    return [entry for entry in entries if entry.mode not in (_LINK, _SUBMODULE, _TREE)]
 
 
 def _fits(entries: Sequence[_TreeEntry], folder: str, report: Report) -> bool:
@@ -248,10 +272,9 @@ def _write(entries: Sequence[_TreeEntry], target: Path, revision: Revision, repo
 def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, report: Report) -> Path | None:
     """Write the folder of a kustomization or a chart, and whatever it is built of, in its place in the repository."""
     path = "" if path in (".", "/") else path
-    top = target.resolve() / "repository"
+    top = _top_below(target)
     place = top / path
-    place.mkdir(parents=True)
-    (top / REPOSITORY_MARK).touch()  # where the repository ends, so that nothing above it is read
+    place.mkdir(parents=True, exist_ok=True)
     # What there is to say of files elsewhere in the repository is no part of this folder.
     waiting = {entry.path: entry for entry in _entries(commit, revision, Report(), path.count("/") + 1)}
     wanted = [path]
@@ -264,6 +287,8 @@ def _write_with_bases(commit: str, path: str, target: Path, revision: Revision, 
             return None
         _write(entries, top, revision, report)
         wanted = list(_missing(top, place))
+    above = [waiting[name] for name in paths_above(path) if name in waiting]
+    _write_files([entry for entry in above if entry.mode != _LINK], top, revision, Report())
     return place
 
 
@@ -339,12 +364,16 @@ def _entries_of(tree: str) -> Iterator[_TreeEntry]:
                 raise GitError(
                     f"there are more than {REVISION.most:,} files in it ({REVISION.variable} raises the limit)"
                 )
-            for line in lines:
-                about, _, raw = line.partition(b"\t")
-                mode, _, name, size = about.decode("ascii").split()
-                yield _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
+            yield from map(_entry_of, lines)
         errors.seek(0)
         _check_ended(process.wait(), errors.read())
+
+
+def _entry_of(line: bytes) -> _TreeEntry:
+    """An entry as git lists it with its size."""
+    about, _, raw = line.partition(b"\t")
+    mode, _, name, size = about.decode("ascii").split()
+    return _TreeEntry(mode, name, int(size) if size.isdigit() else 0, os.fsdecode(raw))
 
 
 def _is_hidden(path: str) -> bool:

@@ -38,6 +38,12 @@ def object_set_added(objects: tuple[str, ...], weighty: bool) -> Judgement:
     return RISK if weighty else CHANGE, ("new, made by no ClusterExtension", *within)
 
 
+@change_kind("ApplierAdded", None, ADDED)
+def applier_added() -> Judgement:
+    """An object of Argo CD or Flux that only the new side has, by which the tool applies others."""
+    return RISK, ("new; by this object a GitOps tool applies others, which olmc does not follow",)
+
+
 @change_kind("ObjectRemoved", None, REMOVED)
 def object_removed() -> Judgement:
     """An object that only the old side has."""
@@ -84,6 +90,12 @@ def immutable_changed(path: str, old: Any, new: Any, of_csv: bool) -> Judgement:
 def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgement:
     """A field with another value, or one that comes or goes; `path` as `spec.ports[http].port`."""
     return severity, (shown(path), *from_to(old, new))
+
+
+@change_kind("ValuesChanged", None, CHANGED)
+def values_changed() -> Judgement:
+    """A ConfigMap or a Secret, from which Flux takes values of a chart or variables, comes, goes or changes."""
+    return RISK, ("Flux takes values of a chart, or variables, from this object, which olmc does not follow",)
 
 
 @change_kind("PodsReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)

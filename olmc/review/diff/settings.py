@@ -11,8 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from olmc.compiler.load.build_files import BuildFile, build_files
+from olmc.compiler.load.build_files import BuildFile
 from olmc.compiler.load.config import CONFIG_FILE, read_config
+from olmc.compiler.load.deciding_files import BESIDE_CHART, LINKED, Deciders, tool_files
 from olmc.compiler.load.files import IGNORE_FILE, ignore_lines, scan
 from olmc.compiler.load.suppressions import Suppression, collect_suppressions, with_subjects
 from olmc.compiler.model.options import Narrowing
@@ -132,6 +133,29 @@ def _read_by(tool: str) -> Message:
     return ("; GitOps tools build this folder with ", tool, ", which olmc does not follow")
 
 
+@change_kind("DecidingFileAdded", ChangeGroup.SETTINGS, ADDED)
+def deciding_file_added(files: tuple[str, ...], effect: str) -> Judgement:
+    """A file that only the new side has, and on which the result of a tool depends; or `files` of which a tool knows by
+    this one. `effect` says how the result depends on them."""
+    return RISK, ("new: ", *_deciding(files, effect))
+
+
+@change_kind("DecidingFileChanged", ChangeGroup.SETTINGS, CHANGED)
+def deciding_file_changed(files: tuple[str, ...], effect: str) -> Judgement:
+    """Such a file, or files, that both sides have, with another content."""
+    return RISK, ("another content: ", *_deciding(files, effect))
+
+
+@change_kind("DecidingFileRemoved", ChangeGroup.SETTINGS, REMOVED)
+def deciding_file_removed(files: tuple[str, ...], effect: str) -> Judgement:
+    """Such a file, or files, that only the old side has."""
+    return RISK, ("removed: ", *_deciding(files, effect))
+
+
+def _deciding(files: tuple[str, ...], effect: str) -> Message:
+    return (*listed(files, _MOST), "; " * bool(files), effect, ", which olmc does not follow")
+
+
 @change_kind("LeftOutAdded", ChangeGroup.SETTINGS, ADDED)
 def left_out_added(reason: str, objects: tuple[str, ...], unread: str) -> Judgement:
     """Objects that are left out from now on: in a file, or in all files of a folder that are left out for one reason.
@@ -163,25 +187,28 @@ def _content(objects: tuple[str, ...], unread: str) -> Message:
 class SideSettings(NamedTuple):
     """What a workspace says about itself: the `spec` of olmc.yaml, the patterns of .olmcignore, and what it accepts.
 
-    `builds` are the files by which other tools build what they apply.
+    `builds` are the files by which other tools build what they apply, `deciders` those on which the result of a tool
+    depends in another way.
     """
 
     config: Mapping[str, Any]
     ignore_lines: tuple[str, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     builds: Mapping[str, BuildFile] = MappingProxyType({})
+    deciders: Deciders = Deciders({})
 
 
 class Side(NamedTuple):
-    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs.
-
-    `shared` is how many more objects the other side has just so; nobody had to read them. `excluded` are objects of
-    kinds that are not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None
-    for a rendering. `bundle` is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`:
-    the objects are what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
-    `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse; `installing` is
-    what the accounts that install them need to be allowed: rules, each with its namespace, "" for the whole cluster.
-    `manifests` are the objects that the workspace has written, and not OLM; of a rendering nobody knows which.
+    """`settled` is the cluster at rest where the objects were compiled: it knows the catalogs. `shared` is how many
+    more objects the other side has just so; nobody had to read them. `excluded` are objects of kinds that are
+    not compared, `left_out` what the directory holds besides; `settings` are those of a workspace, None for a
+    rendering; `tools` are the files on which results of tools depend, of a rendering that is a folder. `bundle`
+    is the bundle of a side that is one alone, `assumed` what was taken as there. `is_held`: the objects are
+    what a cluster holds, so that all of it is known. `served` is what ClusterCatalogs serve, by name;
+    `requested` are the ClusterExtensions as the workspace has them, which the API server may refuse;
+    `installing` is what the accounts that install them need to be allowed: rules, each with its namespace, ""
+    for the whole cluster. `manifests` are the objects that the workspace has written, and not OLM; of a
+    rendering nobody knows which.
     """
 
     name: str
@@ -191,6 +218,7 @@ class Side(NamedTuple):
     excluded: tuple[KubernetesObject, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     settings: SideSettings | None = None
+    tools: SideSettings | None = None
     bundle: Bundle | None = None
     assumed: Assumed = Assumed()
     is_held: bool = False
@@ -264,12 +292,14 @@ def workspace_side(
     # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
     commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
     accepted = tuple(with_subjects(path, collect_suppressions(path, config, commented)))
-    settings = SideSettings(config, patterns, accepted, build_files(path, compilation.inputs))
-    left = left_out_of(path, compilation, narrowing)
+    read = compilation.workspace.documents if compilation.workspace is not None else {}
+    texts = {file: text for file, text in read if file not in compilation.inputs.content}
+    settings = SideSettings(config, patterns, accepted, *tool_files(path, compilation.inputs, texts))
+    left = left_out_of(path, compilation, narrowing, beside_project=True)
     if compile_fresh is not None and (
         any(each.reason is Reason.RENDERED for each in left) or _has_only_kept(compilation)
     ):  # what was rendered into the workspace knew no state, and what the cluster has need not be from there
-        left = left_out_of(path, compile_fresh(), narrowing)
+        left = left_out_of(path, compile_fresh(), narrowing, beside_project=True)
     side = compiled_side(name, compilation)._replace(left_out=left, settings=settings)
     workspace = compilation.workspace
     if workspace is None:
@@ -305,11 +335,13 @@ _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
     """How two workspaces differ in what they say about themselves; nothing for renderings, which say nothing."""
     if old.settings is None or new.settings is None:
+        if old.tools is not None and new.tools is not None:
+            yield from _tools(old, new, old.tools, new.tools)
         return
     yield from _config(old.settings, new.settings)
     yield from _patterns(old.settings.ignore_lines, new.settings.ignore_lines)
     yield from _suppressions(old.settings.suppressions, new.settings.suppressions)
-    yield from _builds(old, new)
+    yield from _tools(old, new, old.settings, new.settings)
 
 
 def _file(path: str) -> ObjectKey:
@@ -354,12 +386,18 @@ def _grave_codes() -> frozenset[str]:
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 
 
-def _builds(old: Side, new: Side) -> Iterator[DiffChange]:
+def _tools(old: Side, new: Side, was: SideSettings, now: SideSettings) -> Iterator[DiffChange]:
+    """How two sides differ in the files on which the results of tools depend."""
+    reported = _reported_as_left_out(old, new)
+    yield from _builds(was.builds, now.builds, reported)
+    yield from _deciders(was.deciders, now.deciders, reported)
+
+
+def _builds(
+    before: Mapping[str, BuildFile], after: Mapping[str, BuildFile], reported: frozenset[str]
+) -> Iterator[DiffChange]:
     """How two sides differ in what other tools build: by the files that make a folder a build, and of all that such a
     build reads besides one change for each of these files."""
-    assert old.settings is not None and new.settings is not None
-    before, after = old.settings.builds, new.settings.builds
-    reported = _reported_as_left_out(old, new)
     read: dict[tuple[str, str, str], list[str]] = {}
     for path in sorted(before.keys() | after.keys()):
         was, now = before.get(path), after.get(path)
@@ -376,6 +414,28 @@ def _builds(old: Side, new: Side) -> Iterator[DiffChange]:
         yield _READ[how](_file(lead), tool, tuple(paths))
 
 
+def _deciders(old: Deciders, new: Deciders, reported: frozenset[str]) -> Iterator[DiffChange]:
+    """How two sides differ in the other files on which a result depends: one change for each that stands for itself,
+    and for all that a tool reads by the same file."""
+    before, after = old.digests, new.digests
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for decider in sorted(before.keys() | after.keys()):
+        path, lead, effect = decider
+        if before.get(decider) == after.get(decider) or (path in reported and effect == LINKED):
+            continue
+        if path.startswith("../") and old.place != new.place:
+            continue  # the folders above are others
+        if effect == BESIDE_CHART and not (old.has_own_values and new.has_own_values):
+            continue  # a side has the values of a release
+        how = "added" if decider not in before else "removed" if decider not in after else "changed"
+        groups.setdefault((lead or path, effect, how), []).extend([path] if lead else ())
+    for (path, effect, how), files in groups.items():
+        yield _DECIDING[how](_file(path), tuple(files), effect)
+
+
+_DECIDING = {
+    "added": deciding_file_added, "changed": deciding_file_changed, "removed": deciding_file_removed,
+}  # fmt: skip
 _BUILDS = {"added": build_added, "changed": build_changed, "removed": build_removed}
 _READ = {"added": build_reads_added, "changed": build_reads_changed, "removed": build_reads_removed}
 

@@ -133,16 +133,19 @@ _POWERFUL = (
 _V2ALPHA1 = "operators.coreos.com/v2alpha1"
 
 
-def left_out_of(root: Path, made: SettledCompilation, narrowing: Narrowing | None = None) -> tuple[LeftOut, ...]:
+def left_out_of(
+    root: Path, made: SettledCompilation, narrowing: Narrowing | None = None, *, beside_project: bool = False
+) -> tuple[LeftOut, ...]:
     """What is left out of the directory `root`, which was compiled, with `narrowing` if it was not its own.
 
-    Of files that say that olmc wrote them, what it would write now is not among that: there it is compiled.
+    With `beside_project` that includes what a project of operator-sdk has beside its bundle. Of files that say that
+    olmc wrote them, what it would write now is not among that: there it is compiled.
     """
     in_force = narrowing or narrowing_of(root, read_config(root, Report()))
     inputs = made.inputs
     if made.workspace is not None and made.settled is not None:
         inputs = inputs._replace(unused=(*inputs.unused, *uninstalled(made.workspace, made.settled)))
-    found = left_out(root, inputs, ignored=in_force.ignored)
+    found = left_out(root, inputs, ignored=in_force.ignored, beside_project=beside_project)
     wanted = {each.identity for left in found if left.reason is Reason.RENDERED for each in left.objects}
     if not wanted or made.settled is None:
         return found

@@ -1,0 +1,318 @@
+"""The files on which the result of a GitOps tool depends, beside the objects: one table of all of them, and the search
+for those whose content olmc compares because it can't compile them."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+from olmc.compiler.load.build_files import BuildFile, BuildTree, build_files, build_tree
+from olmc.compiler.load.bundles import PROJECT_FILE
+from olmc.compiler.load.files import read_text
+from olmc.compiler.load.git_attributes import ATTRIBUTES_FILE, checkout_effects
+from olmc.compiler.load.gitops_files import (
+    RepositoryFiles,
+    ToolObject,
+    TooManyPathsError,
+    jsonnet_libraries,
+    named_files,
+    tool_objects,
+)
+from olmc.compiler.load.kustomization import repository_of
+from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.workspace_files import CHART_FILE, TEMPLATES_FOLDER, digest_at, objects_of
+from olmc.compiler.model.workspace import Inputs
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.limits import DEPTH
+
+
+class Treatment(StrEnum):
+    """How olmc treats a file on which a result depends.
+
+    COMPILED: its content is in the objects that olmc compiles. COMPARED: olmc compares the objects in it, or its text,
+    as what is left out. REPORTED: olmc reports that it comes, goes or changes, as a risk.
+    """
+
+    COMPILED = "compiled"
+    COMPARED = "compared"
+    REPORTED = "reported"
+
+
+class DecidingFile(NamedTuple):
+    """A kind of file on which the result of a tool depends, in words, and how olmc treats it.
+
+    `names` are patterns of names by which olmc finds it, () where something else names it. `effect` is a sentence of
+    what the tool does with it. With `counts_below` it counts for all folders below its own, too. Lines are patterns in
+    what is `ignoring`: comments and empty lines of it mean nothing.
+    """
+
+    tool: str
+    files: str
+    treatment: Treatment
+    names: tuple[str, ...] = ()
+    effect: str = ""
+    counts_below: bool = False
+    ignoring: bool = False
+
+
+_COMPILED, _COMPARED, _REPORTED = Treatment
+
+DECIDING_FILES = (
+    DecidingFile("Argo CD", "the manifests of a directory", _COMPILED),
+    DecidingFile("Argo CD", "`.argocd-source.yaml`, `.argocd-source-APP.yaml`", _REPORTED,
+                 (".argocd-source.yaml", ".argocd-source-*.yaml"),
+                 "Argo CD takes settings of Applications from such a file"),
+    DecidingFile("Argo CD", "a manifest with the mark `+argocd:skip-file-rendering`", _REPORTED, (),
+                 "Argo CD leaves out a file with the mark +argocd:skip-file-rendering"),
+    DecidingFile("Argo CD", "values and parameters of a chart, by an Application or an ApplicationSet", _REPORTED),
+    DecidingFile("Argo CD", "files that a git generator of an ApplicationSet reads", _REPORTED),
+    DecidingFile("Argo CD", "folders for which a git generator of an ApplicationSet makes Applications", _REPORTED),
+    DecidingFile("Argo CD", "the Application or ApplicationSet itself", _COMPARED),
+    DecidingFile("Flux", "the manifests of a folder", _COMPILED),
+    DecidingFile("Flux", "`.sourceignore`", _REPORTED, (".sourceignore",),
+                 "Flux leaves out of a source what the patterns in such a file name", True, True),
+    DecidingFile("Flux", "a manifest that the default rules of source-controller leave out", _REPORTED, (
+        ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml", "codeship-services.yml",
+        "codeship-steps.yml", ".goreleaser.yml", ".goreleaser.brew.yml", ".sops.yaml", ".flux.yaml",
+    ), "Flux leaves out a file of this name by default"),
+    DecidingFile("Flux", "values of a chart, by a HelmRelease or a HelmChart", _REPORTED),
+    DecidingFile("Flux", "a ConfigMap or a Secret with values, by `valuesFrom` or `substituteFrom`", _COMPARED),
+    DecidingFile("Flux", "the Kustomization, the HelmRelease, or the source with `spec.ignore`", _COMPARED),
+    DecidingFile("kustomize", "a kustomization at the top of what is compiled, with all that it names", _COMPILED),
+    DecidingFile("kustomize", "another kustomization or component", _REPORTED),
+    DecidingFile("kustomize", "files that another kustomization, or what configures its plugins, names", _REPORTED),
+    DecidingFile("Helm", "a chart at the top of what is compiled", _COMPILED),
+    DecidingFile("Helm", "another chart: each file of it, `.helmignore` and `Chart.lock` among them", _REPORTED),
+    DecidingFile("Helm", "values and locks beside a chart that is compiled without them", _REPORTED, (),
+                 "tools that install this chart may read such a file"),
+    DecidingFile("Helm", "`helmfile.yaml`, and the files that it names", _REPORTED),
+    DecidingFile("kpt", "`Kptfile`, and the files that its pipeline names", _REPORTED),
+    DecidingFile("kpt", "`.krmignore`", _REPORTED, (".krmignore",),
+                 "kpt and kustomize fn leave out what the patterns in such a file name", True, True),
+    DecidingFile("Jsonnet", "`.jsonnet`, `.libsonnet`, `jsonnetfile.json`, `jsonnetfile.lock.json`", _REPORTED),
+    DecidingFile("Jsonnet", "files that Jsonnet imports", _REPORTED),
+    DecidingFile("Jsonnet", "the Environment of Tanka, `spec.json`", _COMPARED),
+    DecidingFile("operator-sdk", "`bundle/` of a project", _COMPILED),
+    DecidingFile("operator-sdk", "objects beside `PROJECT` and `bundle/`", _COMPARED),
+    DecidingFile("operator-sdk", "`PROJECT` and `bundle.Dockerfile`", _REPORTED, (PROJECT_FILE, "bundle.Dockerfile"),
+                 "operator-sdk builds the bundle of a project by such a file"),
+    DecidingFile("OCM", "what a PolicyGenerator of a compiled kustomization reads", _COMPILED),
+    DecidingFile("OCM", "`.kubernetesignore`", _REPORTED, (".kubernetesignore",),
+                 "Subscriptions of OCM leave out what the patterns in such a file name", True, True),
+    DecidingFile("git", "`.gitattributes` with an attribute that changes a checkout or an archive of a file", _REPORTED,
+                 (), "git changes such a file at checkout, or leaves it out of an archive"),
+    DecidingFile("git", "`.gitmodules`", _REPORTED, (".gitmodules",),
+                 "git takes submodules from where such a file says", True),
+    DecidingFile("git", "`.lfsconfig`", _REPORTED, (".lfsconfig",),
+                 "Git LFS takes contents from where such a file says", True),
+    DecidingFile("git", "a submodule, and the content of a pointer of Git LFS", _COMPARED),
+    DecidingFile("git", "a symbolic link", _REPORTED, (),
+                 "Flux leaves out a link, and kubectl follows none to a folder"),
+    DecidingFile("kubectl -R", "each file `.yaml`, `.yml` and `.json`, also in hidden folders", _COMPARED),
+)  # fmt: skip
+"""For each tool all files on which its result depends."""
+
+_NAMED = tuple(row for row in DECIDING_FILES if row.names)
+_BY_NAME = {name: row for row in _NAMED for name in row.names}
+
+
+_NAMES_ABOVE = (ATTRIBUTES_FILE, *(name for row in _NAMED if row.counts_below for name in row.names))
+
+
+def paths_above(folder: str) -> list[str]:
+    """Where the files would be, in the folders above a folder of a repository, that count for it as well."""
+    parts = folder.split("/") if folder else []
+    above = ("/".join(parts[:number]) for number in range(min(len(parts), DEPTH.most)))
+    return [f"{each}/{name}" if each else name for each in above for name in _NAMES_ABOVE]
+
+
+def _row(files: str) -> DecidingFile:
+    return next(row for row in DECIDING_FILES if files in row.files)
+
+
+_SKIPPED, _LINK, _ATTRIBUTES = _row("skip-file-rendering"), _row("symbolic link"), _row("`.gitattributes`")
+_DEFAULTS, _BESIDE_CHART, _PROJECT = _row("default rules"), _row("locks beside"), _row("`bundle.Dockerfile`")
+_SOURCE, _OF_APPLICATION = _row("argocd-source"), (".argocd-source-", ".yaml")
+_SKIP_MARK = "+argocd:skip-file-rendering"
+BESIDE_CHART, LINKED = _BESIDE_CHART.effect, _LINK.effect
+_LOCKS = ("Chart.lock", "requirements.lock")
+_OF_CHART = (CHART_FILE, "values.yaml", "requirements.yaml", "values.schema.json")
+_CHARTS = "charts"
+
+
+class Decider(NamedTuple):
+    """A file or folder on which a result depends: its path, the file by which a tool reads it, "" for the tool itself,
+    and how the tool uses it. A path above the folder that is compared begins with `..`."""
+
+    path: str
+    lead: str
+    effect: str
+
+
+class Deciders(NamedTuple):
+    """The digests of the files that decide a result, and the place of the folder in its repository, None without one:
+    files above it can be compared at the same place alone. `has_own_values` is as in the inputs."""
+
+    digests: Mapping[Decider, str]
+    place: str | None = None
+    has_own_values: bool = False
+
+
+class ToolFiles(NamedTuple):
+    """The files by which tools build folders, and those on which their results depend besides."""
+
+    builds: Mapping[str, BuildFile] = MappingProxyType({})
+    deciders: Deciders = Deciders({})
+
+
+def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str]) -> ToolFiles:
+    """The files in a folder on which the results of tools depend, and that olmc does not compile.
+
+    `inputs` are what was compiled, `texts` the texts of manifests by their paths, as far as they are known.
+    """
+    tree = build_tree(root)
+    unread = (path for path, is_link in tree.files.items() if path.endswith(SUFFIXES) and not is_link)
+    others = ((path, read_text(root, path, Report()) or "") for path in unread
+              if path not in texts and path not in inputs.content)  # fmt: skip
+    objects = tuple(tool_objects((*texts.items(), *others)))
+    place = _place_in_repository(root)
+    start = f"{place}/" if place else ""
+    libraries = (path.removeprefix(start) for path in jsonnet_libraries(objects))
+    builds = build_files(tree._replace(libraries=tuple(libraries)), inputs)
+    return ToolFiles(builds, _deciders(tree, inputs, objects, texts, builds))
+
+
+def _place_in_repository(root: Path) -> str | None:
+    home = repository_of(root)
+    if home is None:
+        return None
+    place = root.resolve().relative_to(home).as_posix()
+    return "" if place == "." else place
+
+
+def _deciders(
+    tree: BuildTree, inputs: Inputs, objects: tuple[ToolObject, ...], texts: Mapping[str, str],
+    builds: Mapping[str, BuildFile],
+) -> Deciders:  # fmt: skip
+    root, home, place = tree.root, repository_of(tree.root), _place_in_repository(tree.root)
+    found = {decider: digest for path in tree.files for decider, digest in _by_name(tree, path, texts)}
+    if home is not None and place:
+        found |= _above(home, place)
+    found |= {Decider(path, "", _SKIPPED.effect): "" for path, text in texts.items() if _SKIP_MARK in text}
+    found |= {Decider(path, "", _LINK.effect): _target(root / path) for path in tree.linked if _is_told(tree, path)}
+    found |= _named(tree, inputs, objects, place or "")
+    if inputs.has_own_values:
+        beside = (path for path in tree.files if not _is_of_chart(path) and path.endswith((*SUFFIXES, *_LOCKS)))
+        found |= {Decider(path, "", BESIDE_CHART): digest_at(root / path) for path in beside}
+    counting = {*builds, *(decider.path for decider in found)}
+    return Deciders(found | _attributes(tree, home, place or "", counting), place, inputs.has_own_values)
+
+
+def _by_name(tree: BuildTree, path: str, texts: Mapping[str, str]) -> Iterator[tuple[Decider, str]]:
+    folder, _, name = path.rpartition("/")
+    row = _row_of(name)
+    if row is _DEFAULTS:
+        if objects_of(texts.get(path, ""))[0]:
+            yield Decider(path, "", row.effect), ""
+    elif row is not None and (row is not _PROJECT or posixpath.join(folder, PROJECT_FILE) in tree.files):
+        yield Decider(path, "", row.effect), _digest(tree.root, path, row, is_link=tree.files[path])
+
+
+def _row_of(name: str) -> DecidingFile | None:
+    """What a file of this name is, None for nothing that the table has by name."""
+    if name.startswith(_OF_APPLICATION[0]) and name.endswith(_OF_APPLICATION[1]):
+        return _SOURCE
+    return _BY_NAME.get(name)
+
+
+def _digest(root: Path, path: str, row: DecidingFile, *, is_link: bool = False) -> str:
+    """The digest of a file; of patterns that of the lines that mean something, in their order."""
+    text = read_text(root, path, Report()) if row.ignoring and not is_link else None
+    if text is None:
+        return digest_at(root / path, is_link=is_link)
+    return "\n".join(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+
+
+def _above(home: Path, place: str) -> dict[Decider, str]:
+    """What stands in the folders above and counts below them, too."""
+    found = {}
+    for number in range(1, place.count("/") + 2):
+        up = "/".join([".."] * number)
+        for row in (row for row in _NAMED if row.counts_below):
+            for name in row.names:
+                if (home / place / up / name).is_file():
+                    path = f"{up}/{name}"
+                    folder = (home / place / up).resolve()
+                    found[Decider(path, "", row.effect)] = _digest(folder, name, row)
+    return found
+
+
+def _target(path: Path) -> str:
+    try:
+        return str(path.readlink())
+    except OSError:
+        return ""
+
+
+def _is_told(tree: BuildTree, path: str) -> bool:
+    """Whether a link is one that tools could follow, and no change of it is reported already as what is left out."""
+    return path not in tree.files or path.endswith(SUFFIXES)
+
+
+def _named(tree: BuildTree, inputs: Inputs, objects: tuple[ToolObject, ...], place: str) -> dict[Decider, str]:
+    """What the objects of GitOps tools name, without values with which a chart is rendered here."""
+    if not objects:
+        return {}
+    start = f"{place}/" if place else ""
+    repository = RepositoryFiles(
+        frozenset(start + path for path in tree.files), tuple(start + path for path in sorted(tree.folders) if path),
+        lambda path: read_text(tree.root, path[len(start) :], Report()) or "",
+    )  # fmt: skip
+    found = {}
+    try:
+        for file in named_files(objects, repository):
+            path = file.path[len(start) :]
+            is_compiled = path in inputs.built and not (inputs.has_own_values and not _is_of_chart(path))
+            if not is_compiled and path != file.lead:
+                digest = digest_at(tree.root / path) if path in tree.files else ""
+                found[Decider(path, file.lead, file.effect)] = digest
+    except TooManyPathsError:  # which no repository needs: any file may be meant
+        lead = objects[0].path
+        found |= {Decider(path, lead, _row("values and parameters").effect): digest_at(tree.root / path)
+                  for path in tree.files if path not in inputs.files}  # fmt: skip
+    return found
+
+
+def _is_of_chart(path: str) -> bool:
+    """Whether Helm itself reads a file of a chart, or of one in it, whatever values are given."""
+    folder, _, name = path.rpartition("/")
+    parts = folder.split("/") if folder else []
+    while len(parts) > 1 and parts[0] == _CHARTS:
+        parts = parts[2:]
+    return parts[:1] in ([TEMPLATES_FOLDER], ["crds"]) if parts else name in _OF_CHART
+
+
+def _attributes(tree: BuildTree, home: Path | None, place: str, counting: Collection[str]) -> dict[Decider, str]:
+    """The files that git checks out with another content than the repository has, of manifests and those `counting`."""
+    start = f"{place}/" if place else ""
+    texts = {start + path: read_text(tree.root, path, Report()) or "" for path in tree.files
+             if path.rpartition("/")[2] == ATTRIBUTES_FILE}  # fmt: skip
+    for number in range(place.count("/") + 1 if home is not None and place else 0):
+        above = "/".join(place.split("/")[:number])
+        path = f"{above}/{ATTRIBUTES_FILE}" if above else ATTRIBUTES_FILE
+        if home is not None and (home / path).is_file():
+            texts[path] = read_text(home, path, Report()) or ""
+    if not texts:
+        return {}
+    files = (path for path in tree.files if path.endswith(SUFFIXES) or path in counting)
+    effects = checkout_effects((start + path for path in files), texts)
+    found = {}
+    for path, effect in effects.items():
+        lead = posixpath.relpath(effect.set_in, place or ".")
+        how = f"{_ATTRIBUTES.effect} ({', '.join(effect.attributes)})"
+        found[Decider(path[len(start) :], lead, how)] = effect.values
+    return found

@@ -1,0 +1,260 @@
+"""The files that the objects of GitOps tools name: values of charts, files and folders of generators, code in Jsonnet.
+
+Which of them a tool reads in the end depends on the cluster. A file counts that an object names in any field that the
+tool takes for a path, and each file that a pattern or a template could mean.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from olmc.compiler.load.files import fits_parts
+from olmc.compiler.load.jsonnet import imports_of
+from olmc.k8s.api.applied import applied_objects
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import KubernetesObject, as_text, mapping, mappings, spec_of, texts
+from olmc.k8s.yaml import read
+
+# An apiVersion may be written with an escape, a tag, an alias or in a block.
+_MARK = regex(r"argoproj\.io|toolkit\.fluxcd\.io|apiVersion[\"']?[ \t]*:[ \t]*(?:\"[^\"\n]*\\|[!&*|>])")
+_ESCAPED = regex(r"\\[xuU]")
+_ARGO, _FLUX_HELM, _FLUX_SOURCE = "argoproj.io/", "helm.toolkit.fluxcd.io/", "source.toolkit.fluxcd.io/"
+_WILD = frozenset("*?[")
+_LONGEST = 1_000
+_MOST = 2_000_000
+"""How many paths may be compared with patterns."""
+
+ARGO_READS = "Argo CD reads such a file for an Application"
+ARGO_GENERATES = "Argo CD generates Applications from such a file"
+ARGO_FOLDER = "Argo CD generates an Application for such a folder"
+FLUX_VALUES = "Flux reads such a file as values of a chart"
+
+
+class ToolObject(NamedTuple):
+    """An object of a GitOps tool, and the file that it stands in."""
+
+    path: str
+    object: KubernetesObject
+
+
+class NamedFile(NamedTuple):
+    """A file or folder that an object names: its path, the file of the object, and how the tool uses it."""
+
+    path: str
+    lead: str
+    effect: str
+
+
+class TooManyPathsError(Exception):
+    """The objects name more than can be compared with the files that there are."""
+
+
+class RepositoryFiles(NamedTuple):
+    """The paths of a repository, all from its top, and how to read the text of a file."""
+
+    files: Collection[str]
+    folders: Collection[str]
+    text: Callable[[str], str]
+
+
+def tool_objects(files: Iterable[tuple[str, str]]) -> Iterator[ToolObject]:
+    """The objects of Argo CD and Flux in the texts of files, each with its path."""
+    for path, text in files:
+        if not _MARK.search(text) and ("apiVersion" in text or not _ESCAPED.search(text)):
+            continue
+        for document in read(path, text, Report()):
+            for manifest in applied_objects(document):
+                api = as_text(manifest.object.get("apiVersion"))
+                if api.startswith(_ARGO) or "toolkit.fluxcd.io/" in api:
+                    yield ToolObject(path, manifest.object)
+
+
+def jsonnet_libraries(objects: Iterable[ToolObject]) -> tuple[str, ...]:
+    """The folders in which Argo CD looks for what Jsonnet imports, as its objects say."""
+    found = (library for each in objects for jsonnet in _jsonnet(each.object) for library in texts(jsonnet.get("libs")))
+    return tuple(dict.fromkeys(_normal("", library) for library in found))
+
+
+def named_files(objects: Sequence[ToolObject], repository: RepositoryFiles) -> Iterator[NamedFile]:
+    """The files and folders that objects name, in the order of the objects; raises TooManyPathsError."""
+    search = _Search(repository, [_MOST])
+    for each in objects:
+        api, kind = as_text(each.object.get("apiVersion")), each.object.get("kind")
+        if api.startswith(_ARGO) and kind in ("Application", "ApplicationSet"):
+            yield from _of_argo(each, search)
+        elif api.startswith(_FLUX_HELM) and kind == "HelmRelease":
+            yield from _of_flux(each, mapping(mapping(spec_of(each.object).get("chart")).get("spec")), search)
+        elif api.startswith(_FLUX_SOURCE) and kind == "HelmChart":
+            yield from _of_flux(each, spec_of(each.object), search)
+
+
+class _Search(NamedTuple):
+    """The files of a repository, and how many paths may still be compared with patterns."""
+
+    repository: RepositoryFiles
+    left: list[int]
+
+    def exact(self, folder: str, text: str) -> Iterator[str]:
+        """The file that a text names, from a folder or from the top."""
+        self._spend(1)
+        if not text or len(text) > _LONGEST or "\n" in text:
+            return
+        if text.startswith("$") and "/" in text:  # the name of another source
+            text = f"/{text.partition('/')[2]}"
+        tops = ("",) if text.startswith("/") else dict.fromkeys((folder, ""))
+        paths = (_normal(top, text.lstrip("/")) for top in tops)
+        yield from (path for path in paths if path in self.repository.files)
+
+    def matching(self, folder: str, text: str) -> Iterator[str]:
+        """The files that a text names, also as a pattern, or as a template of which only a part is known."""
+        glob = _without_fields(text)
+        if glob == text and not _WILD & set(text):
+            yield from self.exact(folder, text)
+        elif len(glob) <= _LONGEST:
+            if glob.startswith("$") and "/" in glob:
+                glob = f"/{glob.partition('/')[2]}"
+            pattern = _normal("" if glob.startswith("/") else folder, glob.lstrip("/"))
+            yield from self.fitting([pattern])
+
+    def fitting(self, patterns: Iterable[str]) -> Iterator[str]:
+        """The files that patterns fit as git compares them, with `*` for any characters, or part by part."""
+        for pattern in patterns:
+            if not any(char.isalnum() for char in pattern):
+                continue  # it says nothing about the files that are meant
+            self._spend(len(self.repository.files))
+            parts = pattern.split("/")
+            yield from (path for path in self.repository.files if _fits(path, pattern, parts))
+
+    def _spend(self, count: int) -> None:
+        self.left[0] -= count
+        if self.left[0] < 0:
+            raise TooManyPathsError
+
+
+def _normal(folder: str, text: str) -> str:
+    path = posixpath.normpath(posixpath.join(folder, text))
+    return "" if path == "." else path
+
+
+def _without_fields(text: str) -> str:
+    """A text of a template with `*` for each field that the tool fills in."""
+    head, *others = text.split("{{")
+    return head + "".join(f"*{other.partition('}}')[2]}" for other in others)
+
+
+def _fits(path: str, pattern: str, parts: Sequence[str]) -> bool:
+    if ("/." in f"/{path}") and "/." not in f"/{pattern}":
+        return False  # as in a shell
+    if path.startswith(f"{pattern}/"):
+        return True  # git lists all files of a folder
+    return fnmatchcase(path, pattern) or ("**" in parts and fits_parts(path.split("/"), parts))
+
+
+def _of_argo(each: ToolObject, search: _Search) -> Iterator[NamedFile]:
+    spec = spec_of(each.object)
+    sources = list(_sources(spec))
+    folders = [_normal("", _without_fields(as_text(source.get("path"))).lstrip("/")) for source in sources]
+    for source, folder in zip(sources, folders, strict=True):
+        for text in texts(mapping(source.get("helm")).get("valueFiles")):
+            yield from (NamedFile(path, each.path, ARGO_READS) for path in search.matching(folder, text))
+        for field in ("helm", "kustomize", "directory", "plugin"):
+            for text in all_texts(source.get(field)):
+                yield from (NamedFile(path, each.path, ARGO_READS) for path in search.exact(folder, text))
+    for source, folder in zip(sources, folders, strict=True):
+        jsonnet = mapping(mapping(source.get("directory")).get("jsonnet"))
+        for text in all_texts([jsonnet.get("extVars"), jsonnet.get("tlas")]):
+            for imported in imports_of(text):
+                paths = search.exact(folder, imported.path or "")
+                yield from (NamedFile(path, each.path, ARGO_READS) for path in paths)
+    if each.object.get("kind") == "ApplicationSet":
+        yield from _of_generators(each, folders, search)
+
+
+def _of_generators(each: ToolObject, folders: Sequence[str], search: _Search) -> Iterator[NamedFile]:
+    """What the generators of an ApplicationSet read, and what the values that they fill in name."""
+    spec = spec_of(each.object)
+    tops = list(dict.fromkeys(["", *(folder for folder in folders if not _WILD & set(folder))]))
+    filled = [*all_texts(spec.get("generators")), *_texts_of_patch(as_text(spec.get("templatePatch")))]
+    for git in _git_generators(spec.get("generators")):
+        wanted, unwanted = _patterns(git.get("files"))
+        for path in dict.fromkeys(search.fitting(wanted)):
+            if not any(fits_parts(path.split("/"), pattern.split("/")) for pattern in unwanted):
+                yield NamedFile(path, each.path, ARGO_GENERATES)
+                filled += _texts_in(search.repository.text(path))
+        wanted, unwanted = _patterns(git.get("directories"))
+        for folder in search.repository.folders if wanted else ():
+            parts = folder.split("/")
+            fits = (any(fits_parts(parts, pattern.split("/")) for pattern in some) for some in (wanted, unwanted))
+            if next(fits) and not next(fits) and not any(part.startswith(".") for part in parts):
+                yield NamedFile(folder, each.path, ARGO_FOLDER)
+    for text in dict.fromkeys(filled):
+        for top in tops:
+            yield from (NamedFile(path, each.path, ARGO_READS) for path in search.exact(top, text))
+
+
+def _of_flux(each: ToolObject, chart: Mapping[str, Any], search: _Search) -> Iterator[NamedFile]:
+    folder = _normal("", as_text(chart.get("chart")).lstrip("/"))
+    for text in (*texts(chart.get("valuesFiles")), as_text(chart.get("valuesFile"))):
+        yield from (NamedFile(path, each.path, FLUX_VALUES) for path in search.exact(folder, text))
+
+
+def _sources(value: Any) -> Iterator[Mapping[str, Any]]:
+    """All mappings that could be the source of an Application, at any depth: templates have theirs at many places."""
+    for found in _mappings_in(value):
+        if "repoURL" in found or "path" in found:
+            yield found
+
+
+def _git_generators(value: Any) -> Iterator[Mapping[str, Any]]:
+    yield from (mapping(found["git"]) for found in _mappings_in(value) if isinstance(found.get("git"), Mapping))
+
+
+def _jsonnet(obj: KubernetesObject) -> Iterator[Mapping[str, Any]]:
+    yield from (mapping(found["jsonnet"]) for found in _mappings_in(spec_of(obj)) if "jsonnet" in found)
+
+
+def _patterns(entries: Any) -> tuple[list[str], list[str]]:
+    """The patterns of a generator, and those that exclude."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for entry in mappings(entries):
+        pattern = _normal("", _without_fields(as_text(entry.get("path"))).lstrip("/"))
+        found[entry.get("exclude") is True].append(pattern)
+    return found
+
+
+def _texts_in(text: str) -> list[str]:
+    """The texts in a file of YAML or JSON."""
+    return list(all_texts([document.value for document in read("", text, Report())]))
+
+
+def _texts_of_patch(patch: str) -> list[str]:
+    """The texts of a patch, which need be no YAML before its fields are filled in: then each of its words."""
+    return [*_texts_in(patch), *(word.strip("\"',[]{}") for word in patch.split())] if patch else []
+
+
+def _mappings_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            yield value
+            waiting += reversed(list(value.values()))
+        elif isinstance(value, list):
+            waiting += reversed(value)
+
+
+def all_texts(value: Any) -> Iterator[str]:
+    """All texts in a value, at any depth."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value

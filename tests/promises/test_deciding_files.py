@@ -1,0 +1,518 @@
+"""Whoever changes a file on which the result of a GitOps tool depends changes what a review shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from scenarios import write
+
+from olmc.cli.main import main
+from olmc.compiler.load.deciding_files import DECIDING_FILES
+from olmc.resources import schema
+
+Files = dict[str, str]
+
+BASE: Files = {
+    "olmc.yaml": "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {}\n",
+    "base.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n",
+}
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME, namespace: harbour}\ndata: {a: b}\n"
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: evil}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: default, namespace: harbour}]
+"""
+GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: quay, namespace: harbour}\n"
+CHART: Files = {
+    "charts/pier/Chart.yaml": "apiVersion: v2\nname: pier\nversion: 1.0.0\n",
+    "charts/pier/values.yaml": "role: view\n",
+    "charts/pier/templates/a.yaml": CONFIG_MAP.replace("a: b", "a: '{{ .Values.role }}'"),
+}
+
+
+def olmc(*arguments: str) -> Result:
+    """What a command prints, and its exit code; an exception that it does not handle fails the test."""
+    result = CliRunner().invoke(main, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def application(source: str, kind: str = "source") -> str:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: pier, namespace: argocd}\n"
+    return f"{head}spec:\n  destination: {{namespace: harbour}}\n  {kind}: {source}\n"
+
+
+def application_set(generators: str, source: str = "{repoURL: a, path: charts/pier}") -> str:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: piers, namespace: argocd}\n"
+    template = f"{{metadata: {{name: a}}, spec: {{source: {source}}}}}"
+    return f"{head}spec:\n  generators: {generators}\n  template: {template}\n"
+
+
+def helm_release(chart: str, more: str = "{}") -> str:
+    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: pier, namespace: harbour}\n"
+    return (
+        f"{head}spec: {{chart: {{spec: {{sourceRef: {{kind: GitRepository, name: a}}, {chart}}}}}, values: {more}}}\n"
+    )
+
+
+def git_source(ignore: str, kind: str = "GitRepository") -> str:
+    spec = f"spec: {{interval: 1m, ignore: '{ignore}'}}"
+    return f"apiVersion: source.toolkit.fluxcd.io/v1\nkind: {kind}\nmetadata: {{name: a, namespace: harbour}}\n{spec}\n"
+
+
+def jsonnet(text: str) -> Files:
+    return {"env/main.jsonnet": text, "env/it's.txt": "a\n", "lib/b.txt": "a\n"}
+
+
+class Attack:
+    """What is in both sides, what is in the new one besides, and words of the line that a review shows."""
+
+    def __init__(self, both: Files, change: Files, said: str = "") -> None:
+        self.both, self.change, self.said = both, change, said
+
+
+FLUX_CM = {"values.yaml": CONFIG_MAP.replace("NAME", "pier")}
+PROJECT: Files = {
+    "PROJECT": "layout: [go.kubebuilder.io/v4]\nprojectName: quay\n",
+    "bundle/manifests/quay.clusterserviceversion.yaml": """\
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: quay.v1.0.0}
+spec: {version: 1.0.0, installModes: [{type: AllNamespaces, supported: true}], install: {strategy: deployment}}
+""",
+    "bundle/metadata/annotations.yaml": "annotations: {operators.operatorframework.io.bundle.package.v1: quay}\n",
+}
+
+# By the files of a row of the table: at least three ways to change such a file.
+ATTACKS: dict[str, list[Attack]] = {
+    "`.argocd-source.yaml`": [
+        Attack({}, {".argocd-source.yaml": "helm: {}\n"}, "Argo CD takes settings of Applications"),
+        Attack(CHART | {"charts/pier/.argocd-source-pier.yaml": "a: 1\n"},
+               {"charts/pier/.argocd-source-pier.yaml": "a: 2\n"}, "another content: Argo CD"),
+        Attack({}, {"deploy/x/.argocd-source-a.b.yaml": "kustomize: {images: [a=b]}\n"}, "deploy/x/.argocd-source-a.b"),
+        Attack({}, {".argocd/.argocd-source.yaml": "directory: {recurse: true}\n"}, ".argocd/.argocd-source.yaml"),
+    ],
+    "`+argocd:skip-file-rendering`": [
+        Attack({"a.yaml": CONFIG_MAP}, {"a.yaml": f"# +argocd:skip-file-rendering\n{CONFIG_MAP}"}, "a.yaml: + new: Argo"),
+        Attack({"a.yaml": CONFIG_MAP}, {"a.yaml": f"{CONFIG_MAP}# see +argocd:skip-file-rendering.\n"}, "the mark"),
+        Attack({"a.yaml": f"{CONFIG_MAP}#+argocd:skip-file-rendering\n"}, {"a.yaml": CONFIG_MAP}, "removed: Argo CD"),
+    ],
+    "values and parameters of a chart": [
+        Attack(CHART | {"app.yaml": application("{path: charts/pier, helm: {valueFiles: [../../envs/prod.yaml]}}"),
+                        "envs/prod.yaml": "role: view\n"}, {"envs/prod.yaml": "role: admin\n"}, "app.yaml: ~ another"),
+        Attack(CHART | {"app.yaml": application("[{repoURL: a, path: charts/pier, helm: {valueFiles: [$v/x/p.yml]}}, "
+                                                "{repoURL: a, ref: v}]", "sources"), "x/p.yml": "role: view\n"},
+               {"x/p.yml": "role: admin\n"}, "x/p.yml; Argo CD reads"),
+        Attack(CHART | {"app.yaml": application("{path: charts/pier, helm: {ignoreMissingValueFiles: true, "
+                                                "valueFiles: [/envs/new.yaml]}}")},
+               {"envs/new.yaml": "role: admin\n"}, "+ new: envs/new.yaml; Argo CD reads"),
+        Attack({"app.yaml": application("{path: charts/pier, helm: {fileParameters: [{name: a, path: files/a.txt}]}}"),
+                "files/a.txt": "a"}, {"files/a.txt": "b"}, "files/a.txt; Argo CD reads"),
+        Attack({"sets.yaml": application_set("[{list: {elements: [{file: envs/a.yaml}]}}]",
+                                             "{path: charts/pier, helm: {valueFiles: ['{{file}}']}}"),
+                "envs/a.yaml": "a: 1\n"}, {"envs/a.yaml": "a: 2\n"}, "envs/a.yaml; Argo CD reads"),
+        Attack({"sets.yaml": application_set("[{clusters: {}}]",
+                                             "{path: 'charts/{{name}}', helm: {valueFiles: ['/envs/{{name}}/v.yaml']}}"),
+                "envs/a/v.yaml": "a: 1\n"}, {"envs/a/v.yaml": "a: 2\n"}, "envs/a/v.yaml; Argo CD reads"),
+        Attack({"app.json": json.dumps({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {
+            "name": "a", "namespace": "b"}, "spec": {"source": {"path": "x", "helm": {"valueFiles": ["v"]}}}}),
+            "x/v": "a: 1\n"}, {"x/v": "a: 2\n"}, "app.json: ~ another content: x/v"),
+        Attack({".argo/app.yaml": application("{path: charts/pier, helm: {valueFiles: [/v.json]}}"), "v.json": "{}\n"},
+               {"v.json": '{"a": 1}\n'}, ".argo/app.yaml: ~ another content: v.json"),
+    ],
+    "files that a git generator": [
+        Attack({"sets.yaml": application_set("[{git: {files: [{path: 'clusters/**/config.json'}]}}]"),
+                "clusters/a/config.json": '{"a": 1}\n'}, {"clusters/a/config.json": '{"a": 2}\n'},
+               "clusters/a/config.json; Argo CD generates Applications"),
+        Attack({"sets.yaml": application_set("[{git: {files: [{path: 'clusters/*.yaml'}]}}]")},
+               {"clusters/a/deep.yaml": "a: 2\n"}, "+ new: clusters/a/deep.yaml; Argo CD generates"),
+        Attack({"sets.yaml": application_set("[{matrix: {generators: [{clusters: {}}, {git: {files: [{path: "
+                                             "'clusters/{{name}}/c.yaml'}]}}]}}]"), "clusters/a/c.yaml": CONFIG_MAP},
+               {"clusters/a/c.yaml": CONFIG_MAP.replace("a: b", "a: c")}, "clusters/a/c.yaml; Argo CD generates"),
+        Attack({"sets.yaml": application_set("[{git: {files: [{path: clusters}]}}]"), "clusters/a/x.toml": "a = 1\n"},
+               {"clusters/a/x.toml": "a = 2\n"}, "clusters/a/x.toml; Argo CD generates"),
+        Attack({"sets.yaml": application_set("[{git: {files: [{path: c/a.json}]}}]"), "c/a.json": '{"v": "e/v.yaml"}',
+                "e/v.yaml": "a: 1\n"}, {"e/v.yaml": "a: 2\n"}, "e/v.yaml; Argo CD reads"),
+    ],
+    "folders for which a git generator": [
+        Attack({"sets.yaml": application_set("[{git: {directories: [{path: apps/*}]}}]"), "apps/a/x.txt": "a"},
+               {"apps/evil/x.txt": "a"}, "+ new: apps/evil; Argo CD generates an Application"),
+        Attack({"sets.yaml": application_set("[{git: {directories: [{path: apps/*}, {path: apps/b, exclude: true}]}}]")},
+               {"apps/c/d/x.txt": "a", "apps/b/y.txt": "a"}, "+ new: apps/c; Argo CD"),
+        Attack({"sets.yaml": application_set("[{matrix: {generators: [{git: {directories: [{path: '**/app'}]}}]}}]")},
+               {"x/y/app/x.txt": "a"}, "+ new: x/y/app; Argo CD"),
+    ],
+    "the Application or ApplicationSet itself": [
+        Attack({"app.yaml": application("{path: a, helm: {valueFiles: [a.yaml]}}")},
+               {"app.yaml": application("{path: a, helm: {valueFiles: [b.yaml]}}")}, "spec.source.helm.valueFiles"),
+        Attack({"s.yaml": application_set("[{git: {directories: [{path: a/*}, {path: a/b, exclude: true}]}}]")},
+               {"s.yaml": application_set("[{git: {directories: [{path: a/*}]}}]")}, "spec.generators"),
+        Attack({"app.yaml": application("{path: a}")}, {"app.yaml": application("{path: a, kustomize: {images: [x=y]}}")},
+               "spec.source.kustomize"),
+        Attack({}, {"app.yaml": application("{path: a}")}, "by this object a GitOps tool applies others"),
+    ],
+    "`.sourceignore`": [
+        Attack({}, {".sourceignore": "/rbac/\n"}, ".sourceignore: + new: Flux leaves out"),
+        Attack({"a/b/.sourceignore": "# x\n*.yaml\n"}, {"a/b/.sourceignore": "# x\n*.yaml\n!evil.yaml\n"}, "another content"),
+        Attack({".sourceignore": "a\n!b\n"}, {".sourceignore": "!b\na\n"}, "another content: Flux"),
+        Attack({}, {".hidden/.sourceignore": "a\n"}, ".hidden/.sourceignore"),
+    ],
+    "a manifest that the default rules": [
+        Attack({"a.yaml": CONFIG_MAP}, {"a.yaml": "{}", "cloudbuild.yaml": CONFIG_MAP}, "cloudbuild.yaml: + new: Flux"),
+        Attack({}, {"a/codeship-steps.yml": CONFIG_MAP}, "a/codeship-steps.yml: + new: Flux leaves out"),
+        Attack({}, {".flux.yaml": CONFIG_MAP}, ".flux.yaml: + new: Flux leaves out"),
+    ],
+    "values of a chart, by a HelmRelease": [
+        Attack(CHART | {"hr.yaml": helm_release("chart: ./charts/pier, valuesFiles: [envs/v.yaml]"), "envs/v.yaml": "a: 1"},
+               {"envs/v.yaml": "a: 2"}, "envs/v.yaml; Flux reads"),
+        Attack({"hr.yaml": helm_release("chart: x, valuesFile: x/v.yaml"), "x/v.yaml": "a: 1"}, {"x/v.yaml": "a: 2"},
+               "x/v.yaml; Flux reads"),
+        Attack({"hc.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: a, namespace: b}\n"
+                           "spec: {chart: x, ignoreMissingValuesFiles: true, valuesFiles: [./v.yaml]}\n"},
+               {"v.yaml": "a: 2"}, "+ new: v.yaml; Flux reads"),
+    ],
+    "a ConfigMap or a Secret with values": [
+        Attack(FLUX_CM | {"hr.yaml": helm_release("chart: x").replace(
+            "values: {}", "valuesFrom: [{kind: ConfigMap, name: pier}]")},
+            {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "a: c")}, "ConfigMap/harbour/pier: ~ Flux takes"),
+        Attack({"hr.yaml": helm_release("chart: x").replace(
+            "values: {}", "valuesFrom: [{kind: Secret, name: s, optional: true}]")},
+            {"s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: harbour}\nstringData: {a: secret}\n"},
+            "Secret/harbour/s: ~ Flux takes"),
+        Attack(FLUX_CM | {"ks.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, "
+                          "namespace: harbour}\nspec: {path: x, postBuild: {substituteFrom: [{kind: ConfigMap, "
+                          "name: pier}]}}\n"},
+               {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "c: b")}, "ConfigMap/harbour/pier: ~ Flux takes"),
+    ],
+    "the Kustomization, the HelmRelease, or the source": [
+        Attack({"a.yaml": git_source("x")}, {"a.yaml": git_source("y")}, "spec.ignore"),
+        Attack({"a.yaml": git_source("x", "OCIRepository")}, {"a.yaml": git_source("y", "OCIRepository")}, "spec.ignore"),
+        Attack({"a.yaml": git_source("x", "Bucket")}, {"a.yaml": git_source("y", "Bucket")}, "spec.ignore"),
+        Attack({"a.yaml": helm_release("chart: x", "{a: 1}")}, {"a.yaml": helm_release("chart: x", "{a: 2}")}, "spec.values"),
+    ],
+    "another kustomization or component": [
+        Attack({"a/kustomization.yaml": "components: [../c]\n", "c/kustomization.yaml": "kind: Component\n"},
+               {"c/kustomization.yaml": "kind: Component\nnamePrefix: x-\n"}, "c/kustomization.yaml: ~ another content"),
+        Attack({"a/kustomization.yaml": "resources: []\n"},
+               {"a/kustomization.yaml": "resources: []\ngeneratorOptions: {disableNameSuffixHash: true}\n"}, "Kustomize"),
+        Attack({}, {".a/Kustomization": "resources: []\n"}, ".a/Kustomization: + new"),
+    ],
+    "files that another kustomization": [
+        Attack({"a/kustomization.yaml": "configMapGenerator: [{name: a, files: [k=v.yaml]}]\n", "a/v.yaml": CONFIG_MAP},
+               {"a/v.yaml": f"# more\n{CONFIG_MAP}"}, "a/v.yaml; GitOps tools build"),
+        Attack({"a/kustomization.yaml": "generators: [g.yaml]\n", "a/g.yaml": (
+            "apiVersion: x.example.com/v1\nkind: Gen\nmetadata:\n  name: g\n  annotations:\n"
+            "    config.kubernetes.io/function: |\n      exec: {path: ./make.sh}\n"), "a/make.sh": "echo a\n"},
+            {"a/make.sh": "echo b\n"}, "a/make.sh; GitOps tools build"),
+        Attack({"a/kustomization.yaml": "secretGenerator: [{name: a, envs: [sops.env]}]\n", "a/sops.env": "a=ENC[x]\n"},
+               {"a/sops.env": "a=ENC[y]\n"}, "a/sops.env; GitOps tools build"),
+    ],
+    "another chart: each file": [
+        Attack(CHART, {"charts/pier/.helmignore": "templates/\n"}, "charts/pier/.helmignore; GitOps"),
+        Attack(CHART | {"charts/pier/Chart.lock": "digest: a\n"}, {"charts/pier/Chart.lock": "digest: b\n"}, "Chart.lock"),
+        Attack(CHART, {"charts/pier/values.yaml": "role: admin\n"}, "charts/pier/values.yaml; GitOps"),
+    ],
+    "`helmfile.yaml`": [
+        Attack({}, {"helmfile.yaml": "releases: []\n"}, "helmfile.yaml: + new: GitOps tools build this folder with helmfile"),
+        Attack({"helmfile.yaml.gotmpl": "releases: [{values: [v.yaml]}]\n", "v.yaml": "a: 1\n"}, {"v.yaml": "a: 2\n"},
+               "v.yaml; GitOps"),
+        Attack({"x/helmfile.d/1.yaml": "a: 1\n"}, {"x/helmfile.d/1.yaml": "a: 2\n"}, "x/helmfile.d/1.yaml: ~ another"),
+    ],
+    "`Kptfile`": [
+        Attack({}, {"a/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\n"}, "a/Kptfile: + new: GitOps tools build"),
+        Attack({"a/Kptfile": "pipeline: {mutators: [{image: a}]}\n"}, {"a/Kptfile": "pipeline: {mutators: [{image: b}]}\n"},
+               "a/Kptfile: ~ another"),
+        Attack({"a/Kptfile": "pipeline: {mutators: [{image: a, configPath: fn.yaml}]}\n", "a/fn.yaml": CONFIG_MAP},
+               {"a/fn.yaml": CONFIG_MAP.replace("a: b", "a: c")}, "a/fn.yaml; GitOps"),
+    ],
+    "`.krmignore`": [
+        Attack({}, {".krmignore": "rbac.yaml\n"}, ".krmignore: + new: kpt"),
+        Attack({"a/.krmignore": "x\n"}, {"a/.krmignore": "y\n"}, "another content: kpt"),
+        Attack({"a/.krmignore": "x\ny\n"}, {"a/.krmignore": "x\n"}, "another content: kpt"),
+    ],
+    "`.jsonnet`, `.libsonnet`": [
+        Attack({}, {"a.jsonnet": "{}"}, "Jsonnet"), Attack({}, {"jsonnetfile.lock.json": "{}"}, "Jsonnet"),
+        Attack({"a/b.libsonnet": "{}"}, {"a/b.libsonnet": "{a: 1}"}, "Jsonnet"),
+    ],
+    "files that Jsonnet imports": [
+        Attack(jsonnet('importstr "it\\u0027s.txt"'), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
+        Attack(jsonnet("importbin /* 'x' */ // y\n @'it''s.txt'"), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
+        Attack(jsonnet('importstr# a\n"..\\/lib/b.txt"'), {"lib/b.txt": "b\n"}, "lib/b.txt; GitOps"),
+        Attack(jsonnet("local x = import('code.x'); x") | {"env/code.x": "importstr 'b.txt'"}, {"lib/b.txt": "b\n"},
+               "lib/b.txt; GitOps"),
+        Attack(jsonnet("importstr 'it' + std.char(39) + 's.txt'"), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
+        Attack(jsonnet("import 'x.txt'") | {"more/x.txt": "{}", "app.yaml": application(
+            "{path: env, directory: {jsonnet: {libs: [more]}}}")}, {"more/x.txt": "{a: 1}"}, "more/x.txt; "),
+        Attack({"app.yaml": application("{path: env, directory: {jsonnet: {extVars: [{name: a, code: true, value: "
+                                        "\"importstr 'x.txt'\"}]}}}"), "env/x.txt": "a"}, {"env/x.txt": "b"}, "env/x.txt; "),
+    ],
+    "the Environment of Tanka": [
+        Attack({"env/spec.json": json.dumps({"apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": {
+            "name": "env"}, "spec": {"namespace": "a"}})}, {"env/spec.json": json.dumps({
+                "apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": {"name": "env"},
+                "spec": {"namespace": namespace}})}, "spec.namespace") for namespace in ("b", "c", "kube-system")
+    ],
+    "objects beside `PROJECT`": [
+        Attack(PROJECT, {"evil.yaml": BINDING}, "evil.yaml: + left out, and applied by other tools"),
+        Attack(PROJECT, {"config/rbac/evil.json": json.dumps({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "evil"}})}, "ServiceAccount/evil"),
+        Attack(PROJECT | {"deploy/a.yml": BINDING}, {"deploy/a.yml": BINDING.replace("default", "other")}, "deploy/a.yml"),
+        Attack(PROJECT, {"config/kustomization.yaml": "resources: []\n"}, "config/kustomization.yaml: + new"),
+    ],
+    "`PROJECT` and `bundle.Dockerfile`": [
+        Attack(PROJECT | {"bundle.Dockerfile": "COPY bundle/manifests /manifests/\n"},
+               {"bundle.Dockerfile": "COPY evil/manifests /manifests/\n"}, "bundle.Dockerfile: ~ another content"),
+        Attack(PROJECT, {"bundle.Dockerfile": "FROM scratch\n"}, "bundle.Dockerfile: + new: operator-sdk"),
+        Attack(PROJECT, {"PROJECT": "projectName: other\n"}, "PROJECT: ~ another content: operator-sdk"),
+    ],
+    "`.kubernetesignore`": [
+        Attack({}, {".kubernetesignore": "a\n"}, "OCM"), Attack({}, {"a/.kubernetesignore": "a\n"}, "OCM"),
+        Attack({".kubernetesignore": "a\n"}, {".kubernetesignore": "b\n"}, "another content: Subscriptions of OCM"),
+    ],
+    "`.gitattributes`": [
+        Attack({}, {".gitattributes": "*.yaml working-tree-encoding=UTF-16\n"}, "(working-tree-encoding)"),
+        Attack({}, {"x/.gitattributes": "/a\\.yaml filter=evil\n", "x/a.yaml": CONFIG_MAP}, "x/.gitattributes: + new: x/a"),
+        Attack({".gitattributes": "base.yaml text\n"}, {".gitattributes": "base.yaml text eol=crlf\n"}, "(eol)"),
+        Attack({}, {".gitattributes": '"\\142ase.yaml" ident\n'}, "(ident)"),
+        Attack({}, {".gitattributes": "[attr]nice working-tree-encoding=UTF-7\n**/*.y[[:alpha:]]ml nice\n"}, "base.yaml"),
+        Attack({"a/b/c.yaml": CONFIG_MAP}, {".gitattributes": "a/b/ export-ignore\n"}, "a/b/c.yaml; git"),
+        Attack({".gitattributes": "*.yaml working-tree-encoding=UTF-16\n"},
+               {".gitattributes": "*.yaml working-tree-encoding=UTF-32\n"}, "another content: base.yaml"),
+        Attack({}, {".gitattributes": "base.yaml export-subst\n"}, "(export-subst)"),
+    ],
+    "`.gitmodules`": [
+        Attack({}, {".gitmodules": "[submodule \"a\"]\n\tpath = a\n"}, ".gitmodules: + new: git"),
+        Attack({".gitmodules": "a"}, {".gitmodules": "b"}, "another content: git"),
+        Attack({".gitmodules": "url = a\n"}, {".gitmodules": "url = a\nbranch = b\n"}, "another content: git"),
+    ],
+    "`.lfsconfig`": [
+        Attack({}, {".lfsconfig": "[lfs]\n\tfetchexclude = *\n"}, ".lfsconfig: + new: Git LFS"),
+        Attack({".lfsconfig": "a"}, {".lfsconfig": "b"}, "another content: Git LFS"),
+        Attack({".lfsconfig": "[lfs]\n"}, {".lfsconfig": "[lfs]\n\turl = b\n"}, "another content: Git LFS"),
+    ],
+    "a submodule, and the content of a pointer": [
+        Attack({".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{old}\nsize 3\n"},
+               {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{new}\nsize {size}\n"}, "in Git LFS")
+        for old, new, size in (("ab", "cd", 3), ("ab", "ab", 4), ("ef", "01", 5))
+    ],
+    "each file `.yaml`": [
+        Attack({}, {".x/evil.yaml": BINDING}, "left out"), Attack({}, {"vendor/.x/evil.yml": BINDING}, "left out"),
+        Attack({}, {"evil.yml": BINDING}, "critical: everything"),
+    ],
+    "the manifests of a directory": [
+        Attack({}, {f"{folder}evil.yaml": BINDING}, "critical: everything") for folder in ("", "a/", "a/b/")
+    ],
+    "the manifests of a folder": [
+        Attack({}, {f"evil.{end}": BINDING}, "critical: everything") for end in ("yaml", "yml")
+    ] + [Attack({}, {"a/b/c/d/evil.yaml": BINDING}, "critical: everything")],
+    "`bundle/` of a project": [
+        Attack(PROJECT, {f"bundle/{name}": BINDING}, "ClusterRoleBinding/evil")
+        for name in ("evil.yaml", "tests/evil.yaml", "metadata/evil.yaml")
+    ],
+}  # fmt: skip
+ELSEWHERE = {
+    "a kustomization at the top": "test_a_kustomization_at_the_top_is_compiled",
+    "a chart at the top": "test_values_of_a_chart_that_is_compiled",
+    "values and locks beside a chart": "test_values_of_a_chart_that_is_compiled",
+    "what a PolicyGenerator": "tests/load/test_policy_generators.py",
+    "a symbolic link": "test_a_link_is_told",
+}
+VARIANTS = [(key, number) for key, attacks in ATTACKS.items() for number in range(len(attacks))]
+
+
+@pytest.fixture(autouse=True)
+def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a workspace, `old`, and a copy of it, `new`; tests run in it."""
+    for side in ("old", "new"):
+        write(tmp_path / side, BASE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def risks(*arguments: str) -> list[str]:
+    """The lines of a comparison that say risk, which then fails."""
+    done = olmc("diff", *arguments, "--fail-on", "risk")
+    found = [line.strip() for line in done.stdout.splitlines() if line.endswith(("[risk]", "[breaking]"))]
+    assert done.exit_code == bool(found), done.stdout + done.stderr
+    return found
+
+
+def test_each_row_has_its_attacks() -> None:
+    """No tool has a file in the table of which nothing shows that olmc treats it so."""
+    rows = [row.files for row in DECIDING_FILES]
+    for key in (*ATTACKS, *ELSEWHERE):
+        assert sum(key in files for files in rows) == 1, key
+    for files in rows:
+        assert sum(key in files for key in (*ATTACKS, *ELSEWHERE)) == 1, files
+    assert all(len(attacks) >= 3 for attacks in ATTACKS.values())
+
+
+def test_the_table_has_each_tool() -> None:
+    tools = {row.tool for row in DECIDING_FILES}
+    assert tools == {
+        "Argo CD", "Flux", "kustomize", "Helm", "kpt", "Jsonnet", "operator-sdk", "OCM", "git", "kubectl -R",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "number"), VARIANTS)
+def test_a_change_is_told(key: str, number: int, sides: Path) -> None:
+    attack = ATTACKS[key][number]
+    for side in ("old", "new"):
+        write(sides / side, attack.both)
+    if "PROJECT" in attack.both:
+        for side in ("old", "new"):
+            (sides / side / "olmc.yaml").unlink()
+    assert risks("old", "new") == []
+    write(sides / "new", attack.change)
+    found = risks("old", "new")
+    assert any(attack.said in line for line in found), found
+    data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
+    assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
+
+
+@pytest.mark.parametrize("name", [".argocd-source.yaml", ".sourceignore", "a/.krmignore", "Kptfile", ".gitmodules"])
+def test_a_folder_of_plain_objects_is_compared_as_well(name: str, sides: Path) -> None:
+    """It is no workspace, and tools apply it all the same."""
+    for side in ("old", "new"):
+        (sides / side / "olmc.yaml").unlink()
+    write(sides / "new", {name: "a\n"})
+    assert any(f"File/{name}: + new" in line for line in risks("old", "new"))
+
+
+def test_what_no_tool_reads_is_not_told(sides: Path) -> None:
+    ignoring = {".sourceignore": "a\n", "x/.krmignore": "b\n"}
+    both = {**CHART, **ignoring, "app.yaml": application("{path: charts/pier, helm: {valueFiles: [prod.yaml]}}"),
+            "sets.yaml": application_set("[{git: {files: [{path: 'clusters/*/config.json'}]}}]"),
+            "env/a.jsonnet": "// import 'c.txt'\n'import \"c.txt\"'"}  # fmt: skip
+    for side in ("old", "new"):
+        write(sides / side, both)
+    write(sides / "new", {
+        ".gitattributes": "*.png filter=lfs -text\n*.yaml text=auto linguist-generated\n*.md working-tree-encoding=UTF-16\n",
+        ".sourceignore": "# Ours.\na\n\n", "README.md": "a\n", "clusters/a/other.txt": "{}\n", "env/c.txt": "a\n",
+        "other/prod.yaml": "a: 1\n", "Makefile": "a:\n", "bundle.Dockerfile": "FROM scratch\n", "PROJECT.md": "a\n",
+        ".gitlab-ci.yml": "job: {script: [make]}\n", ".gitignore": "out/\n", ".editorconfig": "a\n",
+        ".github/workflows/ci.yaml": "on: push\n", "LICENSE": "a\n", ".argocd-sources.yml": "a\n",
+    })  # fmt: skip
+    assert risks("old", "new") == []
+
+
+@pytest.mark.parametrize("target", ["base.yaml", "./base.yaml"])
+def test_a_link_is_told(target: str, sides: Path) -> None:
+    """Flux leaves it out, though what it leads to is compiled as ever."""
+    for side in ("old", "new"):
+        write(sides / side, {"a/x.yaml": CONFIG_MAP, "b/x.yaml": CONFIG_MAP})
+    shutil.rmtree(sides / "new/b")
+    (sides / "new/b").symlink_to("a")
+    assert any("File/b: + new: Flux leaves out a link" in line for line in risks("old", "new"))
+    for side in ("old", "new"):
+        (sides / side / "more.yaml").symlink_to(target)
+    (sides / "new/more.yaml").unlink()
+    (sides / "new/more.yaml").symlink_to("a/x.yaml")
+    assert any("File/more.yaml: ~ another content: Flux" in line for line in risks("old", "new"))
+
+
+def git(root: Path, *arguments: str) -> str:
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *arguments]
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a workspace at clusters/prod, in which tests run."""
+    root = tmp_path / "repository"
+    write(root, {f"clusters/prod/{path}": text for path, text in BASE.items()})
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
+    monkeypatch.chdir(root)
+    return root
+
+
+ABOVE = {
+    ".sourceignore": "/clusters/prod/rbac\n", "clusters/.sourceignore": "a\n", "clusters/.krmignore": "a\n",
+    ".gitattributes": "clusters/prod/base.yaml ident\n", "clusters/.gitattributes": "*.yaml ident\n",
+    ".gitmodules": "a\n", ".lfsconfig": "a\n", ".kubernetesignore": "a\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOVE)
+def test_what_stands_above_counts(name: str, repository: Path) -> None:
+    """In the work tree, in a revision, and in a fleet."""
+    write(repository, {name: ABOVE[name]})
+    path = os.path.relpath(name, "clusters/prod")
+    assert any(f"File/{path}: + new" in line for line in risks("git:main", "clusters/prod"))
+    plan = olmc("plan", "clusters/prod", "--from", "git:main", "--fail-on", "risk")
+    assert plan.exit_code == 1, plan.stderr
+    assert f"{path}" in plan.stdout
+    fleet = olmc("fleet", "plan", "clusters/*", "--from", "git:main", "--fail-on", "risk", "--no-cache", "--jobs", "1")
+    assert fleet.exit_code == 1, fleet.stdout + fleet.stderr
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "second")
+    assert any(f"File/{path}: + new" in line for line in risks("git:main~1:clusters/prod", "git:main:clusters/prod"))
+    assert risks("git:main", "clusters/prod") == []
+
+
+def test_other_folders_above_are_not_compared(repository: Path) -> None:
+    """Two folders at different places of repositories have nothing in common above."""
+    shutil.copytree(repository / "clusters/prod", repository / "other")
+    write(repository, {"clusters/.sourceignore": "a\n"})
+    assert risks("other", "clusters/prod") == []
+
+
+def replaced_blob(repository: Path) -> None:
+    path = "clusters/prod/base.yaml"
+    evil = subprocess.run(["git", "hash-object", "-w", "--stdin"], cwd=repository, check=True, capture_output=True,
+                          input=BINDING.encode()).stdout.decode().strip()  # fmt: skip
+    git(repository, "replace", git(repository, "rev-parse", f"HEAD:{path}"), evil)
+
+
+def replaced_tree(repository: Path) -> None:
+    git(repository, "rm", "-q", "--cached", "clusters/prod/base.yaml")
+    tree = git(repository, "write-tree")
+    git(repository, "reset", "-q")
+    git(repository, "replace", git(repository, "rev-parse", "HEAD^{tree}"), tree)
+
+
+def replaced_commit(repository: Path) -> None:
+    write(repository, {"clusters/prod/base.yaml": BINDING})
+    git(repository, "commit", "-qam", "evil")
+    evil = git(repository, "rev-parse", "HEAD")
+    git(repository, "reset", "-q", "--hard", "HEAD~1")
+    git(repository, "replace", "HEAD", evil)
+
+
+def grafted(repository: Path) -> None:
+    write(repository, {"clusters/prod/base.yaml": BINDING})
+    git(repository, "checkout", "-q", "--orphan", "evil")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "evil")
+    evil = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", "main")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "second")
+    grafts = repository / ".git/info/grafts"
+    grafts.parent.mkdir(exist_ok=True)
+    grafts.write_text(f"{git(repository, 'rev-parse', 'HEAD')} {evil}\n")
+
+
+@pytest.mark.parametrize("attack", [replaced_blob, replaced_tree, replaced_commit, grafted])
+def test_replaced_objects_of_git_do_not_count(attack: object, repository: Path) -> None:
+    """What a commit means is what its name says, whatever refs of a clone say."""
+    before = olmc("diff", "git:main", "clusters/prod")
+    assert before.exit_code == 0
+    assert callable(attack)
+    attack(repository)
+    revision = "git:HEAD~1" if attack is grafted else "git:HEAD"
+    done = olmc("diff", f"{revision}:clusters/prod", "clusters/prod")
+    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
