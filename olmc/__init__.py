@@ -13,6 +13,7 @@ from olmc.version import __version__
 
 if TYPE_CHECKING:
     from olmc.compiler.api import Compilation, compile, load
+    from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Workspace
     from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Compilation",
+    "CompileRequest",
     "Diagnostic",
     "Location",
     "ObjectKey",
@@ -36,6 +38,7 @@ __all__ = [
 
 _MODULES = {
     "olmc.compiler.api": ("Compilation", "compile", "load"),
+    "olmc.compiler.load.request": ("CompileRequest",),
     "olmc.k8s.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
     "olmc.k8s.objects": ("ObjectKey", "Provenance", "Rendered"),
     "olmc.compiler.model.options": ("Options",),

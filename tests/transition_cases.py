@@ -65,4 +65,4 @@ def state_left(settled: olmc.Compilation) -> ClusterState:
 
 def state_after(path: Path, state: ClusterState | None = None) -> ClusterState:
     """The state in which the workspace at `path` comes to rest, beginning with `state`."""
-    return state_left(olmc.compile(path, Options(state=state), given=frozenset({"purpose"})))
+    return state_left(olmc.compile(path, Options(state=state), purpose="review"))

@@ -272,7 +272,7 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
     from olmc.review.explain.left_out import left_out_of
 
     root, options, given = one.root, order.options, order.given
-    made = compile(root, options, given=given, beside=one.beside, release=one.release, stage=timings.stage)
+    made = compile(one.request(options, given, timings.stage))
     timings.compiled(root, made)
     timings.stage("check")
     left = left_out_of(root, made) if not made.failed else ()

@@ -17,10 +17,14 @@ from olmc.k8s.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.load.workspace import Beside
     from olmc.compiler.model.cluster import Cluster
+    from olmc.compiler.model.options import Options
 
 # What a process of the command line has: exit codes, what it is given, and streams that depend on no locale.
 
@@ -52,6 +56,12 @@ class Input(NamedTuple):
     beside: Beside | None = None
     is_staged: bool = False
     release: Release | None = None
+
+    def request(self, options: Options, fixed: frozenset[str], stage: Callable[[str], object] = str) -> CompileRequest:
+        """Return the request to compile it."""
+        from olmc.compiler.load.request import CompileRequest  # `olmc version` compiles nothing
+
+        return CompileRequest(self.root, options, fixed, beside=self.beside, release=self.release, stage=stage)
 
 
 def wrong_usage(message: str) -> NoReturn:

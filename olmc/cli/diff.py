@@ -35,6 +35,7 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.compiler.api import Compilation, compile
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.k8s.diagnostics import Severity
 
@@ -186,7 +187,7 @@ def diff(
         path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
     ) -> Compilation:
         wanted = premises.of(options._replace(olm_version=version))
-        one = compile(path, wanted, given=given | premises.decided, narrowing=narrowing, stage=timings.stage)
+        one = compile(CompileRequest(path, wanted, given | premises.decided, narrowing, stage=timings.stage))
         timings.compiled(path, one)
         made.append(one)
         return made[-1]

@@ -178,7 +178,7 @@ def _reads_values(done: Compilation, before: SettledCluster | None, held: Iterab
 
 def _compiled(given: _Given) -> Compilation:
     one = _input(given)
-    return compile(one.root, given.options, given=given.given, beside=one.beside, release=one.release)
+    return compile(one.request(given.options, given.given))
 
 
 def _status(given: _Given) -> dict[str, Any]:

@@ -106,6 +106,7 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     import tempfile
 
     from olmc.compiler.api import compile
+    from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.model.options import Options
     from olmc.compiler.transition.state import with_aggregated_rules
     from olmc.review.plan.verify import left_out, options_for, verified
@@ -114,7 +115,7 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     without = left_out(state)
     options = options_for(state, without, Options(olm_version=olm_version, api_resources=dump.served))
     with tempfile.TemporaryDirectory(prefix="olmc-verify-") as folder:
-        done = compile(Path(folder), options, given=frozenset({"purpose", "olm_version"}))
+        done = compile(CompileRequest(Path(folder), options, frozenset({"purpose", "olm_version"})))
     assert done.settled is not None  # nobody can write anything wrong into an empty workspace
     return verified(state, [rendered.object for rendered in done.objects], without, done.settled.cluster)
 

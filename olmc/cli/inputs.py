@@ -246,7 +246,7 @@ def _settled(
     before = options._replace(purpose="review", include=(), exclude=(), approve=(), delete=(), state=None)
     fixed = (given | {"purpose", "include", "exclude"}) - {"approve", "delete"}
     path = one.root
-    done = compile(path, before, given=fixed, beside=one.beside, release=one.release)
+    done = compile(one.request(before, fixed))
     report.found.extend(done.diagnostics)
     if done.settled is None or done.workspace is None or done.failed:
         if not done.failed:

@@ -36,6 +36,7 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.compiler.api import Compilation, compile, load
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
@@ -99,9 +100,8 @@ def resolve(
     with progress() as doing:
         doing(f"resolving {path}")
         obey_lock = not update and pin is None
-        done = compile(
-            path, options, given=given, obey_lock=obey_lock, beside=beside, release=release, stage=timings.stage
-        )
+        request = CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage)
+        done = compile(request._replace(obey_lock=obey_lock))
         timings.compiled(path, done)
     tell(done.diagnostics, None if is_staged else path)
     tell_idle(ctx, given_of([done]))

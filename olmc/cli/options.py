@@ -400,6 +400,7 @@ def compiled(
     Ends the command if the path can't be compiled.
     """
     from olmc.compiler.api import compile  # commands that only print what olmc knows have options, too
+    from olmc.compiler.load.request import CompileRequest
 
     timings = timings or timings_of(ctx, proposed)
 
@@ -407,7 +408,7 @@ def compiled(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
 
     def compile_once(options: Options) -> Compilation:
-        done = compile(path, options, given=given, beside=beside, release=release, stage=timings.stage)
+        done = compile(CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage))
         timings.compiled(path, done)
         return done
 

@@ -431,10 +431,7 @@ def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, N
     one = path.one
 
     def compile_with(narrowing: Narrowing | None = None) -> Compilation:
-        done = compile(
-            one.root, options, given=path.given, beside=one.beside, release=one.release, narrowing=narrowing,
-            stage=path.timings.stage,
-        )  # fmt: skip
+        done = compile(one.request(options, path.given, path.timings.stage)._replace(narrowing=narrowing))
         path.timings.compiled(one.root, done)
         if done.workspace is None and not done.failed:
             no_cluster(path.name, "PATH")

@@ -105,9 +105,7 @@ Texts = Callable[[], Iterator[Iterable[bytes]]]
 
 def compile_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> Compilation:
     """The compilation of a path."""
-    return compile(
-        one.root, order.options, given=order.given, beside=one.beside, release=one.release, stage=timings.stage
-    )
+    return compile(one.request(order.options, order.given, timings.stage))
 
 
 def rendered_path(order: RenderOrder, one: Input, timings: Timings = UNTIMED) -> RenderedPath:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.compiler.load.files import Folder, no_folder, scan
+from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
-from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
@@ -17,8 +18,9 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
 
 if TYPE_CHECKING:
-    from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.workspace import Beside, CatalogLoader
+    from typing import Unpack
+
+    from olmc.compiler.model.options import OptionFields
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.compiler.render.rbac import Rewrite
     from olmc.compiler.render.webhooks import Pass
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from olmc.targets.proposed.v2alpha1.installs import InitialInstalls
     from olmc.targets.v1.extensions import ExtensionResult
 
-DEFAULTS = Options()
 NO_INPUTS = Inputs()
 
 
@@ -68,36 +69,35 @@ class Compilation(NamedTuple):
         """Whether an operator would fail, or an object be refused."""
         return any(d.severity is Severity.FAILURE for d in self.diagnostics)
 
+    def __repr__(self) -> str:
+        """Summarize the compilation in one line, as a terminal shows it."""
+        counts = {"object": len(self.objects), "CSV": len(self.phases)}
+        for severity in (Severity.ERROR, Severity.FAILURE, Severity.WARNING):
+            counts[str(severity)] = sum(d.severity is severity for d in self.diagnostics)
+        shown = (f"{n} {word}{'s' * (n != 1)}" for word, n in counts.items() if n or word == "object")
+        return f"<Compilation: {', '.join(shown)}>"
 
-def load(root: Path | str, report: Report | None = None) -> Workspace:
-    """The front end alone: read the workspace at `root`; problems go to `report`."""
-    report = report if report is not None else Report()
-    return _read_workspace(Path(root), Options(), frozenset(), report, obey_lock=True)[0]
+
+def load(root: CompileRequest | Path | str, report: Report | None = None) -> Workspace:
+    """Read a workspace without compiling it; problems go to `report`."""
+    return _read_workspace(request_of(root), report if report is not None else Report())[0]
 
 
-def _read_workspace(
-    path: Path, options: Options, given: frozenset[str], report: Report, *, obey_lock: bool,
-    narrowing: Narrowing | None = None, beside: Beside | None = None, release: Release | None = None,
-    loader: CatalogLoader | None = None,
-) -> tuple[Workspace, Options, Mapping[str, Any]]:  # fmt: skip
-    """The workspace at `path`, the options with what its olmc.yaml says, and all that it says."""
+def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace, Options, Mapping[str, Any]]:
+    """Read the workspace of a request; also return the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
     from olmc.compiler.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
+    from olmc.compiler.load.workspace import WorkspaceSettings
     from olmc.compiler.load.workspace import load as load_workspace
 
+    path, release = request.root, request.release
     config = read_config(path, report)
-    options = _narrowed(options_from(config, options, given), narrowing, given)
-    ignored, indexing = tuple(config.get("ignore") or ()), indexing_from(config)
-    ignored = narrowing.ignored if narrowing is not None else ignored
+    options = _narrowed(options_from(config, request.options, request.fixed), request)
     # A lock that is to be written anew may be broken; what is vendored counts as far as it can be read.
-    lock = read_lock(path, report) if obey_lock else LockFile(None, read_lock(path, Report()).images)
-    workspace = load_workspace(
-        path, report, ignored=ignored, ignore_file=narrowing is None, indexing=indexing,
-        kube_version=options.kube_version, lock=lock, v2alpha1=options.v2alpha1, beside=beside,
-        resources=options.api_resources, cluster_catalogs=cluster_catalogs(path, config),
-        release=release, loader=loader,
-        known=options.state.documents if options.state is not None else {},
-    )  # fmt: skip
+    lock = read_lock(path, report) if request.obey_lock else LockFile(None, read_lock(path, Report()).images)
+    ignored, catalogs = tuple(config.get("ignore") or ()), cluster_catalogs(path, config)
+    settings = WorkspaceSettings(ignored, indexing_from(config), lock, catalogs)
+    workspace = load_workspace(request._replace(options=options), report, settings)
     if release is not None and release.namespace:
         from olmc.compiler.load.bundles import in_default_namespace
 
@@ -106,67 +106,58 @@ def _read_workspace(
     return workspace, options, config
 
 
-def _bundle_options(
-    path: Path, folder: Folder, options: Options, given: frozenset[str], report: Report
-) -> tuple[Options, Mapping[str, Any]]:
-    """The options for a bundle by itself with what an olmc.yaml in its folder says, and all that it says."""
-    has_config = any(name.startswith("olmc.y") for name in folder.files)
+def _bundle_options(folder: Folder, request: CompileRequest, report: Report) -> tuple[Options, Mapping[str, Any]]:
+    """Return the options for a bundle by itself with what an olmc.yaml in its folder says, and all that it says."""
+    has_config, options = any(name.startswith("olmc.y") for name in folder.files), request.options
     if not has_config and not is_openshift(options.olm_version):
         return options, {}  # most bundles have none, and imports take time
     from olmc.compiler.load.config import options_from, read_config
 
-    config = read_config(path, report) if has_config else {}
-    return options_from(config, options, given), config
+    config = read_config(request.root, report) if has_config else {}
+    return options_from(config, options, request.fixed), config
 
 
-def _narrowed(options: Options, narrowing: Narrowing | None, given: frozenset[str]) -> Options:
-    """The options with what `narrowing` leaves out in the place of what a workspace does."""
+def _narrowed(options: Options, request: CompileRequest) -> Options:
+    """Return the options with what the request leaves out in the place of what a workspace does."""
+    narrowing = request.narrowing
     if narrowing is None:
         return options
     values: dict[str, Any] = {"include": narrowing.include, "exclude": narrowing.exclude}
     values |= {"purpose": narrowing.purpose} if narrowing.purpose is not None else {}
-    return options._replace(**{name: value for name, value in values.items() if name not in given})
+    return options._replace(**{name: value for name, value in values.items() if name not in request.fixed})
 
 
 def compile(
-    root: Path | str,
-    options: Options | None = None,
-    *,
-    given: frozenset[str] = frozenset(),
-    obey_lock: bool = True,
-    narrowing: Narrowing | None = None,
-    beside: Beside | None = None,
-    release: Release | None = None,
-    loader: CatalogLoader | None = None,
-    stage: Callable[[str], object] = str,
+    root: CompileRequest | Path | str, options: Options | None = None, **fields: Unpack[OptionFields]
 ) -> Compilation:
-    """Compile the workspace, or the bundle, in the directory `root`.
+    """Compile a workspace or a bundle.
 
-    `given` are the names of the options that `olmc.yaml` may not override; without `obey_lock` the versions are chosen
-    anew, whatever `olmc.lock` says. With `narrowing` this is what is left out, whatever `.olmcignore` and `olmc.yaml`
-    say. What is in the folder `beside` counts like what is in the workspace; a folder that is a Helm chart is rendered
-    as `release` says; `loader` loads catalogs in the place of `load_catalog`, and `stage` hears when a stage
-    begins. Nothing is raised for bad input: whatever is wrong with it is among the diagnostics.
+    `root` is its directory, or a request with all that a compilation depends on. `options` are those that hold where
+    `olmc.yaml` says nothing; an option that is given by its name wins over `olmc.yaml`. Nothing is raised for bad
+    input: the diagnostics of the compilation have all that is wrong with it. Raises TypeError for an unknown option.
+
+        olmc.compile("clusters/prod", olm_version="ocp-4.14", purpose="apply")
     """
-    stage("read")
-    report, path = Report(), root if isinstance(root, Path) else Path(root)
-    options = options or Options()
+    request = request_of(root, options, fields)
+    path, options, narrowing, given = request.root, request.options, request.narrowing, request.fixed
+    request.stage("read")
+    report = Report()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
     scanned = Report()
-    ignored, own = ((), True) if narrowing is None else (narrowing.ignored, False)
-    folder = scan(path, scanned, ignored=ignored, ignore_file=own) if not no_folder(path) else None
+    ignored = narrowing.ignored if narrowing is not None else ()
+    folder = scan(path, scanned, ignored=ignored, ignore_file=narrowing is None) if not no_folder(path) else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
     begun: InitialInstalls | None = None
     live: Workspace | None = None
     config: Mapping[str, Any] = {}
-    bundle_folder = _bundle_in(folder, report) if folder is not None and beside is None else None
+    bundle_folder = _bundle_in(folder, report) if folder is not None and request.beside is None else None
     if folder is not None and bundle_folder is not None:
         report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
-        options, config = _bundle_options(path, folder, options, given, report)
-        options = _narrowed(options, narrowing, given)
+        options, config = _bundle_options(folder, request, report)
+        options = _narrowed(options, request)
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
             bundle_folder = _bundle_in(rest, Report()) or bundle_folder
@@ -174,17 +165,14 @@ def compile(
             chosen = "certificates" in given or "certs" in config
             return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
         if not report.failed:
-            settled, bundles = _settle_bundle(path, bundle_folder, options, report, stage)
+            settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
     else:
-        workspace, options, config = _read_workspace(
-            path, options, given, report, obey_lock=obey_lock, narrowing=narrowing, beside=beside, release=release,
-            loader=loader,
-        )  # fmt: skip
-        stage("settle")
+        workspace, options, config = _read_workspace(request, report)
+        request.stage("settle")
         if not report.failed:
             live, begun, settled = _settle_workspace(workspace, options, report)
         bundles = workspace.bundles
-    stage("render")
+    request.stage("render")
     made = _compilation(workspace, live, bundles, begun, settled, options, report)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans

@@ -24,6 +24,7 @@ from olmc.compiler.catalogs import loading
 from olmc.compiler.catalogs.content import content_value, served_candidates
 from olmc.compiler.catalogs.loading import load_catalog
 from olmc.compiler.load import cached_catalogs
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load, read_beside
 from olmc.compiler.model.catalog import Catalog
 from olmc.k8s.diagnostics import Report
@@ -60,7 +61,7 @@ def in_full(catalog: Catalog) -> Any:
 def read(root: Path) -> Any:
     """What loading a workspace finds of its catalogs, and in what order it says so."""
     report = Report()
-    workspace = load(root, report)
+    workspace = load(CompileRequest(root), report)
     return {name: in_full(catalog) for name, catalog in workspace.catalogs.items()}, report.found
 
 
@@ -145,7 +146,7 @@ def test_a_change_of_any_file_is_seen(workspace: Path, store: cache.Cache) -> No
     status = path.stat()
     path.write_text(path.read_text().replace("a.v1.0.0", "a.v1.0.9").replace("1.0.0", "1.0.9"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    packages = load(workspace, Report()).catalogs["cat"].packages
+    packages = load(CompileRequest(workspace), Report()).catalogs["cat"].packages
     assert [name for package in packages.values() for name in package.bundles] == ["a.v1.0.9", "b.v1.0.9"]
     assert cache.usage(store).entries == 2
 
@@ -330,5 +331,5 @@ def test_what_counts_beside_several_workspaces_is_read_once(
     shutil.move(workspace / "catalogs", tmp_path / "shared" / "catalogs")
     beside = read_beside(tmp_path / "shared")
     for _ in range(3):
-        assert in_full(load(workspace, Report(), beside=beside).catalogs["cat"]) == plain
+        assert in_full(load(CompileRequest(workspace, beside=beside), Report()).catalogs["cat"]) == plain
     assert len(parsed) == (not takes)

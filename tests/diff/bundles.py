@@ -12,6 +12,7 @@ import yaml
 from kit import HERE
 
 from olmc.compiler.api import Compilation, compile
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.review.diff.both_sides import read_sides
 from olmc.review.diff.compare import Difference, compare, with_kept_back
@@ -100,7 +101,7 @@ def read_pair(path: Path, folder: Path) -> Sides:
     options = Options(**case.get("options", {}))
 
     def compiled(place: Path, narrowing: Narrowing | None, premises: Premises) -> Compilation:
-        return compile(place, premises.of(options), given=premises.decided, narrowing=narrowing)
+        return compile(CompileRequest(place, premises.of(options), premises.decided, narrowing))
 
     for side in ("old", "new"):
         write = write_workspace if any("/" in key or "." in key for key in case[side]) else write_bundle

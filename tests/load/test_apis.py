@@ -139,7 +139,7 @@ def test_all_that_is_said_adds_up(tmp_path: Path) -> None:
     config = CONFIG + "  apis: [a.example.com/v1/A]\n  apisFrom: apis.txt\n  olmVersion: ocp-4.18\n"
     write(tmp_path, {"olmc.yaml": config, "apis.txt": TABLE})
     options = Options(apis=("b.example.com/v1/B",))
-    made = olmc.compile(tmp_path, options, given=frozenset({"apis"})).options
+    made = olmc.compile(olmc.CompileRequest(tmp_path, options, frozenset({"apis"}))).options
     assert set(made.apis) == {"a.example.com/v1/A", "b.example.com/v1/B"}
     assert made.api_resources[:2] == (KETTLE, BEACON)
     assert any(api.kind == "Route" for api in made.api_resources)

@@ -180,7 +180,7 @@ def test_olmc_yaml_in_the_folder_of_a_bundle_counts(tmp_path: Path) -> None:
     made = olmc.compile(bundle)
     assert [phase for phase, _ in made.phases.values()] == ["Pending"]
     assert "CustomResourceDefinition" not in {entry.object["kind"] for entry in made.objects}
-    given = olmc.compile(bundle, olmc.Options(kube_version="v1.31.0"), given=frozenset({"kube_version"}))
+    given = olmc.compile(bundle, kube_version="v1.31.0")
     assert [phase for phase, _ in given.phases.values()] == ["Succeeded"]
 
 

@@ -18,7 +18,9 @@ from olmc.compiler.load import helm
 from olmc.compiler.load.charts import read_chart, stage
 from olmc.compiler.load.entries import RepositoryEntry, entries_at
 from olmc.compiler.load.locked_down import merged
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
+from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import locate
@@ -76,7 +78,7 @@ def loaded(root: Path, entry: RepositoryEntry | None = None) -> tuple[Workspace,
     """The workspace, and the messages by code, with their places."""
     report = Report()
     folder = root / entry.path if entry is not None else root
-    workspace = load(folder, report, release=entry.release if entry is not None else None)
+    workspace = load(CompileRequest(folder, release=entry.release if entry is not None else None), report)
     return workspace, {d.code: f"{d.location}: {d.message}" for d in report}
 
 
@@ -237,7 +239,7 @@ metadata:
 """
     write(tmp_path, {**CHARTS, "charts/kettle/templates/harbour.yaml": template})
     report = Report()
-    workspace = load(tmp_path / "charts/kettle", report, kube_version="v1.29.3")
+    workspace = load(CompileRequest(tmp_path / "charts/kettle", Options(kube_version="v1.29.3")), report)
     harbour = next(m.object for m in workspace.manifests if m.object["kind"] == "Namespace")
     expected = {"version": "v1.29.3", "olm": "true", "route": "false", "there": "{}", "host": ""}
     assert harbour["metadata"]["annotations"] == expected

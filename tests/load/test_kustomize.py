@@ -11,6 +11,7 @@ from scenarios import write
 
 import olmc
 from olmc.compiler.load import kustomize
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
 from olmc.compiler.model.options import Purpose
 from olmc.compiler.model.workspace import GENERATED, SCAFFOLDED, Workspace
@@ -45,7 +46,7 @@ OVERLAY = {"prod/kustomization.yaml": f"{KIND}resources: [../base, group.yaml]\n
 def loaded(root: Path) -> tuple[Workspace, dict[str, str]]:
     """The workspace, and the messages by code, with their places."""
     report = Report()
-    workspace = load(root, report)
+    workspace = load(CompileRequest(root), report)
     return workspace, {d.code: f"{d.location}: {d.message}" for d in report}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from scenarios import write
 
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Report
@@ -68,7 +69,7 @@ def policy(*templates: Any, action: str = "", **spec: Any) -> dict[str, Any]:
 def loaded(root: Path, *values: Any) -> tuple[Workspace, Report]:
     write(root, {"policies.yaml": dump(values)})
     report = Report()
-    return load(root, report), report
+    return load(CompileRequest(root), report), report
 
 
 def installed(root: Path, *values: Any) -> list[str]:

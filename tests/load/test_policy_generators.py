@@ -11,6 +11,7 @@ from test_kustomize import GROUP, KIND, SUBSCRIPTION, needs_tool
 from test_policies import NAMESPACE, configuration, operator
 
 from olmc.compiler.load.entries import entries_at
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace import load
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import POLICY_GROUP, Manifest
@@ -37,7 +38,7 @@ def manifests(*paths: str, **options: Any) -> dict[str, Any]:
 def loaded(root: Path, files: dict[str, str]) -> tuple[tuple[Manifest, ...], list[str]]:
     write(root, {"kustomization.yaml": KUSTOMIZATION, **files})
     report = Report()
-    return load(root, report).manifests, [f"{d.code} {d.location}: {d.message}" for d in report]
+    return load(CompileRequest(root), report).manifests, [f"{d.code} {d.location}: {d.message}" for d in report]
 
 
 def policies(found: tuple[Manifest, ...]) -> list[Any]:
@@ -202,7 +203,7 @@ def test_parts_of_objects_are_no_manifests(tmp_path: Path) -> None:
         "checks/in/pods.yaml": "apiVersion: v1\nkind: Pod\nstatus: {phase: Failed}\n",
     })  # fmt: skip
     report = Report()
-    workspace = load(tmp_path, report)
+    workspace = load(CompileRequest(tmp_path), report)
     assert [f"{d.code} {d.location}" for d in report] == []
     names = {manifest.object["kind"] for manifest in workspace.manifests}
     assert names == {"OperatorGroup", "Namespace"}

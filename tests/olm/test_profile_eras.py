@@ -29,7 +29,7 @@ def test_era(found: dict[str, Any], version: str, expected: Any, tmp_path: Path)
     write_workspace(tmp_path, DOCUMENT["workspaces"][found["workspace"]])
     chosen = options({**found.get("olmc", {}), "olm_version": version})
     # OLM's own formats are looked at here, not what else an OpenShift release sets.
-    made = olmc.compile(tmp_path, chosen, given=frozenset({"kube_version", "global_catalog_namespace"}))
+    made = olmc.compile(olmc.CompileRequest(tmp_path, chosen, frozenset({"kube_version", "global_catalog_namespace"})))
     problems = list(differences({"objects": expected} if isinstance(expected, list) else expected, made))
     said = [f"{d.severity.name} {d.code} {d.message}" for d in made.diagnostics]
     if problems:

@@ -52,7 +52,7 @@ def compiled(folder: Path, files: dict[str, str], **options: object) -> olmc.Com
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     wanted = {"olm_version": "v1", "install_namespace": "home", **options}
-    return olmc.compile(folder, olmc.Options(**wanted), given=frozenset(wanted))  # type: ignore[arg-type]
+    return olmc.compile(folder, **wanted)  # type: ignore[arg-type]
 
 
 def findings(made: olmc.Compilation) -> list[tuple[str, str]]:

@@ -20,11 +20,13 @@ from olmc.compiler.load.config import CONFIG_FILE, read_lock
 from olmc.compiler.load.files import Folder, no_folder, scan, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, without_duplicates
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
     FoundFiles,
     add_catalog_files,
     add_parts,
+    found_files,
     is_chart,
     kinds_in_templates,
     without_helm,
@@ -71,7 +73,7 @@ Beside: TypeAlias = Path | BesideFolder
 
 def read_beside(path: Path) -> BesideFolder:
     """A folder for several workspaces."""
-    reading, report = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=True), Report()
+    reading, report = found_files(is_named=True), Report()
     _read(path, reading, report)
     return BesideFolder(path, reading, tuple(report.found))
 
@@ -187,43 +189,48 @@ def configmap_catalogs(manifests: tuple[Manifest, ...], report: Report) -> dict[
     return catalogs
 
 
-def load(
-    root: Path, report: Report, *, ignored: tuple[str, ...] = (), ignore_file: bool = True,
-    indexing: Indexing = DEFAULT_INDEXING, kube_version: str = "", lock: LockFile | None = None,
-    v2alpha1: bool = False,
-    beside: Beside | None = None,
-    resources: Iterable[APIResource] = (), cluster_catalogs: Iterable[Manifest] = (), release: Release | None = None,
-    known: Documents = MappingProxyType({}),
-    loader: CatalogLoader | None = None,
-) -> Workspace:  # fmt: skip
-    """Read the workspace at `root`.
+class WorkspaceSettings(NamedTuple):
+    """The settings of a workspace by which its files are read: the patterns of files that its olmc.yaml leaves out, how
+    bundles without an update graph become a catalog, its lock (None: as olmc.lock has it), and the CatalogSources that
+    its cluster has already, of which those of the workspace go first."""
+
+    ignored: tuple[str, ...] = ()
+    indexing: Indexing = DEFAULT_INDEXING
+    lock: LockFile | None = None
+    cluster_catalogs: tuple[Manifest, ...] = ()
+
+
+NO_SETTINGS = WorkspaceSettings()
+_NO_DOCUMENTS: Documents = MappingProxyType({})
+
+
+def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = NO_SETTINGS) -> Workspace:
+    """Read the workspace of a request, whose options are those that hold.
 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
-    other YAML or JSON file holds manifests or a file-based catalog. `ignored` are patterns as in `.olmcignore`, which
-    count in its place without `ignore_file`; `indexing` says how bundles without an update graph become a catalog,
-    `kube_version` is for CatalogSources whose image depends on it. `lock` is what counts in place of olmc.lock in the
-    workspace, `beside` another folder whose files count as well: those that the user names. With `v2alpha1` bundles
-    without a catalog serve the Operators of that version, too. `resources` are the kinds that the cluster serves
-    besides; `cluster_catalogs` are the CatalogSources that it has already, of which those of the workspace go first.
-    If the folder is a Helm chart with objects of OLM, `release` says how it is installed. What `known` files hold, by
-    path and text, is taken from there. `loader` loads catalogs, for whoever has some of them already.
+    other YAML or JSON file holds manifests or a file-based catalog. Problems go to `report`.
     """
+    root, options, beside, loader = request.root, request.options, request.beside, request.loader
+    ignored = settings.ignored if request.narrowing is None else request.narrowing.ignored
+    indexing, cluster_catalogs = settings.indexing, settings.cluster_catalogs
+    kube_version, resources = options.kube_version, options.api_resources
+    known = options.state.documents if options.state is not None else _NO_DOCUMENTS
     problem = no_folder(root)
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
-    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=ignore_file))
+    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=request.narrowing is None))
     if PROJECT_FILE in folder.files:
         from olmc.compiler.load.bundles import compiled_part, report_project  # few workspaces are one
 
         if not report_project(folder, report):
             return Workspace((), {}, {})
         folder = compiled_part(folder)
-    lock = lock if lock is not None else read_lock(root, report)
+    lock = settings.lock if settings.lock is not None else read_lock(root, report)
     images = lock.images
     documents: dict[tuple[str, str], list[Document]] = {}
     read = reader_of(known, documents)
-    reading = FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named=beside == root, read=read)
+    reading = found_files(is_named=beside == root, read=read)
     kustomization = kustomization_in(root, folder) if not is_bundle(folder) else None
     kinds = kinds_in_templates(root, folder) if kustomization is None and is_chart(folder) else None
     is_built = kustomization is not None or kinds is not None
@@ -238,7 +245,7 @@ def load(
     if kustomization is not None:
         _build(root, kustomization, reading, report)
     elif kinds is not None:
-        _render(root, release, (kube_version, resources), kinds, reading, report)
+        _render(root, request.release, (kube_version, resources), kinds, reading, report)
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         add_beside(beside, reading, report)
@@ -260,7 +267,9 @@ def load(
             root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
         )
     # Last, as it is for bundles that no catalog has (D8).
-    served |= implied_catalogs(root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=v2alpha1)
+    served |= implied_catalogs(
+        root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=options.v2alpha1
+    )
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())

@@ -172,14 +172,19 @@ class FoundFiles(NamedTuple):
     unused: list[Unused]
     built: dict[str, None]
     policies: list[Installed]
-    is_named: bool = False
-    read: Reader = read
+    is_named: bool
+    read: Reader
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
         known = self.catalogs.get(name)
         self.catalogs[name] = texts if known is None else {**known, **texts}
         self.roots.setdefault(name, folder)
+
+
+def found_files(*, is_named: bool = False, read: Reader = read) -> FoundFiles:
+    """Begin to read files: nothing is found so far."""
+    return FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named, read)
 
 
 _Add = Callable[[Path, Folder, FoundFiles, Report], None]

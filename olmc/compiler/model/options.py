@@ -156,6 +156,52 @@ class Options(NamedTuple):
     delete: tuple[str, ...] = ()
 
 
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class OptionFields(TypedDict, total=False):
+        """The fields of Options as keyword arguments, for type checkers."""
+
+        purpose: Purpose
+        certificates: Certificates
+        tool: Tool
+        phase: Phase
+        show_secrets: bool
+        resolve_timeout: int
+        copied_csvs: bool
+        include: tuple[str, ...]
+        exclude: tuple[str, ...]
+        kube_version: str
+        olm_version: str
+        global_catalog_namespace: str
+        legacy_precedence: bool | None
+        legacy_crd_rules: bool | None
+        protected_copied_csv_namespaces: tuple[str, ...]
+        apis: tuple[str, ...]
+        api_resources: tuple[APIResource, ...]
+        namespaces: tuple[str, ...]
+        global_groups: tuple[PlatformGroup, ...]
+        default_namespace: str
+        proxy: Proxy
+        approve: tuple[str, ...]
+        install_namespace: str
+        watch: tuple[str, ...] | None
+        descoped: bool
+        shared_apis: tuple[str, ...]
+        v2alpha1: bool
+        user: str
+        user_groups: tuple[str, ...]
+        approve_installs: bool
+        approved_installs: tuple[str, ...]
+        migrate_subscriptions: bool
+        component_label: ComponentLabel
+        olm_namespace: str
+        images: tuple[ImageContent, ...]
+        state: ClusterState | None
+        prune: bool
+        delete: tuple[str, ...]
+
+
 class Profile(NamedTuple):
     """An OLM version, and the value of every feature of `olmc/compiler/olm/profiles/formats.json` in it, in its order.
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from olmc.compiler.load.bundles import read_bundle
 from olmc.compiler.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
 from olmc.compiler.load.files import no_folder, scan
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import FileNameError, catalog_image, content_digest, intact_folder, path_of
-from olmc.compiler.load.workspace import is_empty, load
+from olmc.compiler.load.workspace import WorkspaceSettings, is_empty, load
 from olmc.compiler.model.catalog import Catalog
 from olmc.compiler.model.cluster import CatalogSource
 from olmc.compiler.model.options import Options
@@ -458,12 +459,12 @@ def _is_there(need: NeededImage, have: Mapping[str, LockedImage]) -> bool:
 def _load(work: _VendorRun, have: Mapping[str, LockedImage], report: Report) -> Workspace | None:
     """The workspace with the images so far; None, and its errors in `report`, if it can't be read."""
     findings = Report()
-    workspace = load(
-        work.root, findings, ignored=tuple(work.config.get("ignore") or ()),
-        indexing=indexing_from(work.config), kube_version=work.options.kube_version,
-        lock=LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
-        resources=work.options.api_resources, cluster_catalogs=cluster_catalogs(work.root, work.config),
+    settings = WorkspaceSettings(
+        tuple(work.config.get("ignore") or ()), indexing_from(work.config),
+        LockFile(None if work.request.update else work.lock.operators, tuple(have.values())),
+        cluster_catalogs(work.root, work.config),
     )  # fmt: skip
+    workspace = load(CompileRequest(work.root, work.options), findings, settings)
     errors = [diagnostic for diagnostic in findings if diagnostic.severity is Severity.ERROR]
     for diagnostic in errors:
         report.add(diagnostic)

@@ -18,6 +18,7 @@ from olmc.compiler.load.entries import entries_to_choose
 from olmc.compiler.load.files import no_folder, read_text, scan
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.releases import Release
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
 from olmc.compiler.model.catalog import Catalog
 from olmc.compiler.model.options import Indexing, Options
@@ -205,7 +206,7 @@ def analyse(entry: WorkspaceEntry, texts: Mapping[Path, str], before: Analysis |
     root, options = with_unsaved(entry.root, texts), Options()
     catalogs: dict[str, LoadedCatalog] = {}
     loader = _loader(before.catalogs if before is not None else {}, catalogs)
-    made = compile(root, options, release=entry.release, loader=loader)
+    made = compile(CompileRequest(root, options, release=entry.release, loader=loader))
     left = left_out_of(root, made) if not made.failed else ()
     compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
     settings = ValidatorSettings(cel_problem=cel_problem, modes_optional=made.options.descoped)

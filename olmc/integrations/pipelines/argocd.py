@@ -11,6 +11,7 @@ from typing import Any
 from olmc.compiler.api import Compilation, compile
 from olmc.compiler.load.config import FIELDS, options_from, read_config
 from olmc.compiler.load.json_schema import problems
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.render.apply_phases import defined_kinds, is_issued, second_phase
 from olmc.compiler.rules.texts import output as rules
@@ -220,7 +221,7 @@ def generate(root: Path, environment: Mapping[str, str]) -> Generated:
     version = full_kube_version(environment.get("KUBE_VERSION", ""))
     choice = choose_options(settings, _defaults(root, environment, version))
     given = choice.given | {"purpose", "apis"} | ({"kube_version"} if version else set())
-    compilation = compile(root, choice.options, given=given)
+    compilation = compile(CompileRequest(root, choice.options, frozenset(given)))
     report.found.extend(compilation.diagnostics)
     for name, problem, meant in find_misspelt(settings, compilation):
         report.add(bad_setting(name, problem, meant))

@@ -11,6 +11,7 @@ from typing import Any
 
 from olmc.compiler.api import Compilation, compile, compile_manifests
 from olmc.compiler.load.manifests import manifests_in
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.rules.texts import output as rules
 from olmc.integrations.pipelines.argocd import (
     KEPT_KINDS,
@@ -263,7 +264,7 @@ def _render(
         report.add(bad_setting("functionConfig, path", problem, hint))
         return given.items
     if path is not None:
-        compilation = compile(Path(path), choice.options, given=choice.given)
+        compilation = compile(CompileRequest(Path(path), choice.options, choice.given))
     else:
         compilation = _compile_items(given, settings)
     report.found.extend(compilation.diagnostics)

@@ -12,6 +12,7 @@ from watchfiles import awatch
 
 from olmc.compiler.api import compile
 from olmc.compiler.load.files import scan
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import as_text, clean
 from olmc.compiler.rules.texts import proposed as rules
@@ -39,7 +40,7 @@ class ServedWorkspace(NamedTuple):
 def compile_workspace(root: Path, base: Options, given: frozenset[str] = frozenset()) -> ServedWorkspace:
     """Compile the workspace at `root`, with the options that it has itself, except for the fields in `given`."""
     options = viewing(root, base, given)
-    done = compile(root, options, given=frozenset(Options._fields))
+    done = compile(CompileRequest(root, options, frozenset(Options._fields)))
     if done.failed or done.settled is None:
         return ServedWorkspace(None, done.diagnostics)
     view = view_of(done.settled, done.objects, done.workspace, options, operators=done.operators)

@@ -14,8 +14,9 @@ from pathlib import Path
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
-from olmc.compiler.load.workspace import load
+from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
@@ -286,7 +287,8 @@ def check_directory(
     workspace = compiled.workspace
     if workspace is None:
         # Compiling stopped before it had a workspace, and has reported why; the validators look at what can be read.
-        workspace = load(root, Report(), ignored=ignored, indexing=indexing)
+        request = CompileRequest(root, Options(kube_version=""))
+        workspace = load(request, Report(), WorkspaceSettings(ignored, indexing))
     older = older_bundles(workspace) if not scope.all_versions else ()
     is_author = is_of_author(workspace) if scope.author is None else scope.author
     graphs = Report()  # of all versions

@@ -17,9 +17,11 @@ from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.compiler.load.config import CONFIG_FILE, cluster_catalogs, indexing_from, read_config
 from olmc.compiler.load.files import Folder, no_folder, read_text, scan, update_graphs
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import without_vendored
-from olmc.compiler.load.workspace import load
+from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.catalog import Catalog, Package
+from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import QueryError, not_found
 from olmc.compiler.rules.texts.catalogs import DROPPED_VERSIONS
 from olmc.k8s.diagnostics import Diagnostic, Report
@@ -52,7 +54,7 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
     `path` is a workspace, with its catalogs and the bundles that none of them lists, or the folder of one catalog.
     """
     if no_folder(path):
-        load(path, report)  # says so
+        load(CompileRequest(path), report)  # says so
         return ()
     config = read_config(path, report)
     ignored = tuple(config.get("ignore") or ())
@@ -67,7 +69,9 @@ def catalogs_at(path: Path, report: Report) -> tuple[NamedCatalog, ...]:
         name = path.resolve().name
         return (_named_catalog(name, load_catalog("", texts, report, indexing=indexing), texts),)
     there = cluster_catalogs(path, config)
-    workspace = load(path, report, ignored=ignored, indexing=indexing, cluster_catalogs=there)
+    # Of which image a CatalogSource is for one version of Kubernetes does not matter to a graph.
+    request = CompileRequest(path, Options(kube_version=""))
+    workspace = load(request, report, WorkspaceSettings(ignored, indexing, cluster_catalogs=there))
     catalogs = [
         _named_catalog(name, catalog, dict(_texts(path, _files_of(name, folder))) if catalog.problem else {})
         for name, catalog in distinct_catalogs(workspace.catalogs)

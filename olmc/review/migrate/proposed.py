@@ -18,7 +18,6 @@ from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.model.cluster import NamespacedName
-from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
@@ -48,8 +47,7 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
     """
     path = Path(root)
     to_descoped = to == "descoped"
-    given = frozenset({"descoped"}) if to_descoped else frozenset[str]()
-    before = compile(path, Options(descoped=to_descoped), given=given)
+    before = compile(path, descoped=True) if to_descoped else compile(path)
     if before.failed or before.settled is None:
         return Migration((), tuple(d for d in before.diagnostics if d.severity is Severity.ERROR))
     if before.workspace is None:  # a bundle by itself has neither Subscriptions nor groups

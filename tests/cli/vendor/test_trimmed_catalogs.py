@@ -14,7 +14,8 @@ from image_workspaces import CATALOG, PROJECT, state, with_images
 from vendoring import locked
 
 from olmc.compiler.load.config import read_lock
-from olmc.compiler.load.workspace import load
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.catalog import Catalog
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import dump, read
@@ -85,7 +86,9 @@ class Workspace:
 
     def loaded(self) -> Catalog:
         report = Report()
-        catalog = load(self.root, report, lock=read_lock(self.root, report)).catalogs["olm/harbour"]
+        catalog = load(
+            CompileRequest(self.root), report, WorkspaceSettings(lock=read_lock(self.root, report))
+        ).catalogs["olm/harbour"]
         assert not report.failed
         return catalog
 
