@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import BROKEN, olmc
+from processes import PATIENCE, started, wait_until
 
 from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings
 from olmc.cli.jobs import do_each, jobs_of
@@ -201,21 +202,14 @@ do_each(wait if sys.argv[2] == "2" else quick, Path(sys.argv[1]), INPUTS, 2, pri
 """
     task = "2" if number is signal.SIGINT else "9"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    run = subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path, task], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in "ab"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    workers = [int((tmp_path / name).read_text(encoding="utf-8")) for name in "ab"]
-    run.send_signal(number)
-    out, _ = run.communicate(timeout=60)
+    command = [sys.executable, "-c", code, tmp_path, task]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
+        wait_until(lambda: all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in "ab"))
+        workers = [int((tmp_path / name).read_text(encoding="utf-8")) for name in "ab"]
+        run.send_signal(number)
+        out, _ = run.communicate(timeout=PATIENCE)
     assert out == b""
-    while any(map(is_running, workers)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: not any(map(is_running, workers)))
 
 
 def quick(order: Path, one: Input, _timings: Timings) -> None:
