@@ -8,13 +8,21 @@ OLMC := $(BIN)/olmc
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
+# A worker a core; one that has nothing left to do takes over what another has before it.
+PARALLEL := -n auto --dist worksteal
+ALL_EXAMPLES := --hypothesis-profile=all
+
+# Tests start olmc hundreds of times; without compiled modules each start takes five times as long.
+test test-all test-rest: export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+test test-all test-rest: export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test fuzz lint conformance bench docs pictures pins sbom clean
+.PHONY: help venv demo test test-all test-rest fuzz lint conformance bench docs pictures pins sbom clean
 
 help:  ## print this list
 	@echo "olmc: what OLM would leave in the cluster, without a cluster"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "PYTHON=... chooses the interpreter for $(VENV) (now: $(PYTHON), 3.11 or newer is needed)."
 
@@ -30,8 +38,15 @@ demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks someth
 	show graph tide port -o svg; ../$(OLMC) graph tide port -o svg > ../build/tide.svg; echo '... build/tide.svg'; \
 	show report port -o build/demo; ../$(OLMC) report port -o ../build/demo | sed 's|^../||'
 
-test: $(INSTALLED_DEV)  ## run the tests
-	@$(BIN)/pytest
+test: $(INSTALLED_DEV)  ## run the fast tests, two or three minutes (CONTRIBUTING.md has the tiers)
+	@$(BIN)/pytest $(PARALLEL) -m fast
+
+test-all: $(INSTALLED_DEV)  ## run all tests, property tests with all of their examples
+	@$(BIN)/pytest $(PARALLEL) $(ALL_EXAMPLES)
+
+# After make test, for .ci/run: property tests run once more, since a share of their examples was drawn.
+test-rest: $(INSTALLED_DEV)  ## run what test-all has and test has not
+	@$(BIN)/pytest $(PARALLEL) $(ALL_EXAMPLES) -m 'not fast or hypothesis'
 
 fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a part of a long run by atheris if there is a wheel of it
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"

@@ -7,10 +7,10 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import pytest
 
@@ -18,7 +18,15 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 PATIENCE = 60.0
 
-in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium, which is not installed")
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def in_chromium(test: Test) -> Test:
+    """Mark a test that needs Chromium; without Chromium it is skipped."""
+    reason = "needs chromium, which is not installed"
+    marked: Test = pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
+    return marked
+
 
 FIRST_PAINT = 2000.0
 """Milliseconds until something of a large page is seen; the machine of the tests may be busy with other things."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import tarfile
@@ -10,14 +11,25 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, settings
+from properties import PROFILES
+
+import olmc
+
+pytest_plugins = ["tiers"]
 
 # What a test says depends on no clock: on a busy machine an example may take long, and making one as well. CI draws the
 # same examples whenever it runs, so a red build can be repeated (`CI=1 pytest …`); everywhere else new ones are tried.
-settings.register_profile(
-    "olmc", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ, print_blob=True
-)
-settings.load_profile("olmc")
+for name, share in PROFILES.items():
+    settings.register_profile(
+        name, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ,
+        print_blob=True, max_examples=share,
+    )  # fmt: skip
+settings.load_profile("few")
+
+# Cases are read when tests are collected, by each worker: libyaml does in a second what takes PyYAML's own parser ten.
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -53,6 +65,18 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
     with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
         archive.extractall(root, filter="data")
     return sorted(path.parent for path in root.glob("bundles/*/*/manifests"))
+
+
+@pytest.fixture(scope="session")
+def case_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where rule cases are compiled, each once (`rule_cases.compile_case`)."""
+    return tmp_path_factory.mktemp("cases")
+
+
+@pytest.fixture(scope="session")
+def compiled() -> Callable[..., olmc.Compilation]:
+    """`olmc.compile` that compiles the same folder with the same options once; no test may change what it gives."""
+    return functools.cache(olmc.compile)
 
 
 @pytest.fixture(scope="session")

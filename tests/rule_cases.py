@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -34,9 +36,9 @@ EXPECTATIONS = {
 KEYS = {"rule", "name", "why", "namespaces", "groups", "operators", "manifests", "files", "olmc", "expect"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """One case: the rule it covers, its name, and the document that describes it."""
+    """One case: the rule it covers, its name, and the document that describes it. A case equals no other one."""
 
     rule: str
     name: str
@@ -47,7 +49,8 @@ class Case:
         return f"{self.rule}-{self.name}"
 
 
-def cases(folder: Path) -> list[Case]:
+@functools.cache
+def cases(folder: Path) -> tuple[Case, ...]:
     """The cases of all files of a folder, in order; unknown keys or a repeated id are an error."""
     found: dict[str, Case] = {}
     for path in sorted(folder.glob("*.yaml")):
@@ -58,13 +61,20 @@ def cases(folder: Path) -> list[Case]:
                 text = f"{path.name}: {case.id} is there twice, expects nothing, or has keys {unknown}"
                 raise ValueError(text)
             found[case.id] = case
-    return list(found.values())
+    return tuple(found.values())
 
 
-def run(case: Case, root: Path) -> list[str]:
-    """Compile the workspace of a case below `root`; what differs from its expectation, a line each."""
+@functools.cache
+def compile_case(case: Case, given: olmc.Options, folder: Path) -> olmc.Compilation:
+    """Compile the workspace of a case below `folder`, once for all tests that look at it; none may change it."""
+    root = Path(tempfile.mkdtemp(prefix="case-", dir=folder))
     write_workspace(root, case.document)
-    made = olmc.compile(root, options(case.document.get("olmc", {})))
+    return olmc.compile(root, given)
+
+
+def run(case: Case, folder: Path) -> list[str]:
+    """Compile the workspace of a case below `folder`; what differs from its expectation, a line each."""
+    made = compile_case(case, options(case.document.get("olmc", {})), folder)
     problems = list(differences(case.document["expect"], made))
     if not problems:
         return []

@@ -104,6 +104,7 @@ def installed(project: Path, wheel: Path, tmp_path_factory: pytest.TempPathFacto
     return scripts
 
 
+@pytest.mark.process
 def test_wheel_carries_its_data(project: Path, installed: Path, tmp_path: Path) -> None:
     names = data_files(project)
     assert succeed(installed / "python", "-c", READ_ALL, *names, cwd=tmp_path).splitlines() == [
@@ -111,6 +112,7 @@ def test_wheel_carries_its_data(project: Path, installed: Path, tmp_path: Path) 
     ]
 
 
+@pytest.mark.process
 def test_wheel_runs_anywhere(project: Path, installed: Path, tmp_path: Path) -> None:
     """`olmc` and `python -m olmc`, from a directory that has nothing to do with the checkout."""
     assert __version__ in succeed(installed / "olmc", "version", cwd=tmp_path)

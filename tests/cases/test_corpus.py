@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,11 +20,11 @@ SAMPLE = 12
 
 
 @pytest.mark.parametrize("purpose", ["review", "apply"])
-def test_every_bundle_compiles(purpose: str, corpus: list[Path]) -> None:
+def test_every_bundle_compiles(purpose: str, corpus: list[Path], compiled: Callable[..., olmc.Compilation]) -> None:
     """Each gives objects; none of them is unreadable."""
     assert len(corpus) == BUNDLES
     for bundle in corpus:
-        made = olmc.compile(bundle, olmc.Options(purpose=purpose))  # type: ignore[arg-type]
+        made = compiled(bundle) if purpose == "review" else compiled(bundle, olmc.Options(purpose="apply"))
         kinds = [rendered.object["kind"] for rendered in made.objects]
         assert not made.failed, (bundle, made.diagnostics)
         assert len(made.phases) == 1, bundle
@@ -34,11 +34,11 @@ def test_every_bundle_compiles(purpose: str, corpus: list[Path]) -> None:
         assert all(found.hint for found in made.diagnostics), bundle
 
 
-def test_hardly_any_bundle_fails_by_itself(corpus: list[Path]) -> None:
+def test_hardly_any_bundle_fails_by_itself(corpus: list[Path], compiled: Callable[..., olmc.Compilation]) -> None:
     """What fails needs an API or an operator that is not in the bundle; those that were published install."""
     reasons: dict[str, set[str]] = {}
     for bundle in corpus[::4]:
-        made = olmc.compile(bundle)
+        made = compiled(bundle)
         failed = {reason for phase, reason in made.phases.values() if phase != "Succeeded"}
         if failed:
             reasons["/".join(bundle.parts[-2:])] = failed
@@ -69,6 +69,7 @@ def folders(project: Path, tmp_path: Path) -> list[Path]:
     return [project, tmp_path / "elsewhere", Path("/")]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("purpose", ["review", "apply"])
 def test_a_sample_is_the_same_everywhere(purpose: str, corpus: list[Path], project: Path, tmp_path: Path) -> None:
     sample = corpus[:: len(corpus) // SAMPLE][:SAMPLE]
@@ -95,6 +96,7 @@ def workspaces(project: Path) -> list[Path]:
     return [path for path in found if path != several] + sorted(path for path in several.iterdir() if path.is_dir())
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "options",
     [
@@ -113,6 +115,7 @@ def test_fixtures_are_the_same_everywhere(options: Sequence[str], project: Path,
     assert outcomes[2] == outcomes[0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", ["dependency", "upgrade", "two-groups", "manual-approval"])
 def test_resolutions_are_the_same_everywhere(name: str, project: Path, tmp_path: Path) -> None:
     arguments: list[str | Path] = ["resolve", project / "fixtures" / name, "-o", "json"]
@@ -122,6 +125,7 @@ def test_resolutions_are_the_same_everywhere(name: str, project: Path, tmp_path:
     assert outcomes[2] == outcomes[0]
 
 
+@pytest.mark.process
 def test_no_path_of_the_machine_is_printed(project: Path, tmp_path: Path) -> None:
     """Output that is committed must not tell where it was made; messages name the workspaces as they were given."""
     given = workspaces(project)

@@ -15,6 +15,7 @@ import olmc
 TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: ns}\ndata: {text: Gr\u00fc\u00dfe \u2019}\n"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16"])
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_output_is_utf_8_whatever_the_locale(encoding: str, form: str, tmp_path: Path) -> None:

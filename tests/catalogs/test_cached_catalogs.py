@@ -78,6 +78,7 @@ def assert_same(roots: Iterable[Path], store: cache.Cache, monkeypatch: pytest.M
     return cache.usage(store).entries
 
 
+@pytest.mark.slow
 def test_fixtures(project: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     roots = [path.parent for path in sorted((project / "fixtures").glob("*/catalogs"))]
     assert assert_same(roots, store, monkeypatch) > 10
@@ -129,6 +130,7 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path / "w"
 
 
+@pytest.mark.process
 def test_small_catalogs_touch_nothing(workspace: Path, store: cache.Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """No module of the cache is imported, nothing is hashed or looked for."""
     monkeypatch.setattr(cached_catalogs, "WORTH_IT", 1_000_000)
@@ -278,6 +280,7 @@ def test_a_user_without_a_home_has_no_cache(
     assert not store.folder.exists()
 
 
+@pytest.mark.process
 def test_killed_at_any_moment(tmp_path: Path, workspace: Path, store: cache.Cache) -> None:
     """SIGKILL while a run reads and keeps a large catalog: what it writes is whole or not there, and the next run gives
     the same."""

@@ -26,7 +26,7 @@ def rendered(loose: UncataloguedBundle) -> list[tuple[str, Any]]:
 
 
 def test_package_and_provided_apis_become_properties() -> None:
-    """R-CAT-300 points 2, 4, 5, 6; R-CAT-104: every version of a CRD counts."""
+    """R-CAT-300 points 2, 4, 5, 6; R-CAT-104: every version of a CRD counts; R-CAT-112: by type and value."""
     assert rendered(bundle("p.v1", "1.0.0", objects=(KETTLE,))) == [
         ("olm.gvk", {"group": GROUP, "kind": "Kettle", "version": "v1"}),
         ("olm.gvk", {"group": GROUP, "kind": "Kettle", "version": "v1alpha1"}),

@@ -239,6 +239,7 @@ def test_a_variable_is_shown_where_its_object_has_it(end: str, tmp_path: Path) -
     ]
 
 
+@pytest.mark.slow
 def test_the_variables_of_many_objects_are_found_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is not looked through again for each of its objects."""
     monkeypatch.setenv("OLMC_LIMIT_FINDINGS", "3000")

@@ -86,11 +86,13 @@ def on_a_terminal(*arguments: str, cwd: Path, columns: int = 80) -> str:
     return told.decode()
 
 
+@pytest.mark.process
 def test_color_on_a_terminal(project: Path) -> None:
     told = on_a_terminal("check", "two-groups", cwd=project / "fixtures")
     assert "\x1b[31mfailure\x1b[0m: namespace harbour has more than one OperatorGroup" in told
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", [("status", "port"), ("resolve", "upgrade"), ("get", "csv", "-A", "-C", "port")])
 def test_tables_end_where_the_terminal_does(command: tuple[str, ...], project: Path) -> None:
     """A row is a line, however wide the terminal; -o wide, and what no terminal reads, has all of it."""
@@ -427,6 +429,7 @@ def completed(words: str, project: Path) -> list[str]:
     return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

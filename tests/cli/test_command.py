@@ -21,6 +21,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 def test_python_m_olmc(project: Path, tmp_path: Path) -> None:
     fixtures = project / "fixtures"
     done = run("render", str(fixtures / "own-namespace"), cwd=tmp_path)

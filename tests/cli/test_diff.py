@@ -417,6 +417,7 @@ def bench(benchmark: Callable[[str], ModuleType]) -> ModuleType:
     return benchmark("diff")
 
 
+@pytest.mark.slow
 def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:
     """The figure is 3 s of CPU (`bench/diff.py`); twice that leaves room for a slow and busy machine."""
     for name, upgraded in (("old", 0), ("new", 100)):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import signal
 import subprocess
 import sys
-import time
+import termios
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import PATIENCE, started, wait_until
 
 from olmc.cli.console import write_parts
+
+pytestmark = pytest.mark.process
 
 OLMC = (sys.executable, "-m", "olmc")
 FULL = Path("/dev/full")
@@ -42,23 +46,25 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
 
 
-def default_interrupt() -> None:
-    """Have a process hear Ctrl-C, whatever runs the tests."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def stopped(command: Sequence[str], *, after: float | None = None) -> tuple[int, str]:
-    """Exit code and stderr of a process that stops itself by SIGINT, or is stopped after so many seconds."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=default_interrupt,
-    )  # fmt: skip
-    if after is not None:
-        time.sleep(after)
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-    told = process.communicate(timeout=60)[1].decode()
+def stopped(command: Sequence[str], given: bytes = b"") -> tuple[int, str]:
+    """Exit code and stderr of a process that stops itself by SIGINT, or once it has read what it is given."""
+    pipe = subprocess.PIPE
+    with started(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        if given:
+            assert process.stdin is not None
+            descriptor = process.stdin.fileno()
+            process.stdin.write(given)
+            process.stdin.flush()
+            wait_until(lambda: unread(descriptor) == 0)
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+        told = process.communicate(timeout=PATIENCE)[1].decode()
     return process.returncode, told
+
+
+def unread(pipe: int) -> int:
+    """How many bytes of a pipe its reader has not read yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 @pytest.mark.parametrize("argument", ["olmc", "-m", "/usr/local/bin/olmc"])
@@ -85,8 +91,8 @@ def test_ctrl_c_while_a_program_imports_olmc() -> None:
 
 
 def test_ctrl_c_while_a_command_works() -> None:
-    """olmc fn waits for its input here."""
-    code, told = stopped([*OLMC, "fn"], after=0.5)
+    """olmc fn waits for the rest of its input here."""
+    code, told = stopped([*OLMC, "fn"], b"apiVersion: ")
     assert (code, told.strip()) == (-signal.SIGINT, "")
 
 

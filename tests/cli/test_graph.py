@@ -153,6 +153,7 @@ def test_all_skip_ranges(bench: ModuleType, tmp_path: Path) -> None:
     assert (len(re.findall(r"v\d ==> ", some)), len(re.findall(r"v\d ==> ", every))) == (3, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["skips", "dense", "ranges"])
 def test_a_package_with_500_versions(shape: str, bench: ModuleType, tmp_path: Path) -> None:
     """The figure is 1 s of CPU (`bench/graph.py`); four times that leaves room for a slow and busy machine."""

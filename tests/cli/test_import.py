@@ -186,6 +186,7 @@ def test_the_command_only_reads(program: str) -> None:
     assert ".data" not in text
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
 def test_the_command_reads_a_cluster(project: Path, tmp_path: Path) -> None:
     """With the real kubectl, whose output is what a dump of all objects is."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import BROKEN, olmc
+from processes import PATIENCE, started, wait_until
 
 from olmc.cli.console import BAD_INPUT, UNTIMED, Input, Timings
 from olmc.cli.jobs import do_each, jobs_of
@@ -51,6 +52,7 @@ def endings(command: str, *paths: Path | str) -> list[tuple[int, str, str]]:
     return [(run.exit_code, run.stdout, run.stderr) for run in runs]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", COMMANDS)
 def test_two_processes_say_what_one_says(command: str, project: Path) -> None:
     one, two = endings(command, *(project / "fixtures" / name for name in WORKSPACES))
@@ -58,6 +60,7 @@ def test_two_processes_say_what_one_says(command: str, project: Path) -> None:
     assert one[1] or one[2]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", ["render", "check"])
 def test_one_that_is_broken_among_others(command: str, project: Path, tmp_path: Path) -> None:
     for name, text in BROKEN.items():
@@ -80,6 +83,7 @@ def same_bytes(command: str, paths: Sequence[Path]) -> bytes:
     return one.stdout
 
 
+@pytest.mark.process
 def test_all_fixtures(project: Path) -> None:
     """Those that can't be compiled keep all others from being printed, so they are rendered by themselves."""
     folders = [path for path in sorted((project / "fixtures").iterdir()) if path.is_dir()]
@@ -101,6 +105,7 @@ def test_the_corpus(command: str, corpus: list[Path]) -> None:
     assert command != "render" or printed.count(b"\nkind: ClusterServiceVersion\n") >= len(corpus)
 
 
+@pytest.mark.process
 def test_a_statement_does_not_say_how_many(project: Path, tmp_path: Path) -> None:
     """It says what came of what, which is the same."""
     paths = [project / "fixtures" / name for name in WORKSPACES[:3]]
@@ -156,6 +161,7 @@ def wait(order: Path, one: Input, _timings: Timings) -> None:
 INPUTS = [Input(Path(name)) for name in "abcdefgh"]
 
 
+@pytest.mark.process
 def test_workers_are_other_processes_and_no_more_than_asked_for() -> None:
     taken: dict[int, str] = {}
     do_each(name_of, "by ", INPUTS, 2, taken.__setitem__, lambda _: None)
@@ -165,12 +171,14 @@ def test_workers_are_other_processes_and_no_more_than_asked_for() -> None:
     assert str(os.getpid()) not in workers
 
 
+@pytest.mark.process
 def test_an_exception_is_that_of_one_process() -> None:
     for jobs in (1, 2):
         with pytest.raises(ValueError, match=r"^[ab]$"):
             do_each(fail, None, INPUTS[:2], jobs, lambda *_: None, lambda _: None)
 
 
+@pytest.mark.process
 def test_a_worker_that_is_killed_ends_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         do_each(die, None, INPUTS[:3], 2, lambda *_: None, lambda _: None)
@@ -189,6 +197,7 @@ def is_running(process: int) -> bool:
         return False
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks at processes")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_worker_is_left(number: signal.Signals, tmp_path: Path) -> None:
@@ -201,21 +210,14 @@ do_each(wait if sys.argv[2] == "2" else quick, Path(sys.argv[1]), INPUTS, 2, pri
 """
     task = "2" if number is signal.SIGINT else "9"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    run = subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path, task], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in "ab"):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    workers = [int((tmp_path / name).read_text(encoding="utf-8")) for name in "ab"]
-    run.send_signal(number)
-    out, _ = run.communicate(timeout=60)
+    command = [sys.executable, "-c", code, tmp_path, task]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as run:
+        wait_until(lambda: all((tmp_path / name).is_file() and (tmp_path / name).read_text() for name in "ab"))
+        workers = [int((tmp_path / name).read_text(encoding="utf-8")) for name in "ab"]
+        run.send_signal(number)
+        out, _ = run.communicate(timeout=PATIENCE)
     assert out == b""
-    while any(map(is_running, workers)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: not any(map(is_running, workers)))
 
 
 def quick(order: Path, one: Input, _timings: Timings) -> None:
@@ -224,6 +226,7 @@ def quick(order: Path, one: Input, _timings: Timings) -> None:
     time.sleep(2)
 
 
+@pytest.mark.process
 def test_a_folder_that_one_stands_in_is_not_imported(project: Path, tmp_path: Path) -> None:
     """Workers read a workspace and run none of it, as this process."""
     (tmp_path / "pickle.py").write_text("raise SystemExit('run by a worker')", encoding="utf-8")

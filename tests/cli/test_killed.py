@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from building import write_workspace
 
+pytestmark = pytest.mark.process
+
 NAMESPACES = 300
 
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from olmc.cli.main import main
 from olmc.cli.running import quick_call
 
+pytestmark = pytest.mark.process
+
 # Whatever is slow to import, and what a bundle and its rendering have nothing to do with.
 HEAVY = set(
     """click ruamel.yaml _ruamel_yaml dataclasses inspect ast hashlib _hashlib uuid platform datetime locale gettext

@@ -11,6 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 from scenarios import write
 
+pytestmark = pytest.mark.process
+
 WITHOUT = """\
 import sys
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 WORKSPACE = Path(__file__).parent.parent.parent / "fixtures" / "own-namespace"
 STAGES = ["start", "read", "settle", "render"]
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from from_observed import with_observed
 
+pytestmark = pytest.mark.process
+
 SCRIPT = Path(__file__).with_name("score.py")
 
 # Stands in for the comparison: writes the results that lie beside it, and the cases that it was given.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from kit import line, lines
 from test_algebra import permissions
 
 from olmc.cli.diff import write
-from olmc.compiler.api import compile
+from olmc.compiler.api import Compilation
 from olmc.resources import schema
 from olmc.review.diff.compare import compare
 from olmc.review.diff.crd_kinds import BREAKING
@@ -50,14 +51,14 @@ QUIET = [
 
 
 @pytest.fixture(scope="module")
-def upgrades(corpus: list[Path]) -> dict[str, Side]:
+def upgrades(corpus: list[Path], compiled: Callable[..., Compilation]) -> dict[str, Side]:
     """The rendered bundles of the operators with several versions, by `operator/version`."""
     found = {}
     for operator, bundles in groupby(corpus, key=lambda bundle: bundle.parent.name):
         versions = list(bundles)
         for bundle in versions if len(versions) > 1 else ():
             name = f"{operator}/{bundle.name}"
-            done = compile(bundle)
+            done = compiled(bundle)
             found[name] = Side(name, tuple(each.object for each in done.objects), done.settled)
     return found
 

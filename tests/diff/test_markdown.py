@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kit import compared
+from properties import examples
 
 from olmc.review.diff.outputs import LIMIT, as_markdown, as_text, code, review_sections
 
@@ -118,7 +119,7 @@ CUT = re.compile(r"\*\*(\d+) changes do not fit into a comment\*\* \((.*)\)")
     crds=st.integers(0, 900), bindings=st.integers(0, 60), maps=st.integers(0, 900), width=st.sampled_from([1, 60]),
     limit=st.integers(6000, LIMIT),
 )  # fmt: skip
-@settings(max_examples=15)
+@examples(15)
 def test_each_gravity_has_its_share_and_the_counts_add_up(
     crds: int, bindings: int, maps: int, width: int, limit: int
 ) -> None:

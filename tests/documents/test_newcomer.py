@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from shown_pages import is_as_shown, shown
 
+pytestmark = pytest.mark.process
+
 README_COMMAND = re.compile(r"^    (make demo|\.venv/bin/olmc .*?)\s+#", re.MULTILINE)
 
 

@@ -15,6 +15,8 @@ from threading import Thread
 import pytest
 from browser import Page, in_chromium, opened_at
 
+pytestmark = pytest.mark.process
+
 PAGES = ("index.html", "plan.html", "rules.html", "commands.html", "spec/resolver.html")
 
 

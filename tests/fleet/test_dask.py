@@ -18,6 +18,8 @@ from typing import NamedTuple
 import pytest
 from fleets import Fleet, FleetRun, compiled, fake_kustomize, make_kustomization
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("distributed")
 
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD", "-o", "json")

@@ -14,6 +14,8 @@ from fleets import CLUSTERS, Fleet, compiled, git
 
 from olmc.resources import schema
 
+pytestmark = pytest.mark.process
+
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
 
 

@@ -7,17 +7,19 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from building import pigeonhole
 from fleets import CLUSTERS, Fleet, compiled, fake_kustomize, make_kustomization
+from processes import PATIENCE, started, wait_until
 
 from olmc.cli.fleet_worker import run_task
 from olmc.integrations.fleet.outputs import unpacked
 from olmc.integrations.fleet.run import task_bytes
 from olmc.integrations.fleet.trees import WorkerFolders
+
+pytestmark = pytest.mark.process
 
 BROKEN = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: [\n"
 PLAN = ("plan", "clusters/*", "--from", "git:HEAD")
@@ -100,22 +102,22 @@ def test_what_no_input_brings_about_is_not_kept(fleet: Fleet, tmp_path: Path) ->
     assert compiled(again) == 0
 
 
+def kept(folder: Path) -> int:
+    """How many results are in the cache."""
+    return len([path for path in folder.glob("??/*") if not path.name.startswith("partial")])
+
+
 def test_after_ctrl_c_it_goes_on(fleet: Fleet, tmp_path: Path) -> None:
     """What was done before is not done again, no worker is left, and the report is the one of an undisturbed run."""
     tools = fake_kustomize(tmp_path)
     make_kustomization(fleet, "kiel", "slow")
     command = fleet.command(*PLAN, "-o", "json", "--jobs", "2")
-    run = subprocess.Popen(
-        command, cwd=fleet.root, env=fleet.environment(tools), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     folder = fleet.cache / "olmc"
-    deadline = time.monotonic() + 120
-    while len([path for path in folder.glob("??/*") if not path.name.startswith("partial")]) < 4:
-        assert run.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
-    out, told = run.communicate(timeout=60)
+    with started(command, cwd=fleet.root, env=fleet.environment(tools), **pipes) as run:
+        wait_until(lambda: kept(folder) >= 4 or run.poll() is not None)
+        run.send_signal(signal.SIGINT)
+        out, told = run.communicate(timeout=PATIENCE)
     assert run.returncode in (-signal.SIGINT, 130), told
     assert out == b""
     (fleet.cluster("kiel") / "slow").unlink()
@@ -126,21 +128,14 @@ def test_after_ctrl_c_it_goes_on(fleet: Fleet, tmp_path: Path) -> None:
 
 def test_no_worker_outlives_who_started_it(fleet: Fleet) -> None:
     """SIGKILL for the command: its workers find out by themselves."""
-    run = subprocess.Popen(
-        fleet.command(*PLAN, "--no-cache"), cwd=fleet.root, env=fleet.environment(), stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    deadline = time.monotonic() + 60
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     workers: list[int] = []
-    while not workers and time.monotonic() < deadline and run.poll() is None:
-        workers = [pid for pid, parent in _processes().items() if parent == run.pid]
-        time.sleep(0.02)
-    run.kill()
-    run.wait()
+    with started(fleet.command(*PLAN, "--no-cache"), cwd=fleet.root, env=fleet.environment(), **quiet) as run:
+        while not workers and run.poll() is None:
+            workers = [pid for pid, parent in _processes().items() if parent == run.pid]
+        run.kill()
     assert workers
-    while any(pid in _processes() for pid in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: not any(pid in _processes() for pid in workers))
 
 
 def _processes() -> dict[int, int]:

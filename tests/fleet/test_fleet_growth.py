@@ -22,6 +22,8 @@ from olmc.integrations.fleet.config_maps import READS_VALUES
 from olmc.integrations.fleet.outputs import packed
 from olmc.integrations.fleet.pool import TaskEnd
 
+pytestmark = pytest.mark.process
+
 TOLERANCE = 1.02
 """What happens once or twice whatever the number of clusters is, such as imports and folders of the cache."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from properties import examples
 
 from olmc.k8s.gojson import DecodeError, decode, encode
 from olmc.k8s.gojson.decode_errors import first_error
@@ -156,7 +157,7 @@ JSON_VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(JSON_VALUES)
 @example({"Name": [], "name": ""})
 def test_what_the_reader_refuses_has_a_message_and_nothing_else_has(value: Any) -> None:

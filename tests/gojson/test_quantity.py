@@ -7,8 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from properties import examples
 
 from olmc.k8s.gojson.scalars import Amount, quantity, stored_amount, thousandths
 from olmc.k8s.gojson.scalars import amount as amount_of
@@ -43,7 +44,7 @@ def rounded(text: str) -> Fraction:
     return value if amount(text) >= 0 else -value
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(texts)
 @example("9Ei")
 @example("0.0000000001")
@@ -56,7 +57,7 @@ def test_the_value_is_kept(text: str) -> None:
     assert amount(quantity(text)) == value
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(texts)
 @example("-0.0001")
 @example("1e-20")
@@ -72,7 +73,7 @@ def test_thousandths_of_what_nothing_has(text: str) -> None:
     assert abs(thousandths(text)) <= 10**64
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(texts, texts)
 @example("1Gi", "1073741824")
 @example("1.5", "1500m")
@@ -88,7 +89,7 @@ def test_amounts_are_in_the_order_of_numbers(left: str, right: str) -> None:
     assert (amounts[0] < amounts[1]) == (numbers[0] < numbers[1])
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(texts, texts)
 @example("1u", "1m")
 @example("-1u", "-1m")
@@ -120,21 +121,21 @@ def test_texts_of_any_length_take_no_time(text: str) -> None:
     assert amount_of("0" * 250_000 + "1" + "Ki") == amount_of("1024")
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(texts)
 def test_canonical_texts_stay(text: str) -> None:
     once = quantity(text)
     assert quantity(once) == once
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 10**18 - 1))
 def test_integers_and_their_texts_are_the_same(number: int) -> None:
     assert quantity(number) == quantity(str(number))
     assert amount(quantity(number)) == number
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.text("0123456789.+-eEinumkKMGTPx ", max_size=12))
 def test_any_text_is_a_quantity_or_refused_in_kubernetes_words(text: str) -> None:
     try:

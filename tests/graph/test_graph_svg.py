@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 from graph_kit import CATALOGS, HOSTILE, NAMES, hostile, package, packages
-from hypothesis import given, settings
+from hypothesis import given
+from properties import examples
 
 from olmc.compiler.model.catalog import Deprecation, Package
 from olmc.compiler.resolver.upgrade_path import EDGE_KINDS
@@ -138,7 +139,7 @@ def test_a_rail_that_comes_from_another_band_enters_at_the_left() -> None:
 
 
 @given(packages)
-@settings(max_examples=50)
+@examples(50)
 def test_everything_has_its_place(made: Package) -> None:
     """No two boxes overlap, all is inside of the page, and every line ends at a box or at the edge."""
     graph = upgrade_graph(made)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from patching import patched, values_of
+from properties import examples
 
 from olmc.compiler.reconcile.crds import as_v1
 from olmc.k8s.api.validation import cel_rules
@@ -209,7 +210,7 @@ def test_the_crd_with_everything_is_right() -> None:
     assert texts(creation_errors(decoded(EVERYTHING))) == []
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(st.tuples(st.sampled_from(PLACES_IN_IT), ODD), min_size=1, max_size=3))
 def test_any_value_may_stand_anywhere(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     """Neither what Go would refuse nor what it keeps is too odd to be judged."""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from patching import patched, values_of
+from properties import examples
 
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
@@ -125,7 +126,7 @@ def spoiled(value: Any, junk: Any, at: int) -> tuple[Any, int]:
     return value, at
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(PLACES), JUNK, st.integers(1, 60))
 def test_odd_values_never_raise(place: tuple[dict[str, Any], str], junk: Any, at: int) -> None:
     """Whatever Go's decoder lets through, and even what it doesn't, has errors or none."""

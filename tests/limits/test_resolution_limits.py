@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from building import pigeonhole
+from processes import PATIENCE, started, wait_until
 from test_input_limits import olmc
 
 from olmc.compiler.resolver.predicates import compile_rule
@@ -51,14 +51,12 @@ def test_a_small_one_is_answered(tmp_path: Path) -> None:
 
 def test_ctrl_c_is_heard_in_the_solver(tmp_path: Path) -> None:
     root = pigeonhole(tmp_path / "w", 12, 11)
-    process = subprocess.Popen(
-        command("resolve", root, "--resolve-timeout", "1000000"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    # By its processor time it is past its imports, and nothing but the solver takes so long.
-    while _cpu_seconds(process.pid) < 3 and process.poll() is None:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    line = command("resolve", root, "--resolve-timeout", "1000000")
+    with started(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        # By its processor time it is past its imports, and nothing but the solver takes so long.
+        wait_until(lambda: _cpu_seconds(process.pid) >= 3 or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode in (-signal.SIGINT, 130)
     assert b"Traceback" not in said
 

@@ -17,6 +17,8 @@ from editor import editor, run
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+pytestmark = pytest.mark.process
+
 PACKAGE = "name: bea|con\n  channel"
 CHANNEL = "channel: sta|ble\n  source: harbour"
 

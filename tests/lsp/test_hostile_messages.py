@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 OPEN = '{"jsonrpc":"2.0","method":"textDocument/didOpen","params":'
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 from shown_pages import PROJECT
 
-SITE = "{tmp_path}/site"
 COMMANDS = (
     "render fixtures/own-namespace/bundles/beacon-1.0.0 -n tools -o name",
     "render fixtures/review-upgrade/after -o name",
@@ -21,23 +21,43 @@ COMMANDS = (
     "why lantern fixtures/review-upgrade/after",
     "graph lantern fixtures/review-upgrade/after",
     "vendor fixtures/review-upgrade/after --check",
-    f"report fixtures/review-upgrade/after -o {SITE}",
+    "report fixtures/review-upgrade/after -o SITE",
 )
+WITH_EXTENSIONS = "status fixtures/olmv1/extension"
+
+# Runs the command lines of a file one after the other, and writes the modules of OLM v1 that are imported after each.
+RUN = """
+import json, sys
+from pathlib import Path
+from olmc.cli.running import exit_code
+given, told = map(Path, sys.argv[1:])
+lines = []
+for command in json.loads(given.read_text()):
+    sys.argv = ["olmc", *command]
+    exit_code()
+    lines.append([name for name in sys.modules if name.startswith("olmc.targets.v1")])
+told.write_text(json.dumps(lines))
+"""
+
+pytestmark = pytest.mark.process
 
 
-def imported(command: str) -> str:
-    """The modules of OLM v1 that a command imports, as a process of its own."""
-    arguments = [sys.executable, "-X", "importtime", "-m", "olmc", *command.split()]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, cwd=PROJECT)
-    lines = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
-    assert len(lines) > 20
-    return " ".join(name for name in lines if name.startswith("olmc.targets.v1"))
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The modules of OLM v1 that are imported once a command has run, each after those before it in one process."""
+    folder = tmp_path_factory.mktemp("imports")
+    commands = (*COMMANDS, WITH_EXTENSIONS)
+    words = [[str(folder / "site") if word == "SITE" else word for word in command.split()] for command in commands]
+    (folder / "given.json").write_text(json.dumps(words))
+    arguments = [sys.executable, "-c", RUN, str(folder / "given.json"), str(folder / "told.json")]
+    subprocess.run(arguments, capture_output=True, check=True, cwd=PROJECT)
+    return dict(zip(commands, json.loads((folder / "told.json").read_text()), strict=True))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nothing_of_it_is_imported(command: str, tmp_path: object) -> None:
-    assert imported(command.replace("{tmp_path}", str(tmp_path))) == ""
+def test_nothing_of_it_is_imported(command: str, imported: dict[str, list[str]]) -> None:
+    assert imported[command] == []
 
 
-def test_what_has_some_of_it_imports_it() -> None:
-    assert "olmc.targets.v1.extensions" in imported("status fixtures/olmv1/extension")
+def test_what_has_some_of_it_imports_it(imported: dict[str, list[str]]) -> None:
+    assert "olmc.targets.v1.extensions" in imported[WITH_EXTENSIONS]

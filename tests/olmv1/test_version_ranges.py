@@ -55,6 +55,42 @@ def test_skip_ranges_are_as_the_library_has_them(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "inside", "outside"),
     [
+        ("<1.3.0", [ALPHA, "1.2.9", "1.3.0-rc.1"], ["1.3.0"]),
+        (">= 1.0.0 < 2.0.0", ["1.0.0", "2.0.0-rc.1"], [ALPHA, "2.0.0"]),
+        ("1.2.3 || >1.2.x", ["1.2.3", "1.3.0"], ["1.2.4"]),
+        ("~1.x", ["1.0.0"], ["1.0.1"]),
+        ("^1.2.x", ["1.2.0"], ["1.2.1"]),
+        ("!=1.2.x", [], ["1.1.0", "1.2.0", "1.3.0"]),
+    ],
+)
+def test_tricky_skip_ranges(text: str, inside: list[str], outside: list[str]) -> None:
+    """R-V1-SV-5: pre-releases count by precedence, and an operator that the library does not know is equality."""
+    parsed = range_or_none(text)
+    assert parsed is not None
+    assert [version for version in (*inside, *outside) if parsed.contains(parse_strict(version))] == inside
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "~1.2.3",
+        "^1.2.3",
+        "1.2",
+        "1.0.0 || 2",
+        "<1.3.0,",
+        "99999999999999999999.0.0",
+        "1.2.x-alpha",
+        "1.0.0 || || 2.0.0",
+    ],
+)
+def test_what_is_no_skip_range(text: str) -> None:
+    """R-V1-SV-5: it matches nothing."""
+    assert range_or_none(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
         ("1.2.3", ["1.2.3", "1.2.3+1"], ["1.2.4", "1.2.3-rc.1"]),
         ("1.2", ["1.2.0", "1.2.9"], ["1.3.0", "1.2.0-rc.1"]),
         (">1", ["2.0.0"], ["1.9.9"]),

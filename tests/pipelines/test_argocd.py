@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from building import write_workspace
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, copied, name_of, run, stream
+from properties import examples
 from scenarios import write
 
 from olmc.integrations.pipelines.argocd import SYNC_WAVE, announcements, generate
 from olmc.k8s.api.applied import SYNC_OPTIONS
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Severity
+
+pytestmark = pytest.mark.process
 
 Parameters = Sequence[Mapping[str, Any]]
 CONFIG = "apiVersion: olmc.dev/v1alpha1\nkind: Config\n"
@@ -455,7 +458,7 @@ def allows_empty(parameters: Any) -> bool:
     return "allow-empty" in json.dumps(parameters)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(PARAMETERS | VALUES)
 def test_no_parameters_make_it_stumble(parameters: Any) -> None:
     """Property: whatever an Application has, there are objects or a reason why not."""

@@ -12,6 +12,8 @@ from scenarios import write
 
 from olmc.integrations.pipelines.function import PRUNE, SUBSTITUTE
 
+pytestmark = pytest.mark.process
+
 URL = "oci://registry.example.com/harbour/rendered"
 
 

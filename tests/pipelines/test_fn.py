@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_workshop import FIXTURES, Object, name_of, stream
+from properties import examples
 
 from olmc.cli.main import main
 from olmc.integrations.pipelines.function import RENDERED_FROM, SUBSTITUTE, run
@@ -369,7 +370,7 @@ def test_the_output_is_a_list_whatever_comes_in(text: str | bytes) -> None:
     assert listed(result)["kind"] == "ResourceList"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(alphabet="{}[]:-,#&*! \nabv1\"'", max_size=60))
 def test_no_text_makes_it_stumble(text: str) -> None:
     """Property: the output is one YAML document with items."""
@@ -400,7 +401,7 @@ CONFIGS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(ITEMS, max_size=3), CONFIGS | VALUES)
 def test_no_resource_list_makes_it_stumble(items: Sequence[Object], config: Any) -> None:
     """Property: a list comes out, and after an error it has the items that came in."""

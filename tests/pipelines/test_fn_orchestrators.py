@@ -14,6 +14,8 @@ import pytest
 import yaml
 from pipeline_workshop import PROJECT, Object, copied, name_of, run, stream, tool
 
+pytestmark = pytest.mark.process
+
 RENDER = """\
 apiVersion: olmc.dev/v1alpha1
 kind: Render

@@ -17,6 +17,8 @@ from pipeline_workshop import run
 
 from olmc.integrations.pipelines.scaffolds import files_of
 
+pytestmark = pytest.mark.process
+
 ME = 99
 MARK = f"<!-- olmc plan {hashlib.sha256(b'olmc-plan').hexdigest()[:16]} -->"
 JOB = {"id": 70, "name": "olmc-plan", "status": "success", "web_url": "https://git.example.com/j/70",

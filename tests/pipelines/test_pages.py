@@ -34,6 +34,7 @@ def commands(page: str) -> tuple[list[tuple[str, str]], set[str]]:
     return found, missing
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page: str, tmp_path: Path) -> None:
     """One shell runs all of them, in a folder that has the fixtures."""

@@ -14,6 +14,8 @@ import pytest
 import yaml
 from pipeline_workshop import PROJECT, copied, run, tool
 
+pytestmark = pytest.mark.process
+
 # How pip says that it found no index to ask.
 NO_INDEX = re.compile("No matching distribution|Could not find a version|NewConnectionError|timed out")
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")

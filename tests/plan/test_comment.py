@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from olmc.cli.main import main
 from olmc.compiler.output.budget import shares
@@ -52,7 +53,7 @@ def applied(action: Action, number: int) -> AppliedChange:
     created=st.integers(0, 2000), pruned=st.integers(0, 10), operators=st.integers(0, 800), tasks=st.integers(0, 300),
     maps=st.integers(0, 1200),
 )  # fmt: skip
-@settings(max_examples=15)
+@examples(15)
 def test_each_part_has_its_share(created: int, pruned: int, operators: int, tasks: int, maps: int) -> None:
     """However long one is, all others are there; what is pruned and what fails before what is new; counts add up."""
     rows = [

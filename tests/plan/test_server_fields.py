@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ _OBJECTS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(_OBJECTS, max_size=4))
 def test_nothing_that_stands_in_an_object_raises(objects: list[dict[str, Any]]) -> None:
     shown = predicted(objects)

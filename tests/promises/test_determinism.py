@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from running import PROJECT, READING, Outcome, run, tree
 
+pytestmark = pytest.mark.process
+
 # What git has to say depends on nothing that is varied here, and starting it takes longer than all the rest.
 COMMANDS = [command for command in READING if "version" not in command and not any("git:" in word for word in command)]
 WRITING = [["render", "w", "--output-dir", "out"], ["resolve", "w", "--pin"], ["migrate", "w", "--to", "descoped"]]

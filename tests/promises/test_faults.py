@@ -18,6 +18,8 @@ from running import PROJECT, run, tree
 
 from olmc.cli.main import main
 
+pytestmark = pytest.mark.process
+
 COMMANDS: Mapping[str, str] = {
     "render": "render w --output-dir out --provenance out.intoto.jsonl",
     "resolve": "resolve w --update",

@@ -284,6 +284,7 @@ def test_an_archive_that_wants_more_is_refused(name: str, workspace: Path, catal
     check_refused(workspace, ARCHIVES[name](catalog))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
 def test_a_bomb_is_refused(compression: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gigabytes in a few hundred kilobytes: neither the memory nor the disk has to hold them. To be quick the limit is

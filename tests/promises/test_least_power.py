@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from running import READING, run, tree
 
+pytestmark = pytest.mark.process
+
 
 def is_temporary(path: str) -> bool:
     """Whether olmc made it for itself, below the system's folder for such, or it is nothing that is kept."""

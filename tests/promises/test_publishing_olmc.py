@@ -129,6 +129,7 @@ def test_the_changelog_says_what_is_in_it(text: str, why: str, release: ModuleTy
         release.check_changelog(tmp_path, "1.0.0")
 
 
+@pytest.mark.process
 def test_what_is_built_is_committed(release: ModuleType, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     release.check_tree(tmp_path)
@@ -137,6 +138,7 @@ def test_what_is_built_is_committed(release: ModuleType, tmp_path: Path) -> None
         release.check_tree(tmp_path)
 
 
+@pytest.mark.process
 def test_the_wheel_of_the_sdist_is_the_wheel(release: ModuleType, tmp_path: Path) -> None:
     """What distributions build of the sdist is what the index has, byte for byte."""
     if importlib.util.find_spec("hatchling") is None:

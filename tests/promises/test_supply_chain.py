@@ -102,6 +102,7 @@ def test_the_bill_of_materials_names_what_is_pinned(project: Path) -> None:
     assert set(bill["dependencies"][0]["dependsOn"]) == refs - {bill["metadata"]["component"]["bom-ref"]}
 
 
+@pytest.mark.process
 def test_the_wheel_is_reproducible(project: Path, tmp_path: Path) -> None:
     """From another folder, at another time, with other rights: the same bytes."""
     if importlib.util.find_spec("hatchling") is None:

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scenarios import workspace, write
 
 import olmc
 from olmc.compiler.load.config import LOCK_FILE, lock_text
 
-EXAMPLES = settings(max_examples=60)
+EXAMPLES = examples(60)
 PACKAGES = ("p", "q", "r")
 KINDS = st.sampled_from("ABC")
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import yaml
 from building import write_workspace
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from properties import examples
 
 import olmc
 
-EXAMPLES = settings(max_examples=120)
+EXAMPLES = examples(120)
 JUNK: tuple[Any, ...] = (None, "", [], {}, "text", 7, 1.5, True, [None], ["x"], [{}], {"a": None})
 Keys = tuple[str | int, ...]
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from transition_cases import compiled, state_left
 
 import olmc
@@ -96,7 +97,7 @@ def workspaces(draw: st.DrawFn) -> dict[str, Any]:
     return {**BASE, "groups": {"ns/og": draw(GROUPS)}, "operators": versions}
 
 
-FEW = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(15)
 
 
 def objects_of(done: olmc.Compilation) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from test_resolver import resolve_requests
 
 from olmc.compiler.catalogs.content import served_candidates
@@ -87,7 +88,7 @@ def entries(shared: Path) -> Sequence[Candidate]:
     return served_candidates(KEY, load_catalog("catalogs/v4.20", files, Report()))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data())
 def test_a_part_of_a_real_catalog_resolves_as_the_whole(entries: Sequence[Candidate], data: st.DataObject) -> None:
     """Any set of Subscriptions, to packages, channels and versions that there are and to some that there are not."""

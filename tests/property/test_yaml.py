@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 import yaml as pyyaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from properties import examples
 from ruamel.yaml import YAML
 
 from olmc.k8s.diagnostics import Report, Severity, Source
@@ -66,7 +67,7 @@ def placed(text: str) -> Iterator[tuple[Any, Any]]:
 @example("x" * 1025)
 @example("a\n" * 3 + " ")
 @example("\n a\n")
-@settings(max_examples=400)
+@examples(400)
 def test_every_text_is_read_back_by_every_reader(text: str) -> None:
     for value, written in placed(text):
         assert ours(written) == [value]
@@ -75,7 +76,7 @@ def test_every_text_is_read_back_by_every_reader(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=80)
+@examples(80)
 def test_every_text_is_read_back_by_the_readers_in_python(text: str) -> None:
     for value, written in placed(text):
         assert ours(written, pure=True) == [value]
@@ -84,7 +85,7 @@ def test_every_text_is_read_back_by_the_readers_in_python(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=400)
+@examples(400)
 def test_a_text_that_is_safe_is_written_plain_and_no_other(text: str) -> None:
     safe = plain_is_safe(text)
     assert (dump_one([text]) == f"- {text}\n") == safe
@@ -93,7 +94,7 @@ def test_a_text_that_is_safe_is_written_plain_and_no_other(text: str) -> None:
 
 
 @given(st.lists(VALUES, max_size=3))
-@settings(max_examples=300)
+@examples(300)
 def test_every_value_is_read_back(values: list[Any]) -> None:
     written = dump(values)
     assert ours(written) == as_go_writes(values)
@@ -101,7 +102,7 @@ def test_every_value_is_read_back(values: list[Any]) -> None:
 
 
 @given(st.lists(VALUES, max_size=3))
-@settings(max_examples=150)
+@examples(150)
 def test_json_is_read_as_python_reads_it(values: list[Any]) -> None:
     for text in ("\n".join(map(json.dumps, values)), " ".join(json.dumps(v, ensure_ascii=False) for v in values)):
         report = Report()
@@ -126,7 +127,7 @@ def rest_at(text: str, line: int, column: int) -> str:
 
 
 @given(st.lists(VALUES, min_size=1, max_size=3), st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_every_key_and_every_value_is_found_where_it_stands(values: list[Any], as_json: bool) -> None:
     text = "\n".join(map(json.dumps, values)) if as_json else dump(values)
     for number, value in enumerate(values):
@@ -151,7 +152,7 @@ TOKENS = st.lists(st.one_of(st.sampled_from([*PIECES, "|\n"]), st.text(max_size=
 
 
 @given(TOKENS, st.sampled_from(["t.yaml", "t.json"]), st.booleans())
-@settings(max_examples=600)
+@examples(600)
 def test_no_text_crashes_the_reader(text: str, path: str, pure: bool) -> None:
     report = Report()
     documents = read(path, text, report, pure=pure)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from building import write_workspace
-from rule_cases import Case, cases, options
+from rule_cases import Case, cases, compile_case, options
 
-import olmc
 from olmc.compiler.api import Compilation
 from olmc.compiler.model.cluster import CsvState
 from olmc.k8s.api.rbac import decode_rules, normalize, subtract
@@ -80,11 +78,10 @@ def check_permissions(made: Compilation) -> int:
 
 
 @pytest.mark.parametrize("case", RULE_CASES, ids=lambda case: case.id)
-def test_every_rule_case_can_be_looked_at(case: Case, tmp_path: Path) -> None:
+def test_every_rule_case_can_be_looked_at(case: Case, case_folder: Path) -> None:
     """Permissions agree with OLM's check; everything that there is, and every package, has an answer."""
-    write_workspace(tmp_path, case.document)
-    asked = {**case.document.get("olmc", {}), "purpose": "review"}  # the commands look at nothing else
-    made = olmc.compile(tmp_path, options(asked))
+    asked = options({**case.document.get("olmc", {}), "purpose": "review"})  # the commands look at nothing else
+    made = compile_case(case, asked, case_folder)
     if made.settled is None or made.workspace is None or made.failed:
         return
     check_permissions(made)
@@ -104,11 +101,11 @@ def test_every_rule_case_can_be_looked_at(case: Case, tmp_path: Path) -> None:
         assert why_as_text(answers).startswith(str(answers[0].what)[:20])
 
 
-def test_accounts_of_real_operators(corpus: list[Path]) -> None:
+def test_accounts_of_real_operators(corpus: list[Path], compiled: Callable[..., Compilation]) -> None:
     """Each rule of their CSVs holds, and its place is in the CSV."""
     looked_at = 0
     for bundle in corpus[::12]:
-        made = olmc.compile(bundle)
+        made = compiled(bundle)
         looked_at += check_permissions(made)
         assert made.settled is not None
         find = finder(made.objects, made.settled.cluster)

@@ -9,8 +9,8 @@ from rule_cases import Case, cases, run
 
 
 @pytest.mark.parametrize("case", cases(Path(__file__).parent / "cases"), ids=lambda case: case.id)
-def test_rule(case: Case, tmp_path: Path) -> None:
+def test_rule(case: Case, case_folder: Path) -> None:
     """The case's rule holds on its workspace."""
-    problems = run(case, tmp_path)
+    problems = run(case, case_folder)
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)

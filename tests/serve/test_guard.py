@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from asgi_client import Reply, ask, request, until_all_wait
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from serve_states import feed, operator, view
 from starlette.types import ASGIApp
 
@@ -162,7 +163,7 @@ ACCEPTS = st.one_of(
 METHODS = st.sampled_from(["GET", "GET", "GET", "POST", "DELETE", "PATCH", "PUT", "HEAD", "OPTIONS", "X"])
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(PATHS, QUERIES, ACCEPTS, METHODS, st.binary(max_size=20))
 def test_any_request_gets_an_answer_or_a_status(path: str, query: str, accept: str, method: str, body: bytes) -> None:
     """Never an error of the server, never anything but what it says it is."""

@@ -9,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from registry_servers import free_port
 from serve_processes import needs_kubectl
 from shown_pages import is_as_shown, shown
+
+pytestmark = pytest.mark.process
 
 PORT = "5443"
 MARK = "=== end of the command ==="

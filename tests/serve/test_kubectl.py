@@ -14,7 +14,7 @@ from serve_processes import Served, needs_kubectl, serving, until
 
 from olmc.cli.main import main
 
-pytestmark = needs_kubectl
+pytestmark = [needs_kubectl, pytest.mark.process]
 
 TABLE = """\
 NAME                        INSTALLATION_NAMESPACE   CHANNEL             CURRENT_VERSION   TARGET_VERSION   PHASE

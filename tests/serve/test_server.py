@@ -21,8 +21,9 @@ import uvicorn
 import yaml
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives import serialization
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from serve_processes import PATIENCE, Served, serving, until
 
 import olmc
@@ -86,7 +87,7 @@ def test_huge_requests_get_a_status(plain: Served) -> None:
     assert status_of(raw(plain, huge))["code"] == 413
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"GET /", b"POST / HTTP/1.1\r\nHost: localhost\r\n"]))
 def test_any_bytes_leave_the_server_alive(plain: Served, data: bytes, first: bytes) -> None:
     raw(plain, first + data)

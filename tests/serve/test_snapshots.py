@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from serve_states import operator, view
 
 from olmc.compiler.model.cluster import NamespacedName
@@ -62,7 +63,7 @@ def objects_of(state: InstalledSnapshot, namespace: str | None) -> dict[Namespac
     return {name: item.object for name, item in state.in_namespace(namespace).items()}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(views, min_size=1, max_size=5), st.sampled_from([None, *NAMESPACES, "elsewhere"]))
 def test_events_lead_from_each_state_to_every_later_one(shown: list[InstalledView], namespace: str | None) -> None:
     """Whoever lists and then watches knows what whoever lists later sees."""
@@ -72,7 +73,7 @@ def test_events_lead_from_each_state_to_every_later_one(shown: list[InstalledVie
         assert known == objects_of(states[-1], namespace)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(views, min_size=2, max_size=5))
 def test_versions_grow_with_every_change_r_inst_9(shown: list[InstalledView]) -> None:
     """No component ever gets smaller; what is shown changes if and only if the version does."""
@@ -84,7 +85,7 @@ def test_versions_grow_with_every_change_r_inst_9(shown: list[InstalledView]) ->
             assert before.version != after.version
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(views, min_size=2, max_size=4))
 def test_objects_have_the_version_of_their_last_change(shown: list[InstalledView]) -> None:
     states = history(shown)

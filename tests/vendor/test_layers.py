@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from image_kit import member, packed, tar
+from properties import examples
 
 from olmc.integrations.fetch.layers import LayerLimits, Tree, add_layer, write_tree
 from olmc.integrations.fetch.sources import VendorError
@@ -95,7 +96,7 @@ def flat(node: Nested, above: str = "") -> Iterator[tuple[str, bytes]]:
             yield f"{above}{name}", what
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(one_layer(), max_size=4), st.data())
 def test_layers_stack_as_file_systems_do(layers: list[list[tuple[str, str]]], data: st.DataObject) -> None:
     """Files, folders, whiteouts and opaque folders, in any order inside of a layer."""

@@ -6,11 +6,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from commands import names, olmc
 from image_workspaces import CATALOG, located, state, with_images
+from processes import PATIENCE, started, wait_until
 from registry_servers import Proxied, proxy
 from vendoring import FERRY, at_registry, located_at, refused
 
@@ -172,11 +172,6 @@ def test_an_image_that_is_not_there(tmp_path: Path, host: str) -> None:
     assert "[OLMC625]" in said
 
 
-def heeding_interrupts() -> None:
-    """Whatever runs in the background of a shell is started with interrupts ignored, and hands that on."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_an_interrupt_leaves_nothing(tmp_path: Path, host: str) -> None:
     """While one image hangs and another one is tried again and again."""
     root = at_registry(tmp_path, host, "interrupt")
@@ -194,13 +189,10 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, host: str) -> None:
     with proxy(host, hangs) as (front, seen):
         located_at(root, front, "interrupt")
         command = [sys.executable, "-m", "olmc", "vendor", str(root), "--timeout", "2", "--retries", "20"]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, preexec_fn=heeding_interrupts)
-        for _ in range(1200):
-            if any("bundles/ferry/blobs" in path for path in seen.seen):
-                break
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        with started(command, stderr=subprocess.PIPE) as process:
+            wait_until(lambda: any("bundles/ferry/blobs" in path for path in seen.seen))
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said.strip()) == (-signal.SIGINT, b"")
     assert state(root) == before
     assert not (root / "vendor").exists()
