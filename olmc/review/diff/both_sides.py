@@ -30,10 +30,10 @@ from olmc.compiler.load.files import (
 )
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
-from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out
+from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, left_out_at
 from olmc.compiler.model.operators import OLM_GROUP
 from olmc.compiler.model.options import Narrowing, Options
-from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut
+from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.output.places import seen_from
 from olmc.compiler.rules.texts import output as rules
@@ -147,12 +147,16 @@ def _texts(root: Path, folder: Folder, report: Report) -> dict[str, str]:
     return {path: text for path in paths if (text := read_text(root, path, report)) is not None}
 
 
-def rendered_objects(texts: Mapping[str, str], report: Report, known: Spared) -> tuple[KubernetesObject, ...]:
-    """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`.
+def rendered_objects(
+    texts: Mapping[str, str], report: Report, known: Spared, replaced: list[LeftOut]
+) -> tuple[KubernetesObject, ...]:
+    """The objects in the texts of a rendering, of several for one identity the last; problems go to `report`, and other
+    definitions of an identity to `replaced`.
 
     Those of kinds without namespaces are in none, whatever is written there: as they are in a cluster.
     """
     objects: dict[ObjectKey, KubernetesObject] = {}
+    places: dict[ObjectKey, str] = {}
     written = [(path, obj) for path, text in texts.items() for obj in _objects(path, text, report, known)]
     mapper = rest_mapper(obj for _, obj in written)
     for path, as_written in written:
@@ -160,7 +164,8 @@ def rendered_objects(texts: Mapping[str, str], report: Report, known: Spared) ->
         identity = object_key(obj)
         if identity in objects and objects[identity] != obj:
             report.add(workspace_rules.TWICE.finding(Location(path), identity=identity))
-        objects[identity] = obj
+            replaced.append(left_out_at(Location(places[identity]), Reason.REDEFINED, [objects[identity]]))
+        objects[identity], places[identity] = obj, path
     return tuple(objects.values())
 
 
@@ -533,11 +538,12 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
     if source.path is None:
         made = made._replace(side=made.side._replace(settings=SideSettings({})))
     elif source.texts is not None:
-        objects = rendered_objects(source.texts, source.report, shared.known)
-        side = Side(source.name, objects, shared=shared.known.shared)
+        replaced: list[LeftOut] = []
+        objects = rendered_objects(source.texts, source.report, shared.known, replaced)
+        side = Side(source.name, objects, shared=shared.known.shared, left_out=tuple(replaced))
         if source.path.is_dir():
             left = left_out(source.path, Inputs(frozenset(source.texts)), ignored=shared.narrowing.ignored)
-            side = side._replace(left_out=left)
+            side = side._replace(left_out=(*left, *replaced))
         made = made._replace(side=side)
     else:
         made = _compiled(source, source.path, shared)
