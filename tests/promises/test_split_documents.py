@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from olmc.cli import main
+from olmc.cli.main import main
 from olmc.k8s.objects import masked, redacted
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
@@ -93,7 +93,7 @@ def streams() -> list[str]:
 @pytest.mark.parametrize("command", ["diff", "plan", "rbac", "check", "render", "status"])
 def test_no_command_takes_a_stream_for_less_than_it_is(command: str, stream: str, tmp_path: Path) -> None:
     old, new = sides(tmp_path, {"a.yaml": NAMESPACE}, {"a.yaml": NAMESPACE, "b.yaml": stream})
-    words = {"diff": [old, new], "plan": ["--from", old, new]}.get(command, [new])
+    words: tuple[str | Path, ...] = {"diff": (old, new), "plan": ("--from", old, new)}.get(command, (new,))
     done = run(command, *words)
     assert done.exit_code != 0
     assert "OLMC1" in done.output

@@ -145,7 +145,8 @@ def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
 
     def line_at(number: int) -> str:
         index = bisect_right(starts, number - 1) - 1
-        return document(index)[number - 1 - starts[index]]
+        line: str = document(index)[number - 1 - starts[index]]
+        return line
 
     return line_at
 
