@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -37,6 +37,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation, compile, load
 from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.workspace_files import redefined_in
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
@@ -44,12 +45,9 @@ from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import APIResource, Rendered
+from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
 from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
 from olmc.review.rbac.requested import asked_permissions
-
-if TYPE_CHECKING:
-    import click
 
 
 @command(
@@ -206,6 +204,9 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
 
 # What a review of permissions looks at: operators as they would be once they run, and what keeps them from it.
 
+_DECIDING = frozenset((RBAC, OLM_GROUP, "olm.operatorframework.io", "apiextensions.k8s.io"))
+"""The groups of which objects decide on permissions."""
+
 
 class Review(NamedTuple):
     """What permissions are read from.
@@ -266,8 +267,21 @@ def review(
         settled.cluster._replace(csvs=settled.cluster.csvs.updated(more)),
         tuple(assumed),
         {name: each.why for name, each in csvs.items()},
-        (*wanted.unknown, *(f"permissions of {text}" for text in asked.unreadable)),
+        (
+            *wanted.unknown,
+            *(f"permissions of {text}" for text in asked.unreadable),
+            *(f"{text} is defined twice and differently; the last definition counts here" for text in _redefined(done)),
+        ),
     )
+
+
+def _redefined(done: Compilation) -> Iterator[str]:
+    """The objects that decide on permissions of which there is more than one definition, with the place of the other
+    one."""
+    for left in redefined_in(done.inputs):
+        for each in left.objects:
+            if each.identity.kind == ACCOUNT or each.identity.group in _DECIDING:
+                yield f"{each.identity} ({left.location})"
 
 
 def tell_review(found: Review) -> None:

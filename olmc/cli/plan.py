@@ -484,10 +484,12 @@ def planned_for(
 def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
     """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
     and with nothing else."""
+    from olmc.compiler.load.workspace_files import redefined_in
     from olmc.review.diff.settings import compiled_side, workspace_side
 
     if path.one.is_staged or begun.side.settings is None:
-        return compiled_side(path.name, done)
+        # A state has one definition of each object.
+        return compiled_side(path.name, done)._replace(left_out=redefined_in(done.inputs))
 
     def compile_fresh() -> Compilation:
         return compile_planned(path, options._replace(state=None))[0]

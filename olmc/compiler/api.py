@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.compiler.load.files import Folder, no_folder, scan
+from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
@@ -277,6 +278,9 @@ def _compilation(
         lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
     phases = _phases(settled.cluster)
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
+    if workspace is not None and options.default_namespace:
+        again = (*inputs.unused, *redefined(workspace.manifests, options.default_namespace))
+        inputs = inputs._replace(unused=again)
     return Compilation(
         objects, tuple(report), phases, settled, workspace, lock,
         inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,

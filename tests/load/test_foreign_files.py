@@ -78,7 +78,7 @@ def test_templates_of_a_chart_are_unknown_and_said_to_be(tmp_path: Path) -> None
         "group.yaml": GROUP,
     }
     workspace, said = loaded(tmp_path, given)
-    assert names(workspace) == ["OperatorGroup all", "Namespace beside"]
+    assert names(workspace) == ["Namespace beside", "OperatorGroup all"]
     assert [line for line in said if "OLMC18" in line] == [
         "info OLMC182 charts/deck/Chart.yaml", "warning OLMC181 charts/kettle/Chart.yaml",
     ]  # fmt: skip

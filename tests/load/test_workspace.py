@@ -35,9 +35,9 @@ def test_yaml_and_json_at_any_depth_in_the_order_of_their_paths(tmp_path: Path) 
             "values.yaml.tmpl": "{{",
         },
     )
-    assert names(workspace) == ["Namespace a-b", "Namespace b1", "Namespace b2", "Namespace z", "Namespace d"]
-    assert [m.source.path for m in workspace.manifests] == ["a-b.yaml", "b.yml", "b.yml", "z.yaml", "a/b/c/d.json"]
-    assert [m.source.document for m in workspace.manifests] == [0, 0, 3, 0, 0]
+    assert names(workspace) == ["Namespace d", "Namespace a-b", "Namespace b1", "Namespace b2", "Namespace z"]
+    assert [m.source.path for m in workspace.manifests] == ["a/b/c/d.json", "a-b.yaml", "b.yml", "b.yml", "z.yaml"]
+    assert [m.source.document for m in workspace.manifests] == [0, 0, 0, 3, 0]
     assert said == []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from olmc.compiler.load.json_schema import SchemaProblem, problems, without_nulls
 from olmc.compiler.model.operators import CSV_KIND
+from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.rules.texts import proposed as installed_rules
@@ -237,6 +238,23 @@ def _metadata_problems(obj: KubernetesObject) -> Iterator[tuple[str, str]]:
             yield "metadata", f"{field}: the value of {wrong!r} must be a string (put it in quotes)"
     if not isinstance(metadata.get("namespace") or "", str):
         yield "metadata", "namespace must be a string"
+
+
+def redefined(manifests: Iterable[Manifest], default_namespace: str = "") -> Iterator[Unused]:
+    """The manifests that another one for the same object follows which differs from them. Those without a namespace are
+    in the default one."""
+    last: dict[ObjectKey, Manifest] = {}
+    for manifest in manifests:
+        key = object_key(manifest.object)
+        key = key._replace(namespace=key.namespace or default_namespace)
+        before = last.get(key)
+        if before is not None and _without_namespace(before.object) != _without_namespace(manifest.object):
+            yield Unused(before, Reason.REDEFINED)
+        last[key] = manifest
+
+
+def _without_namespace(obj: KubernetesObject) -> KubernetesObject:
+    return {**obj, "metadata": {**obj["metadata"], "namespace": ""}}
 
 
 def without_duplicates(manifests: Sequence[Manifest], report: Report) -> tuple[Manifest, ...]:

@@ -19,7 +19,7 @@ from olmc.compiler.load.bundles import (
 from olmc.compiler.load.config import CONFIG_FILE, read_lock
 from olmc.compiler.load.files import Folder, no_folder, scan, without_files
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.manifests import is_copy_by_status, without_duplicates
+from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
@@ -257,6 +257,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     of_bundles = (*reading.bundles.values(), *vendored.values())
     placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
     kept = without_duplicates(placed, report)
+    reading.unused.extend(redefined(placed) if len(kept) < len(placed) else ())
     served |= configmap_catalogs(kept, report)
     own = {object_key(manifest.object) for manifest in kept}
     there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)

@@ -465,9 +465,18 @@ def _unused(unused: Iterable[Unused]) -> Iterator[LeftOut]:
         if entry.manifest.source.path.endswith(SUFFIXES):
             grouped.setdefault((entry.manifest.source.path, entry.reason), []).append(entry.manifest)
     for (_, reason), manifests in grouped.items():
-        objects = tuple(_left_object(manifest.object, _as_json(manifest.object)) for manifest in manifests)
-        digest = _digest("".join(entry.digest for entry in objects))
-        yield LeftOut(locate(manifests[0].source, ()), reason, objects, digest)
+        yield left_out_at(locate(manifests[0].source, ()), reason, (manifest.object for manifest in manifests))
+
+
+def redefined_in(inputs: Inputs) -> tuple[LeftOut, ...]:
+    """The objects of a workspace that another definition replaces, by file."""
+    return tuple(_unused(entry for entry in inputs.unused if entry.reason is Reason.REDEFINED))
+
+
+def left_out_at(location: Location, reason: Reason, objects: Iterable[KubernetesObject]) -> LeftOut:
+    """That objects of a file are left out."""
+    left = tuple(_left_object(obj, _as_json(obj)) for obj in objects)
+    return LeftOut(location, reason, left, _digest("".join(entry.digest for entry in left)))
 
 
 def _may_hold_objects(text: str) -> bool:

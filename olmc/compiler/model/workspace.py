@@ -34,6 +34,7 @@ class Reason(StrEnum):
     BROKEN = "broken"
     FURTHER = "further"
     REPLACED = "replaced"
+    REDEFINED = "redefined"
     UNINSTALLED = "uninstalled"
     CATALOG = "catalog"
     VENDORED = "vendored"
@@ -68,6 +69,7 @@ _TEXTS = {
     Reason.BROKEN: "in the folder of a bundle, in a file that can't be read",
     Reason.FURTHER: "behind the one object that OLM reads of a bundle's file",
     Reason.REPLACED: "in a bundle of which the workspace has another with the same name",
+    Reason.REDEFINED: "which a later definition of the same object replaces",
     Reason.UNINSTALLED: "in a bundle that nothing installs",
     Reason.CATALOG: "in a catalog, which holds no objects",
     Reason.VENDORED: "in vendor/, and no part of a bundle or a catalog",

@@ -8,7 +8,7 @@ import posixpath
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from olmc.compiler.catalogs.content import check_content
@@ -137,23 +137,28 @@ def line_masker(path: str, lines: Sequence[str]) -> Callable[[int], str]:
     starts = [0, *(marked if is_split else ())]
     ends = [*starts[1:], len(lines)]
 
+    may_have_values = partial(_may_have_values, path) if is_split else _mentions_secrets
+
     @cache
     def document(index: int) -> Sequence[str]:
         part = lines[starts[index] : ends[index]]
-        text = "\n".join(part)
-        may_have_values = _may_have_values(path, text) if is_split else _MAY_SAY_SECRET.search(text) is not None
-        return list(_masked(part)) if may_have_values else part
+        return list(_masked(part)) if may_have_values("\n".join(part)) else part
 
     def line_at(number: int) -> str:
         index = bisect_right(starts, number - 1) - 1
-        return document(index)[number - 1 - starts[index]]
+        line: str = document(index)[number - 1 - starts[index]]
+        return line
 
     return line_at
 
 
+def _mentions_secrets(text: str) -> bool:
+    return _MAY_SAY_SECRET.search(text) is not None
+
+
 def _may_have_values(path: str, text: str) -> bool:
     """Whether a document has, or may have, what a Secret has."""
-    if not _MAY_SAY_SECRET.search(text) or _is_something_else(text):
+    if not _mentions_secrets(text) or _is_something_else(text):
         return False
     report = Report()
     documents = [{"": document.value} for document in read(path, text, report)]

@@ -123,7 +123,7 @@ def _proposed(operators: Iterable[OperatorResult], installs: Iterable[InstallDec
 _SHOWN_FILES = 5
 _SHOWN_OBJECTS = 6
 _RELATED = 20
-_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REPLACED, Reason.TEMPLATE})
+_WARNED_OF = frozenset({Reason.FURTHER, Reason.LINK, Reason.REDEFINED, Reason.REPLACED, Reason.TEMPLATE})
 # What says who may do what, or has a say in all that others do: named before all else.
 _POWERFUL = (
     "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
