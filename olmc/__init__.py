@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from olmc.version import __version__
 
 if TYPE_CHECKING:
-    from olmc.compiler.api import Compilation, compile, load
+    from olmc.compiler.api import Compilation, load
     from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Workspace
     from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
     from olmc.k8s.objects import ObjectKey, Provenance, Rendered
+    from olmc.targets.pipeline import compile
 
 __all__ = [
     "Compilation",
@@ -37,7 +38,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "olmc.compiler.api": ("Compilation", "compile", "load"),
+    "olmc.compiler.api": ("Compilation", "load"),
+    "olmc.targets.pipeline": ("compile",),
     "olmc.compiler.load.request": ("CompileRequest",),
     "olmc.k8s.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
     "olmc.k8s.objects": ("ObjectKey", "Provenance", "Rendered"),

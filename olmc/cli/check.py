@@ -44,12 +44,12 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
-from olmc.compiler.api import compile
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click

@@ -191,7 +191,7 @@ def namespaces(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """What `olmc why` is asked about: packages and CSVs, and once there is a slash the objects of the cluster."""
     if "/" in incomplete:
-        from olmc.compiler.api import compile
+        from olmc.targets.pipeline import compile
 
         with suppress(OSError):
             return _beginning(incomplete, (str(rendered.identity) for rendered in compile(_path(ctx)).objects))

@@ -34,10 +34,11 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.k8s.diagnostics import Severity
+from olmc.targets.pipeline import compile
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}

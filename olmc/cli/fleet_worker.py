@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import Input, tell
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
 from olmc.compiler.load.workspace import BesideFolder, read_beside
 from olmc.compiler.model.options import Options
@@ -23,6 +23,7 @@ from olmc.integrations.fleet.trees import WorkerFolders, staged, staged_beside
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.load.releases import Release

@@ -9,8 +9,8 @@ import click
 from olmc.cli import declared as completing
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell
-from olmc.compiler.api import compile
 from olmc.k8s.diagnostics import Report, Severity
+from olmc.targets.pipeline import compile
 
 _EXTENSION = "ClusterExtension/"
 

@@ -105,11 +105,11 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     """The cluster held against what olmc predicts from a part of it."""
     import tempfile
 
-    from olmc.compiler.api import compile
     from olmc.compiler.load.request import CompileRequest
     from olmc.compiler.model.options import Options
     from olmc.compiler.transition.state import with_aggregated_rules
     from olmc.review.plan.verify import left_out, options_for, verified
+    from olmc.targets.pipeline import compile
 
     state = dump.state._replace(objects=with_aggregated_rules(dict(dump.state.objects)))
     without = left_out(state)

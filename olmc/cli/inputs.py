@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, no_cluster, say, tell, wrong_usage
-from olmc.compiler.api import compile
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.entries import changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES
@@ -29,6 +28,7 @@ from olmc.k8s.objects import APIResource
 from olmc.review.diff.both_sides import BegunCluster, read_rendering
 from olmc.review.diff.git import GitError, as_revision, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, workspace_side
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click

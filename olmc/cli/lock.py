@@ -35,7 +35,7 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
-from olmc.compiler.api import Compilation, compile, load
+from olmc.compiler.api import Compilation, load
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import redefined_in
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -48,6 +48,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
 from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
 from olmc.review.rbac.requested import asked_permissions
+from olmc.targets.pipeline import compile
 
 
 @command(

@@ -399,8 +399,8 @@ def compiled(
 
     Ends the command if the path can't be compiled.
     """
-    from olmc.compiler.api import compile  # commands that only print what olmc knows have options, too
     from olmc.compiler.load.request import CompileRequest
+    from olmc.targets.pipeline import compile  # commands that only print what olmc knows have options, too
 
     timings = timings or timings_of(ctx, proposed)
 

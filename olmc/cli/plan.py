@@ -40,7 +40,7 @@ from olmc.cli.options import (
     with_begun,
     with_proposed,
 )
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import ClusterState
@@ -49,6 +49,7 @@ from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.semver import full_kube_version, minor_of
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click

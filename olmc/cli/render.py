@@ -45,7 +45,7 @@ from olmc.cli.options import (
     watched,
     with_proposed,
 )
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.model.options import Options, Phase
 from olmc.compiler.output.held import HeldParts, held_parts, hold, roomy
 from olmc.compiler.output.text import FORMATS, whole_text
@@ -55,6 +55,7 @@ from olmc.k8s.diagnostics import LockFault, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Rendered
 from olmc.k8s.yaml import c_reader_active
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     import click

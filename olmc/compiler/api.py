@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from olmc.compiler.hooks import SettledInput, Target, TargetStage
 from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
 from olmc.compiler.load.files import Folder, no_folder, scan
 from olmc.compiler.load.manifests import redefined
@@ -19,15 +20,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
-    from olmc.compiler.model.options import OptionFields
     from olmc.compiler.reconcile.loop import SettledCluster
-    from olmc.compiler.render.rbac import Rewrite
-    from olmc.compiler.render.webhooks import Pass
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
-    from olmc.targets.proposed.v2alpha1.installs import InitialInstalls
-    from olmc.targets.v1.extensions import ExtensionResult
 
 NO_INPUTS = Inputs()
 
@@ -39,9 +32,8 @@ class Compilation(NamedTuple):
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`, `installs`: what became of the Operators and Installs of v2alpha1. `extensions`: what became of
-    ClusterExtensions. `missing`: what is wanted and not
-    among the objects of an output for apply, which nobody is to prune by then, each with the reason.
+    `operators`, `installs`, `extensions`: the results of the targets that the compilation was given, in their own
+    types. `missing`: the objects that an output for apply lacks, each with the reason; do not prune by such an output.
     `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
     files were read, and what in them does not count.
     """
@@ -55,10 +47,10 @@ class Compilation(NamedTuple):
     suppressed: tuple[Diagnostic, ...] = ()
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
-    operators: tuple[OperatorResult, ...] = ()
-    installs: tuple[InstallDecision, ...] = ()
+    operators: tuple[Any, ...] = ()
+    installs: tuple[Any, ...] = ()
     missing: tuple[str, ...] = ()
-    extensions: tuple[ExtensionResult, ...] = ()
+    extensions: tuple[Any, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -128,18 +120,11 @@ def _narrowed(options: Options, request: CompileRequest) -> Options:
     return options._replace(**{name: value for name, value in values.items() if name not in request.fixed})
 
 
-def compile(
-    root: CompileRequest | Path | str, options: Options | None = None, **fields: Unpack[OptionFields]
-) -> Compilation:
-    """Compile a workspace or a bundle.
+def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilation:
+    """Compile the workspace or the bundle of a request, for OLM v0 and `targets`.
 
-    `root` is its directory, or a request with all that a compilation depends on. `options` are those that hold where
-    `olmc.yaml` says nothing; an option that is given by its name wins over `olmc.yaml`. Nothing is raised for bad
-    input: the diagnostics of the compilation have all that is wrong with it. Raises TypeError for an unknown option.
-
-        olmc.compile("clusters/prod", olm_version="ocp-4.14", purpose="apply")
+    Bad input raises nothing: the diagnostics of the compilation have all its problems.
     """
-    request = request_of(root, options, fields)
     path, options, narrowing, given = request.root, request.options, request.narrowing, request.fixed
     request.stage("read")
     report = Report()
@@ -151,7 +136,7 @@ def compile(
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
-    begun: InitialInstalls | None = None
+    begun: Any = None
     live: Workspace | None = None
     config: Mapping[str, Any] = {}
     bundle_folder = _bundle_in(folder, report) if folder is not None and request.beside is None else None
@@ -164,17 +149,18 @@ def compile(
             bundle_folder = _bundle_in(rest, Report()) or bundle_folder
         if profile_of(options.olm_version).bundles_by != SUBSCRIPTION and not report.failed:
             chosen = "certificates" in given or "certs" in config
-            return _without_suppressed(_extension(path, bundle_folder, options, report, chosen), path, report, config)
+            made = _bundle_of_target(request, bundle_folder, options, report, chosen, targets)
+            return _without_suppressed(made, path, report, config)
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
     else:
         workspace, options, config = _read_workspace(request, report)
         request.stage("settle")
         if not report.failed:
-            live, begun, settled = _settle_workspace(workspace, options, report)
+            live, begun, settled = _settle_workspace(workspace, options, report, targets)
         bundles = workspace.bundles
     request.stage("render")
-    made = _compilation(workspace, live, bundles, begun, settled, options, report)
+    made = _compilation(workspace, live, bundles, begun, settled, options, report, targets)
     if made.settled is not None and config.keys() & {"include", "exclude", "approve"}:
         from olmc.compiler.reconcile.misspelling import report_config  # few workspaces choose kinds or approve plans
 
@@ -182,25 +168,32 @@ def compile(
     return _without_suppressed(made, path, report, config)
 
 
-def compile_manifests(manifests: Iterable[Manifest], options: Options, report: Report) -> Compilation:
+def compile_manifests(
+    manifests: Iterable[Manifest], options: Options, report: Report, targets: Sequence[Target] = ()
+) -> Compilation:
     """Compile a workspace that is no directory, but these manifests; what was found before is in `report`."""
     from olmc.compiler.load.workspace import of_manifests
 
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    return compile_workspace(of_manifests(manifests, report), options, report)
+    return compile_workspace(of_manifests(manifests, report), options, report, targets)
 
 
-def compile_workspace(workspace: Workspace, options: Options, report: Report) -> Compilation:
+def compile_workspace(
+    workspace: Workspace, options: Options, report: Report, targets: Sequence[Target] = ()
+) -> Compilation:
     """Compile a workspace that was read already; what was found before is in `report`."""
-    live, begun, settled = (None, None, None) if report.failed else _settle_workspace(workspace, options, report)
-    return _compilation(workspace, live, workspace.bundles, begun, settled, options, report)
+    live, begun, settled = (
+        (None, None, None) if report.failed else _settle_workspace(workspace, options, report, targets)
+    )
+    return _compilation(workspace, live, workspace.bundles, begun, settled, options, report, targets)
 
 
 def _settle_workspace(
-    workspace: Workspace, options: Options, report: Report
-) -> tuple[Workspace, InitialInstalls | None, SettledCluster | None]:
-    """The workspace with all that its cluster holds, what became of its Installs, and the cluster at rest."""
+    workspace: Workspace, options: Options, report: Report, targets: Sequence[Target]
+) -> tuple[Workspace, Any, SettledCluster | None]:
+    """Return the workspace with all that its cluster holds, the value that a target began with, and the cluster at
+    rest."""
     from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
     check_spelling(workspace, options, report)
@@ -208,29 +201,26 @@ def _settle_workspace(
         from olmc.compiler.transition.deletion import successor_workspace  # most compilations are of a fresh cluster
 
         workspace = successor_workspace(options.state, workspace, options)
-    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
-        from olmc.targets.proposed.v2alpha1.unknown_fields import (
-            check_v2alpha1,  # hardly any workspace has such objects
-        )
+    for target in targets:
+        target.check(workspace, options, report)
+    for target in targets:
+        begun = target.settle(workspace, options, report) if target.settle is not None else None
+        if begun is not None:
+            return workspace, *begun
+    from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
 
-        check_v2alpha1(workspace, options, report)
-    if not options.v2alpha1:
-        from olmc.compiler.reconcile.loop import reconcile  # a bundle for OLM v1 needs none of it
-
-        return workspace, None, reconcile(workspace, options, report)
-    from olmc.targets.proposed.pipeline_hooks import settled_with_installs
-
-    return workspace, *settled_with_installs(workspace, options, report)
+    return workspace, None, reconcile(workspace, options, report)
 
 
 def _compilation(
     workspace: Workspace | None,
     live: Workspace | None,
     bundles: Mapping[str, Bundle],
-    begun: InitialInstalls | None,
+    begun: Any,
     settled: SettledCluster | None,
     options: Options,
     report: Report,
+    targets: Sequence[Target],
 ) -> Compilation:
     if settled is None or report.failed:
         return Compilation((), tuple(report), {}, workspace=workspace, options=options)
@@ -240,31 +230,28 @@ def _compilation(
 
     locking = workspace is not None and (settled.rounds or workspace.lock is not None)
     lock = _checked_lock(workspace, settled, report) if workspace is not None and locking else None
-    operators: tuple[OperatorResult, ...] = ()
-    installs: tuple[InstallDecision, ...] = ()
-    further: Sequence[Pass] = ()
-    rewrite: Rewrite | None = None
-    if options.descoped or options.v2alpha1:
-        from olmc.targets.proposed.pipeline_hooks import proposed  # only who asks for the proposed APIs needs them
-
-        stage = proposed(begun, settled, bundles, options, report)
-        settled, operators, installs = stage.settled, stage.operators, stage.installs
-        further, rewrite = stage.further, stage.rewrite
-    settled = settled._replace(cluster=in_scope_of_crds(settled.cluster, options))
-    extensions: tuple[ExtensionResult, ...] = ()
-    if live is not None and live.has_extensions:
-        from olmc.targets.v1.extensions import install_extensions  # most workspaces have none
-
-        extended = install_extensions(live, settled.cluster, options, report)
-        extensions, further, rewrite = extended.results, (*further, extended.written), extended.rewriting(rewrite)
-        settled = settled._replace(cluster=extended.without_held(settled.cluster))
-        lock = (lock or Lock({}))._replace(extensions=extended.locked) if extended.locked else lock
+    given = SettledInput(settled, bundles, live, begun, options)
+    stages: list[TargetStage] = []
+    for target in targets:
+        stages += filter(None, (target.rework(given, report),))
+        given = given._replace(settled=stages[-1].settled if stages else settled)
+    given = given._replace(settled=given.settled._replace(cluster=in_scope_of_crds(given.settled.cluster, options)))
+    for target in targets:
+        stage = target.extend(given, report)
+        if stage is not None:
+            stages.append(stage)
+            given = given._replace(settled=stage.settled)
+    settled = given.settled
+    locked = {name: entry for stage in stages for name, entry in stage.locked.items()}
+    lock = (lock or Lock({}))._replace(extensions=locked) if locked else lock
     diagnose(settled, bundles, options, report)
+    further = tuple(each for stage in stages for each in stage.further)
     if options.purpose == "review" and workspace is not None:
         from olmc.compiler.render.components import refused_objects
 
         further = (*further, refused_objects(workspace.inputs))
-    objects = () if report.failed else render(settled.cluster, options, report, further, rewrite)
+    rewrites = tuple(each for stage in stages for each in stage.rewrites)
+    objects = () if report.failed else render(settled.cluster, options, report, further, rewrites)
     if options.state is not None:
         from olmc.compiler.transition.state import in_known_order
 
@@ -273,29 +260,33 @@ def _compilation(
         objects = ()
     lacking: tuple[str, ...] = ()
     if options.purpose == "apply":
-        from olmc.review.explain.left_out import missing
+        from olmc.compiler.render.apply_phases import missing_operators
 
-        lacking = missing(settled.cluster, report, operators, begun.judged if begun is not None else ())
+        lacking = missing_operators(settled.cluster, report, (name for stage in stages for name in stage.absent))
     phases = _phases(settled.cluster)
     inputs = workspace.inputs if workspace is not None else inputs_of(bundles.values())
     if workspace is not None and options.default_namespace:
         again = (*inputs.unused, *redefined(workspace.manifests, options.default_namespace))
         inputs = inputs._replace(unused=again)
-    return Compilation(
-        objects, tuple(report), phases, settled, workspace, lock,
-        inputs=inputs, options=options, operators=operators, installs=installs, missing=lacking,
-        extensions=extensions,
-    )  # fmt: skip
+    made = Compilation(
+        objects, tuple(report), phases, settled, workspace, lock, inputs=inputs, options=options, missing=lacking
+    )
+    results: dict[str, Any] = {name: result for stage in stages for name, result in stage.results.items()}
+    return made._replace(**results) if results else made
 
 
-def _extension(path: Path, folder: Folder, options: Options, report: Report, chosen: bool) -> Compilation:
-    """A bundle by itself as a ClusterExtension has it; `chosen`: somebody has asked for a provider of certificates."""
-    from olmc.targets.v1.single_extension import single_extension  # most runs know nothing of OLM v1
-
+def _bundle_of_target(
+    request: CompileRequest, folder: Folder, options: Options, report: Report, chosen: bool, targets: Sequence[Target]
+) -> Compilation:
+    """Compile a bundle by itself for the target that takes such bundles; `chosen`: the user has chosen a provider of
+    certificates. Without such a target there are no objects."""
     certificates = options.certificates if chosen else None
-    made = single_extension(path, folder, options, certificates, report)
-    objects = () if report.failed else made.objects
-    return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
+    for target in targets:
+        if target.bundle is not None:
+            made = target.bundle(request.root, folder, options, certificates, report)
+            objects = () if report.failed else made.objects
+            return Compilation(objects, tuple(report), {}, inputs=made.inputs, options=options, missing=made.missing)
+    return Compilation((), tuple(report), {}, options=options)
 
 
 def _without_suppressed(made: Compilation, path: Path, report: Report, config: Mapping[str, Any]) -> Compilation:

@@ -11,13 +11,14 @@ from typing import Any
 import yaml
 from kit import HERE
 
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.review.diff.both_sides import read_sides
 from olmc.review.diff.compare import Difference, compare, with_kept_back
 from olmc.review.diff.premises import Premises
 from olmc.review.diff.settings import Sides
+from olmc.targets.pipeline import compile
 
 PAIRS = sorted((HERE / "pairs").glob("*.yaml"))
 

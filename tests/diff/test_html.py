@@ -19,12 +19,12 @@ from kit import PROJECT, compared
 from test_algebra import values
 from test_markdown import HOSTILE, config_map
 
-from olmc.compiler.api import compile
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import read
 from olmc.review.diff.compare import compare
 from olmc.review.diff.html import as_html, beside
 from olmc.review.diff.settings import Side
+from olmc.targets.pipeline import compile
 
 
 class Tags(HTMLParser):

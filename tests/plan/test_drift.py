@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from olmc.cli.main import main
-from olmc.compiler.api import compile
 from olmc.k8s.objects import object_key
 from olmc.resources import schema
 from olmc.review.diff.deltas import path_text
 from olmc.review.plan.repair import AT_ONCE, NEVER, TOOL, DriftedObject, Repair, compare_state
+from olmc.targets.pipeline import compile
 
 Object = dict[str, Any]
 

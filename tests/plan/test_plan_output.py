@@ -19,10 +19,10 @@ HOSTILE = "a|b`c`<img src=x onerror=alert(1)>\x1b[31m"
 
 @pytest.fixture
 def hostile(project: Path) -> Plan:
-    from olmc.compiler.api import compile
     from olmc.k8s.objects import ObjectKey
     from olmc.review.diff.compare import compare
     from olmc.review.diff.settings import Side
+    from olmc.targets.pipeline import compile
 
     done = compile(project / "fixtures" / "own-namespace")
     side = Side(HOSTILE, tuple(rendered.object for rendered in done.objects), done.settled)

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from olmc.cli.main import main
-from olmc.compiler.api import compile
 from olmc.review.diff.deltas import Delta, ListItem
 from olmc.review.plan.outputs import shape
+from olmc.targets.pipeline import compile
 
 Object = dict[str, Any]
 

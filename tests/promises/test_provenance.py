@@ -18,8 +18,8 @@ from shown_pages import is_as_shown, shown
 
 from olmc.cli.main import main
 from olmc.cli.verify import OF_PLACE, STATED, UNSTATED
-from olmc.compiler.api import compile
 from olmc.review.attestation.statement import is_inside
+from olmc.targets.pipeline import compile
 
 PAGE = "docs/provenance.md"
 STATEMENT = "rendered.intoto.jsonl"

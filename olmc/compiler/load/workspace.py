@@ -274,7 +274,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
-    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and release is None)
+    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options, Phase, Profile
 from olmc.compiler.olm.facts import group_by_label
@@ -17,7 +17,7 @@ from olmc.compiler.rules.texts.lints import TOO_LARGE_TO_APPLY
 from olmc.k8s.api.applied import applied_size, is_applied_by_server, is_surely_small
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
-from olmc.k8s.diagnostics import Location, OversizedAnnotations, Report, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
@@ -413,3 +413,36 @@ def _place(objects: Sequence[Rendered]) -> Location | None:
 
 def _list_identities(objects: Sequence[Rendered]) -> str:
     return join_limited([str(rendered.identity) for rendered in objects], _SHOWN)
+
+
+def missing_operators(cluster: Cluster, found: Iterable[Diagnostic], further: Iterable[str] = ()) -> tuple[str, ...]:
+    """Name the operators that a settled cluster lacks, each with the reason, and those in `further`; without any,
+    the failures in `found`.
+
+    An accepted finding does not create objects, so `found` includes the suppressed ones.
+    """
+    absent = (*_csvs(cluster), *_subscriptions(cluster), *further)
+    if absent:
+        return absent
+    failures = (each for each in found if each.severity is Severity.FAILURE)
+    return tuple(dict.fromkeys(f"{each.message} [{each.code}]" for each in failures))
+
+
+def _csvs(cluster: Cluster) -> Iterator[str]:
+    for name, member in sorted(cluster.members.items()):
+        if not member.succeeded and member.phase != "Replacing":
+            yield f"{name} ({member.phase or 'without a status'})"
+
+
+def _subscriptions(cluster: Cluster) -> Iterator[str]:
+    """The Subscriptions that have installed nothing, and why, if it is that nobody has approved it."""
+    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
+    waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if any(
+            NamespacedName(name.namespace, csv) in cluster.csvs
+            for csv in (subscription.installed, subscription.current)
+        ):
+            continue
+        csv = waiting.get((name.namespace, subscription.plan))
+        yield f"{name} (to be approved as {name.namespace}/{csv})" if csv else f"{name} (nothing is installed)"

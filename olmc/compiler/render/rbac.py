@@ -348,12 +348,12 @@ Rewrite = Callable[[RenderContext, Sequence[Rendered]], Sequence[Rendered]]
 
 
 def render(
-    cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrite: Rewrite | None = None
+    cluster: Cluster, options: Options, report: Report, further: Sequence[Pass] = (), rewrites: Sequence[Rewrite] = ()
 ) -> tuple[Rendered, ...]:
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
 
     Each object is there once; `include` and `exclude` of the options are applied. `further` passes run after the
-    others, `rewrite` changes what all of them give.
+    others, and `rewrites` change the objects of all, one after the other.
     """
     context = render_context(cluster, options)
     objects: dict[ObjectKey, Rendered] = {}
@@ -364,7 +364,7 @@ def render(
     # them are there.
     complete: Sequence[Rendered] = owned_by_configmaps(context, label_components(context, list(objects.values())))
     objects.clear()  # a fleet has many keys
-    if rewrite is not None:
+    for rewrite in rewrites:
         complete = rewrite(context, complete)
     if options.purpose == "review":
         return select_review(complete, options)

@@ -11,7 +11,7 @@ from re import Pattern
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.cached_catalogs import CatalogTexts, read_catalog
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.entries import entries_to_choose
@@ -30,6 +30,7 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.check.check import CheckInput, check_directory, select_findings
 from olmc.review.check.validators.findings import ValidatorSettings
 from olmc.review.explain.left_out import left_out_of
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle

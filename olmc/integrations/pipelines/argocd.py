@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.api import Compilation, compile
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import FIELDS, options_from, read_config
 from olmc.compiler.load.json_schema import problems
 from olmc.compiler.load.request import CompileRequest
@@ -25,6 +25,7 @@ from olmc.k8s.objects import CRD_KIND, GroupKind, KubernetesObject, Rendered, gv
 from olmc.k8s.semver import full_kube_version
 from olmc.resources import schema
 from olmc.review.explain.left_out import incomplete
+from olmc.targets.pipeline import compile
 
 # The settings of a rendering by the names of `schemas/render.schema.json`, wherever they come from.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from olmc.compiler.api import Compilation, compile, compile_manifests
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.rules.texts import output as rules
@@ -30,6 +30,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered, annotations_of, mapping, object_key
 from olmc.k8s.yaml import Document, dump_one, read
 from olmc.review.explain.left_out import incomplete
+from olmc.targets.pipeline import compile, compile_manifests
 
 API_VERSION = "config.kubernetes.io/v1"
 _GROUP = "config.kubernetes.io/"

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from watchfiles import awatch
 
-from olmc.compiler.api import compile
 from olmc.compiler.load.files import scan
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
@@ -20,6 +19,7 @@ from olmc.integrations.serve.app import Say
 from olmc.integrations.serve.store import InstalledSnapshot, Store, changes, update
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple
+from olmc.targets.pipeline import compile
 from olmc.targets.proposed.installed.view import InstalledView, view_of, viewing
 
 LOOK_AGAIN_SECONDS = 5

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import Diagnostic
-from olmc.k8s.diagnostics import Location
-from olmc.k8s.diagnostics import Rule
-from olmc.k8s.diagnostics import Severity
-from olmc.k8s.limits import DEPTH
-from olmc.k8s.limits import Limit
-from olmc.k8s.limits import PATTERNS
+from olmc.k8s.diagnostics import Diagnostic, Location, Rule, Severity
+from olmc.k8s.limits import DEPTH, PATTERNS, Limit
 
 YAML_SYNTAX = Rule(
     "OLMC100",

@@ -6,97 +6,62 @@ come if nothing was stuck there is read as well.
 
 from __future__ import annotations
 
+import posixpath
+import re
+import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from itertools import chain
-from itertools import compress
-from olmc.compiler.load.bundles import CATALOGS_FOLDER
-from olmc.compiler.load.bundles import is_bundle
-from olmc.compiler.load.config import CONFIG_FILE
-from olmc.compiler.load.config import narrowing_of
-from olmc.compiler.load.config import read_config
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress
+from operator import not_
+from pathlib import Path
+from types import MappingProxyType
+
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
+from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
-from olmc.compiler.load.files import Folder
-from olmc.compiler.load.files import MAX_FILE_BYTES
-from olmc.compiler.load.files import git_ignore_lines
-from olmc.compiler.load.files import ignore_lines
-from olmc.compiler.load.files import read_bounded
-from olmc.compiler.load.files import read_text
-from olmc.compiler.load.files import scan
+from olmc.compiler.load.files import (
+    MAX_FILE_BYTES,
+    Folder,
+    git_ignore_lines,
+    ignore_lines,
+    read_bounded,
+    read_text,
+    scan,
+)
 from olmc.compiler.load.kustomization import kustomization_in
-from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.load.workspace_files import is_chart_of_operators
-from olmc.compiler.load.workspace_files import left_out
-from olmc.compiler.load.workspace_files import left_out_at
-from olmc.compiler.model.options import Narrowing
-from olmc.compiler.model.options import Options
-from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.model.workspace import ClusterState
-from olmc.compiler.model.workspace import GENERATED
-from olmc.compiler.model.workspace import Inputs
-from olmc.compiler.model.workspace import LeftOut
-from olmc.compiler.model.workspace import Reason
+from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, left_out_at
+from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.output.places import seen_from
 from olmc.compiler.rules.texts import output as rules
 from olmc.compiler.rules.texts import workspace as workspace_rules
 from olmc.compiler.rules.texts.reconcile import VERSION_OF_RENDERING
 from olmc.compiler.transition.state import state_of
-from olmc.k8s.api.restmapper import chosen_kinds
-from olmc.k8s.api.restmapper import rest_mapper
-from olmc.k8s.diagnostics import Diagnostic
-from olmc.k8s.diagnostics import Location
-from olmc.k8s.diagnostics import Report
-from olmc.k8s.diagnostics import Severity
-from olmc.k8s.lean import NamedTuple
-from olmc.k8s.lean import regex
-from olmc.k8s.objects import CRD_KIND
-from olmc.k8s.objects import KubernetesObject
-from olmc.k8s.objects import OLM_GROUP
-from olmc.k8s.objects import ObjectKey
-from olmc.k8s.objects import gvk_of
-from olmc.k8s.objects import object_key
-from olmc.k8s.yaml import Document
-from olmc.k8s.yaml import read
-from olmc.k8s.yaml.heads import Head
-from olmc.k8s.yaml.heads import head_of
-from olmc.k8s.yaml.pieces import Known
-from olmc.k8s.yaml.pieces import read_pieces
+from olmc.k8s.api.restmapper import chosen_kinds, rest_mapper
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, gvk_of, object_key
+from olmc.k8s.yaml import Document, read
+from olmc.k8s.yaml.heads import Head, head_of
+from olmc.k8s.yaml.pieces import Known, read_pieces
 from olmc.k8s.yaml.split import split_documents
-from olmc.review.diff.git import GitError
-from olmc.review.diff.git import Revision
-from olmc.review.diff.git import STREAM
-from olmc.review.diff.git import as_revision
-from olmc.review.diff.git import submodules
-from olmc.review.diff.git import with_path
-from olmc.review.diff.git import write_tree
+from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
 from olmc.review.diff.loose_bundles import other_comparisons
 from olmc.review.diff.operators import CSV
-from olmc.review.diff.premises import Assumed
-from olmc.review.diff.premises import CompileUnder
-from olmc.review.diff.premises import OPEN
-from olmc.review.diff.premises import Premises
-from olmc.review.diff.premises import bundle_at
-from olmc.review.diff.premises import common_premises
-from olmc.review.diff.premises import compile_assuming
-from olmc.review.diff.settings import KeptBack
-from olmc.review.diff.settings import Kinds
-from olmc.review.diff.settings import Side
-from olmc.review.diff.settings import SideSettings
-from olmc.review.diff.settings import Sides
-from olmc.review.diff.settings import workspace_side
+from olmc.review.diff.premises import (
+    OPEN,
+    Assumed,
+    CompileUnder,
+    Premises,
+    bundle_at,
+    common_premises,
+    compile_assuming,
+)
+from olmc.review.diff.settings import KeptBack, Kinds, Side, Sides, SideSettings, workspace_side
 from olmc.review.explain.left_out import SettledCompilation
-from operator import not_
-from pathlib import Path
-from types import MappingProxyType
-import posixpath
-import re
-import sys
-import tempfile
 
 # Renderings: a file, or a folder of files, with objects as they are, such as `olmc render` writes them.
 #

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.workspace_files import left_out, objects_of
 from olmc.compiler.model.catalog import Catalog, names_of_bundles
-from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import LeftObject, LeftOut, Reason, Unseen, Unused, Workspace
 from olmc.compiler.output.messages import clean
@@ -20,7 +20,7 @@ from olmc.compiler.render.rbac import render
 from olmc.compiler.rules.texts import output as apply_rules
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.api.applied import is_applied, is_object
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ObjectKey, spec_of, text
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.k8s.diagnostics import Diagnostic
     from olmc.k8s.objects import Rendered
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
     from olmc.targets.v1.extensions import ExtensionResult
 
 _SHOWN = 3
@@ -65,59 +64,11 @@ def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOu
     )
 
 
-def missing(
-    cluster: Cluster,
-    found: Iterable[Diagnostic],
-    operators: Iterable[OperatorResult] = (),
-    installs: Iterable[InstallDecision] = (),
-) -> tuple[str, ...]:
-    """What a settled cluster lacks: operators that are not installed, each with the reason; else, what was `found`.
-
-    `operators` and `installs` are those of v2alpha1, the latter without those that Operators make. That somebody
-    accepts a finding does not make the objects be there, so `found` is to have those that are suppressed.
-    """
-    absent = (*_csvs(cluster), *_subscriptions(cluster), *_proposed(operators, installs))
-    if absent:
-        return absent
-    failures = (each for each in found if each.severity is Severity.FAILURE)
-    return tuple(dict.fromkeys(f"{each.message} [{each.code}]" for each in failures))
-
-
 def incomplete(lacking: Sequence[str], *, done: str, keep_going: str) -> Diagnostic:
     """That half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all the
     same."""
     hint = f"Mend that first. To go on with what there is, {keep_going}; whoever prunes by it removes the rest."
     return apply_rules.INCOMPLETE.finding(None, done=done, missing=join_limited(lacking, _SHOWN), hint=hint)
-
-
-def _csvs(cluster: Cluster) -> Iterator[str]:
-    for name, member in sorted(cluster.members.items()):
-        if not member.succeeded and member.phase != "Replacing":
-            yield f"{name} ({member.phase or 'without a status'})"
-
-
-def _subscriptions(cluster: Cluster) -> Iterator[str]:
-    """The Subscriptions that have installed nothing, and why, if it is that nobody has approved it."""
-    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
-    waiting = {(plan.namespace, plan.name): plan.csvs[0] for plan in plans}
-    for name, subscription in sorted(cluster.subscriptions.items()):
-        if any(
-            NamespacedName(name.namespace, csv) in cluster.csvs
-            for csv in (subscription.installed, subscription.current)
-        ):
-            continue
-        csv = waiting.get((name.namespace, subscription.plan))
-        yield f"{name} (to be approved as {name.namespace}/{csv})" if csv else f"{name} (nothing is installed)"
-
-
-def _proposed(operators: Iterable[OperatorResult], installs: Iterable[InstallDecision]) -> Iterator[str]:
-    """The Operators of which nothing is applied, and the Installs that are not."""
-    for outcome in operators:
-        if not outcome.installed and not any(each.applied for each in outcome.installs):
-            yield f"Operator {outcome.operator.name} (nothing is installed)"
-    for judged in installs:
-        if not judged.applied and not judged.install.operator:
-            yield f"Install {judged.install.name} (it is not applied)"
 
 
 _SHOWN_FILES = 5

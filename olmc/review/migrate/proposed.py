@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from olmc.compiler.api import Compilation, compile, compile_workspace
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.bundles import manifests_in_their_scope
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import has_file, read_text, scan
@@ -26,6 +26,7 @@ from olmc.k8s.yaml.edit import EditError
 from olmc.review.diff.crd_kinds import plain
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.diff.permissions import SideAccess, access, permission_changes
+from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone

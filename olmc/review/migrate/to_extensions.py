@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.api import Compilation, compile, compile_workspace
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.files import has_file, read_text
 from olmc.compiler.model.catalog import Candidate
@@ -52,6 +52,7 @@ from olmc.review.migrate.extension_moves import (
     plan_extensions,
 )
 from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
+from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle

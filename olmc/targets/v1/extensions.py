@@ -14,7 +14,6 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, by_kind
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Workspace
-from olmc.compiler.render.rbac import Rewrite
 from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.rules.texts import extensions as rules
 from olmc.compiler.rules.texts.workspace import DROPPED_FIELD
@@ -109,15 +108,10 @@ class ExtensionStage(NamedTuple):
         for result in self.results:
             yield from result.objects
 
-    def rewriting(self, before: Rewrite | None) -> Rewrite:
-        """A change of the objects that gives each ClusterExtension its status, after another one."""
+    def rewrite(self, _: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
+        """Give each ClusterExtension its status."""
         results = {result.extension.name: result for result in self.results}
-
-        def rewrite(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
-            changed = objects if before is None else before(context, objects)
-            return [_with_status(rendered, results) for rendered in changed]
-
-        return rewrite
+        return [_with_status(rendered, results) for rendered in objects]
 
 
 def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
