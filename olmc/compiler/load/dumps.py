@@ -22,6 +22,7 @@ from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import FILE_BYTES
 from olmc.k8s.yaml.rules import too_large
+from olmc.k8s.yaml.split import SEPARATOR
 
 MAX_ARCHIVE_BYTES = 16 * MAX_FILE_BYTES
 """How much an archive may hold, unpacked; must-gathers are mostly logs, and have some hundred megabytes."""
@@ -42,7 +43,6 @@ _NEVER_ASKED = regex(
 _TAR_MAGIC = (257, b"ustar")
 _GZIP_MAGIC = b"\x1f\x8b"
 _TABLE = regex(r"^NAME +SHORTNAMES +API(VERSION|GROUP)\b.*$", re.MULTILINE)
-_SEPARATOR = regex(r"^---(\s|$)", re.MULTILINE)
 _NO_LINE_BREAK = regex(r"[^\n]+")
 
 
@@ -213,8 +213,8 @@ def _parts(name: str, text: str, report: Report) -> Iterator[DumpText]:
             problem, hint = f"it has more than {MAX_TABLES} tables of APIs", "Give the table of one cluster, once."
             report.add(state_rules.NO_STATE.finding(Location(name), problem=problem, hint=hint))
             return
-        following = _SEPARATOR.search(text, match.end())
-        ranges.append((match.start(), following.start() if following else len(text)))
+        following = text.find(f"\n{SEPARATOR}", match.end()) + 1
+        ranges.append((match.start(), following or len(text)))
     rest = text
     for start, end in ranges:
         yield DumpText(name, _blank(text[:start]) + text[start:end], is_table=True)
