@@ -488,13 +488,16 @@ def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compil
     and with nothing else."""
     from olmc.review.diff.settings import compiled_side, workspace_side
 
-    if path.one.is_staged or begun.side.settings is None:
+    if path.one.is_staged or (begun.side.settings is None and begun.side.tools is None):
         return compiled_side(path.name, done)
 
     def compile_fresh() -> Compilation:
         return compile_planned(path, options._replace(state=None))[0]
 
-    return workspace_side(path.name, path.one.root, done, narrowing, compile_fresh)
+    side = workspace_side(path.name, path.one.root, done, narrowing, compile_fresh)
+    if begun.side.settings is None:  # a folder of plain objects says nothing about what is left out
+        return side._replace(tools=side.settings, settings=None, left_out=())
+    return side
 
 
 def _print(plan: Plan, output: str, *, verbose: bool) -> None:
