@@ -155,11 +155,13 @@ class Decider(NamedTuple):
 
 class Deciders(NamedTuple):
     """The digests of the files that decide a result, and the place of the folder in its repository, None without one:
-    files above it can be compared at the same place alone. `has_own_values` is as in the inputs."""
+    files above it can be compared at the same place alone. `has_own_values` is as in the inputs, `paths` are those of
+    all files and folders."""
 
     digests: Mapping[Decider, str]
     place: str | None = None
     has_own_values: bool = False
+    paths: Collection[str] = ()
 
 
 class ToolFiles(NamedTuple):
@@ -216,7 +218,8 @@ def _deciders(
     for path in tree.linked:
         if path not in tree.files or path.endswith(SUFFIXES) or path in counting:
             found[Decider(path, "", _LINK.effect)] = _target(root / path)
-    return Deciders(found | _attributes(tree, home, place or "", counting), place, inputs.has_own_values)
+    found |= _attributes(tree, home, place or "", counting)
+    return Deciders(found, place, inputs.has_own_values, tree.files.keys() | tree.folders.keys())
 
 
 def _by_name(tree: BuildTree, path: str, texts: Mapping[str, str]) -> Iterator[tuple[Decider, str]]:

@@ -430,8 +430,10 @@ def _deciders(old: Deciders, new: Deciders, reported: frozenset[str]) -> Iterato
     groups: dict[tuple[str, str, str], list[str]] = {}
     for decider in sorted(before.keys() | after.keys()):
         path, lead, effect = decider
-        if before.get(decider) == after.get(decider) or (path in reported and effect == LINKED):
+        if before.get(decider) == after.get(decider):
             continue
+        if effect == LINKED and (path in reported or not (path in old.paths and path in new.paths)):
+            continue  # what a new link leads to is new itself
         if path.startswith("../") and old.place != new.place:
             continue  # the folders above are others
         if effect == BESIDE_CHART and not (old.has_own_values and new.has_own_values):
