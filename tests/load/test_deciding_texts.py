@@ -102,8 +102,10 @@ def test_git_has_the_same_attributes(texts: dict[str, str], tmp_path: Path) -> N
     for path in FILES:
         listed = git(tmp_path, "check-attr", "-z", "--all", path).split("\0")
         values = dict(zip(listed[1::3], listed[2::3], strict=False))
-        given = {name: values[name] for name in ("filter", "ident", "working-tree-encoding") if name in values}
-        expected = {name: value for name, value in given.items() if value not in ("unset", "utf-8")}
+        given: dict[str, str] = {
+            name: values[name] for name in ("filter", "ident", "working-tree-encoding") if name in values
+        }
+        expected: dict[str, str] = {name: value for name, value in given.items() if value not in ("unset", "utf-8")}
         expected |= {"eol": "crlf"} if values.get("eol") == "crlf" and values.get("text") != "unset" else {}
         assert set(expected) == set(found[path].attributes if path in found else ()), path
 
