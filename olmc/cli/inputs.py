@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, no_cluster, say, tell, wrong_usage
 from olmc.compiler.load.config import narrowing_of, read_config
+from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.entries import changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import NAMES
@@ -19,7 +20,7 @@ from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Narrowing, Options
-from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.model.workspace import ClusterState, Inputs
 from olmc.compiler.rules.texts import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean, join_limited
@@ -198,11 +199,21 @@ def _state(
         if path is not None:
             absent = may_be_absent and path.is_dir() and not any(path.iterdir())
             found = _nothing() if absent else _state_at(path, options, given, report, as_side=as_side)
+            if found is not None and found.side is None and as_side and as_revision(name) is not None:
+                found = found._replace(side=Side("", (), tools=_tools_of(path)))
     # What fails in the state is as it is, unless that is why there is none: a dump with an object that no cluster has.
     tell(tuple(report), least=Severity.ERROR if found is not None else Severity.FAILURE)
     if found is None:
         raise SystemExit(BAD_INPUT)
     return found
+
+
+def _tools_of(path: Path) -> SideSettings | None:
+    """The files on which results of tools depend, in a revision of a folder of plain objects."""
+    texts = read_rendering(path, Report()) if path.is_dir() else None
+    if texts is None:
+        return None
+    return SideSettings({}, (), (), *tool_files(path, Inputs(frozenset(texts)), texts))
 
 
 def _nothing() -> NamedState:

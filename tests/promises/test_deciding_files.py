@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,73 +98,184 @@ spec: {version: 1.0.0, installModes: [{type: AllNamespaces, supported: true}], i
 ATTACKS: dict[str, list[Attack]] = {
     "`.argocd-source.yaml`": [
         Attack({}, {".argocd-source.yaml": "helm: {}\n"}, "Argo CD takes settings of Applications"),
-        Attack(CHART | {"charts/pier/.argocd-source-pier.yaml": "a: 1\n"},
-               {"charts/pier/.argocd-source-pier.yaml": "a: 2\n"}, "another content: Argo CD"),
+        Attack(
+            CHART | {"charts/pier/.argocd-source-pier.yaml": "a: 1\n"},
+            {"charts/pier/.argocd-source-pier.yaml": "a: 2\n"},
+            "another content: Argo CD",
+        ),
         Attack({}, {"deploy/x/.argocd-source-a.b.yaml": "kustomize: {images: [a=b]}\n"}, "deploy/x/.argocd-source-a.b"),
         Attack({}, {".argocd/.argocd-source.yaml": "directory: {recurse: true}\n"}, ".argocd/.argocd-source.yaml"),
     ],
     "`+argocd:skip-file-rendering`": [
-        Attack({"a.yaml": CONFIG_MAP}, {"a.yaml": f"# +argocd:skip-file-rendering\n{CONFIG_MAP}"}, "a.yaml: + new: Argo"),
+        Attack(
+            {"a.yaml": CONFIG_MAP}, {"a.yaml": f"# +argocd:skip-file-rendering\n{CONFIG_MAP}"}, "a.yaml: + new: Argo"
+        ),
         Attack({"a.yaml": CONFIG_MAP}, {"a.yaml": f"{CONFIG_MAP}# see +argocd:skip-file-rendering.\n"}, "the mark"),
         Attack({"a.yaml": f"{CONFIG_MAP}#+argocd:skip-file-rendering\n"}, {"a.yaml": CONFIG_MAP}, "removed: Argo CD"),
     ],
     "values and parameters of a chart": [
-        Attack(CHART | {"app.yaml": application("{path: charts/pier, helm: {valueFiles: [../../envs/prod.yaml]}}"),
-                        "envs/prod.yaml": "role: view\n"}, {"envs/prod.yaml": "role: admin\n"}, "app.yaml: ~ another"),
-        Attack(CHART | {"app.yaml": application("[{repoURL: a, path: charts/pier, helm: {valueFiles: [$v/x/p.yml]}}, "
-                                                "{repoURL: a, ref: v}]", "sources"), "x/p.yml": "role: view\n"},
-               {"x/p.yml": "role: admin\n"}, "x/p.yml; Argo CD reads"),
-        Attack(CHART | {"app.yaml": application("{path: charts/pier, helm: {ignoreMissingValueFiles: true, "
-                                                "valueFiles: [/envs/new.yaml]}}")},
-               {"envs/new.yaml": "role: admin\n"}, "+ new: envs/new.yaml; Argo CD reads"),
-        Attack({"app.yaml": application("{path: charts/pier, helm: {fileParameters: [{name: a, path: files/a.txt}]}}"),
-                "files/a.txt": "a"}, {"files/a.txt": "b"}, "files/a.txt; Argo CD reads"),
-        Attack({"sets.yaml": application_set("[{list: {elements: [{file: envs/a.yaml}]}}]",
-                                             "{path: charts/pier, helm: {valueFiles: ['{{file}}']}}"),
-                "envs/a.yaml": "a: 1\n"}, {"envs/a.yaml": "a: 2\n"}, "envs/a.yaml; Argo CD reads"),
-        Attack({"sets.yaml": application_set("[{clusters: {}}]",
-                                             "{path: 'charts/{{name}}', helm: {valueFiles: ['/envs/{{name}}/v.yaml']}}"),
-                "envs/a/v.yaml": "a: 1\n"}, {"envs/a/v.yaml": "a: 2\n"}, "envs/a/v.yaml; Argo CD reads"),
-        Attack({"app.json": json.dumps({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {
-            "name": "a", "namespace": "b"}, "spec": {"source": {"path": "x", "helm": {"valueFiles": ["v"]}}}}),
-            "x/v": "a: 1\n"}, {"x/v": "a: 2\n"}, "app.json: ~ another content: x/v"),
-        Attack({".argo/app.yaml": application("{path: charts/pier, helm: {valueFiles: [/v.json]}}"), "v.json": "{}\n"},
-               {"v.json": '{"a": 1}\n'}, ".argo/app.yaml: ~ another content: v.json"),
+        Attack(
+            CHART
+            | {
+                "app.yaml": application("{path: charts/pier, helm: {valueFiles: [../../envs/prod.yaml]}}"),
+                "envs/prod.yaml": "role: view\n",
+            },
+            {"envs/prod.yaml": "role: admin\n"},
+            "app.yaml: ~ another",
+        ),
+        Attack(
+            CHART
+            | {
+                "app.yaml": application(
+                    "[{repoURL: a, path: charts/pier, helm: {valueFiles: [$v/x/p.yml]}}, {repoURL: a, ref: v}]",
+                    "sources",
+                ),
+                "x/p.yml": "role: view\n",
+            },
+            {"x/p.yml": "role: admin\n"},
+            "x/p.yml; Argo CD reads",
+        ),
+        Attack(
+            CHART
+            | {
+                "app.yaml": application(
+                    "{path: charts/pier, helm: {ignoreMissingValueFiles: true, valueFiles: [/envs/new.yaml]}}"
+                )
+            },
+            {"envs/new.yaml": "role: admin\n"},
+            "+ new: envs/new.yaml; Argo CD reads",
+        ),
+        Attack(
+            {
+                "app.yaml": application("{path: charts/pier, helm: {fileParameters: [{name: a, path: files/a.txt}]}}"),
+                "files/a.txt": "a",
+            },
+            {"files/a.txt": "b"},
+            "files/a.txt; Argo CD reads",
+        ),
+        Attack(
+            {
+                "sets.yaml": application_set(
+                    "[{list: {elements: [{file: envs/a.yaml}]}}]",
+                    "{path: charts/pier, helm: {valueFiles: ['{{file}}']}}",
+                ),
+                "envs/a.yaml": "a: 1\n",
+            },
+            {"envs/a.yaml": "a: 2\n"},
+            "envs/a.yaml; Argo CD reads",
+        ),
+        Attack(
+            {
+                "sets.yaml": application_set(
+                    "[{clusters: {}}]", "{path: 'charts/{{name}}', helm: {valueFiles: ['/envs/{{name}}/v.yaml']}}"
+                ),
+                "envs/a/v.yaml": "a: 1\n",
+            },
+            {"envs/a/v.yaml": "a: 2\n"},
+            "envs/a/v.yaml; Argo CD reads",
+        ),
+        Attack(
+            {
+                "app.json": json.dumps(
+                    {
+                        "apiVersion": "argoproj.io/v1alpha1",
+                        "kind": "Application",
+                        "metadata": {"name": "a", "namespace": "b"},
+                        "spec": {"source": {"path": "x", "helm": {"valueFiles": ["v"]}}},
+                    }
+                ),
+                "x/v": "a: 1\n",
+            },
+            {"x/v": "a: 2\n"},
+            "app.json: ~ another content: x/v",
+        ),
+        Attack(
+            {".argo/app.yaml": application("{path: charts/pier, helm: {valueFiles: [/v.json]}}"), "v.json": "{}\n"},
+            {"v.json": '{"a": 1}\n'},
+            ".argo/app.yaml: ~ another content: v.json",
+        ),
     ],
     "files that a git generator": [
-        Attack({"sets.yaml": application_set("[{git: {files: [{path: 'clusters/**/config.json'}]}}]"),
-                "clusters/a/config.json": '{"a": 1}\n'}, {"clusters/a/config.json": '{"a": 2}\n'},
-               "clusters/a/config.json; Argo CD generates Applications"),
-        Attack({"sets.yaml": application_set("[{git: {files: [{path: 'clusters/*.yaml'}]}}]")},
-               {"clusters/a/deep.yaml": "a: 2\n"}, "+ new: clusters/a/deep.yaml; Argo CD generates"),
-        Attack({"sets.yaml": application_set("[{matrix: {generators: [{clusters: {}}, {git: {files: [{path: "
-                                             "'clusters/{{name}}/c.yaml'}]}}]}}]"), "clusters/a/c.yaml": CONFIG_MAP},
-               {"clusters/a/c.yaml": CONFIG_MAP.replace("a: b", "a: c")}, "clusters/a/c.yaml; Argo CD generates"),
-        Attack({"sets.yaml": application_set("[{git: {files: [{path: clusters}]}}]"), "clusters/a/x.toml": "a = 1\n"},
-               {"clusters/a/x.toml": "a = 2\n"}, "clusters/a/x.toml; Argo CD generates"),
-        Attack({"sets.yaml": application_set("[{git: {files: [{path: c/a.json}]}}]"), "c/a.json": '{"v": "e/v.yaml"}',
-                "e/v.yaml": "a: 1\n"}, {"e/v.yaml": "a: 2\n"}, "e/v.yaml; Argo CD reads"),
+        Attack(
+            {
+                "sets.yaml": application_set("[{git: {files: [{path: 'clusters/**/config.json'}]}}]"),
+                "clusters/a/config.json": '{"a": 1}\n',
+            },
+            {"clusters/a/config.json": '{"a": 2}\n'},
+            "clusters/a/config.json; Argo CD generates Applications",
+        ),
+        Attack(
+            {"sets.yaml": application_set("[{git: {files: [{path: 'clusters/*.yaml'}]}}]")},
+            {"clusters/a/deep.yaml": "a: 2\n"},
+            "+ new: clusters/a/deep.yaml; Argo CD generates",
+        ),
+        Attack(
+            {
+                "sets.yaml": application_set(
+                    "[{matrix: {generators: [{clusters: {}}, {git: {files: [{path: 'clusters/{{name}}/c.yaml'}]}}]}}]"
+                ),
+                "clusters/a/c.yaml": CONFIG_MAP,
+            },
+            {"clusters/a/c.yaml": CONFIG_MAP.replace("a: b", "a: c")},
+            "clusters/a/c.yaml; Argo CD generates",
+        ),
+        Attack(
+            {"sets.yaml": application_set("[{git: {files: [{path: clusters}]}}]"), "clusters/a/x.toml": "a = 1\n"},
+            {"clusters/a/x.toml": "a = 2\n"},
+            "clusters/a/x.toml; Argo CD generates",
+        ),
+        Attack(
+            {
+                "sets.yaml": application_set("[{git: {files: [{path: c/a.json}]}}]"),
+                "c/a.json": '{"v": "e/v.yaml"}',
+                "e/v.yaml": "a: 1\n",
+            },
+            {"e/v.yaml": "a: 2\n"},
+            "e/v.yaml; Argo CD reads",
+        ),
     ],
     "folders for which a git generator": [
-        Attack({"sets.yaml": application_set("[{git: {directories: [{path: apps/*}]}}]"), "apps/a/x.txt": "a"},
-               {"apps/evil/x.txt": "a"}, "+ new: apps/evil; Argo CD generates an Application"),
-        Attack({"sets.yaml": application_set("[{git: {directories: [{path: apps/*}, {path: apps/b, exclude: true}]}}]")},
-               {"apps/c/d/x.txt": "a", "apps/b/y.txt": "a"}, "+ new: apps/c; Argo CD"),
-        Attack({"sets.yaml": application_set("[{matrix: {generators: [{git: {directories: [{path: '**/app'}]}}]}}]")},
-               {"x/y/app/x.txt": "a"}, "+ new: x/y/app; Argo CD"),
+        Attack(
+            {"sets.yaml": application_set("[{git: {directories: [{path: apps/*}]}}]"), "apps/a/x.txt": "a"},
+            {"apps/evil/x.txt": "a"},
+            "+ new: apps/evil; Argo CD generates an Application",
+        ),
+        Attack(
+            {"sets.yaml": application_set("[{git: {directories: [{path: apps/*}, {path: apps/b, exclude: true}]}}]")},
+            {"apps/c/d/x.txt": "a", "apps/b/y.txt": "a"},
+            "+ new: apps/c; Argo CD",
+        ),
+        Attack(
+            {"sets.yaml": application_set("[{matrix: {generators: [{git: {directories: [{path: '**/app'}]}}]}}]")},
+            {"x/y/app/x.txt": "a"},
+            "+ new: x/y/app; Argo CD",
+        ),
     ],
     "the Application or ApplicationSet itself": [
-        Attack({"app.yaml": application("{path: a, helm: {valueFiles: [a.yaml]}}")},
-               {"app.yaml": application("{path: a, helm: {valueFiles: [b.yaml]}}")}, "spec.source.helm.valueFiles"),
-        Attack({"s.yaml": application_set("[{git: {directories: [{path: a/*}, {path: a/b, exclude: true}]}}]")},
-               {"s.yaml": application_set("[{git: {directories: [{path: a/*}]}}]")}, "spec.generators"),
-        Attack({"app.yaml": application("{path: a}")}, {"app.yaml": application("{path: a, kustomize: {images: [x=y]}}")},
-               "spec.source.kustomize"),
+        Attack(
+            {"app.yaml": application("{path: a, helm: {valueFiles: [a.yaml]}}")},
+            {"app.yaml": application("{path: a, helm: {valueFiles: [b.yaml]}}")},
+            "spec.source.helm.valueFiles",
+        ),
+        Attack(
+            {"s.yaml": application_set("[{git: {directories: [{path: a/*}, {path: a/b, exclude: true}]}}]")},
+            {"s.yaml": application_set("[{git: {directories: [{path: a/*}]}}]")},
+            "spec.generators",
+        ),
+        Attack(
+            {"app.yaml": application("{path: a}")},
+            {"app.yaml": application("{path: a, kustomize: {images: [x=y]}}")},
+            "spec.source.kustomize",
+        ),
         Attack({}, {"app.yaml": application("{path: a}")}, "by this object a GitOps tool applies others"),
     ],
     "`.sourceignore`": [
         Attack({}, {".sourceignore": "/rbac/\n"}, ".sourceignore: + new: Flux leaves out"),
-        Attack({"a/b/.sourceignore": "# x\n*.yaml\n"}, {"a/b/.sourceignore": "# x\n*.yaml\n!evil.yaml\n"}, "another content"),
+        Attack(
+            {"a/b/.sourceignore": "# x\n*.yaml\n"},
+            {"a/b/.sourceignore": "# x\n*.yaml\n!evil.yaml\n"},
+            "another content",
+        ),
         Attack({".sourceignore": "a\n!b\n"}, {".sourceignore": "!b\na\n"}, "another content: Flux"),
         Attack({}, {".hidden/.sourceignore": "a\n"}, ".hidden/.sourceignore"),
     ],
@@ -173,67 +285,136 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack({}, {".flux.yaml": CONFIG_MAP}, ".flux.yaml: + new: Flux leaves out"),
     ],
     "values of a chart, by a HelmRelease": [
-        Attack(CHART | {"hr.yaml": helm_release("chart: ./charts/pier, valuesFiles: [envs/v.yaml]"), "envs/v.yaml": "a: 1"},
-               {"envs/v.yaml": "a: 2"}, "envs/v.yaml; Flux reads"),
-        Attack({"hr.yaml": helm_release("chart: x, valuesFile: x/v.yaml"), "x/v.yaml": "a: 1"}, {"x/v.yaml": "a: 2"},
-               "x/v.yaml; Flux reads"),
-        Attack({"hc.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: a, namespace: b}\n"
-                           "spec: {chart: x, ignoreMissingValuesFiles: true, valuesFiles: [./v.yaml]}\n"},
-               {"v.yaml": "a: 2"}, "+ new: v.yaml; Flux reads"),
+        Attack(
+            CHART
+            | {"hr.yaml": helm_release("chart: ./charts/pier, valuesFiles: [envs/v.yaml]"), "envs/v.yaml": "a: 1"},
+            {"envs/v.yaml": "a: 2"},
+            "envs/v.yaml; Flux reads",
+        ),
+        Attack(
+            {"hr.yaml": helm_release("chart: x, valuesFile: x/v.yaml"), "x/v.yaml": "a: 1"},
+            {"x/v.yaml": "a: 2"},
+            "x/v.yaml; Flux reads",
+        ),
+        Attack(
+            {
+                "hc.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: a}\n"
+                "spec: {chart: x, ignoreMissingValuesFiles: true, valuesFiles: [./v.yaml]}\n"
+            },
+            {"v.yaml": "a: 2"},
+            "+ new: v.yaml; Flux reads",
+        ),
     ],
     "a ConfigMap or a Secret with values": [
-        Attack(FLUX_CM | {"hr.yaml": helm_release("chart: x").replace(
-            "values: {}", "valuesFrom: [{kind: ConfigMap, name: pier}]")},
-            {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "a: c")}, "ConfigMap/harbour/pier: ~ Flux takes"),
-        Attack({"hr.yaml": helm_release("chart: x").replace(
-            "values: {}", "valuesFrom: [{kind: Secret, name: s, optional: true}]")},
-            {"s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: harbour}\nstringData: {a: secret}\n"},
-            "Secret/harbour/s: ~ Flux takes"),
-        Attack(FLUX_CM | {"ks.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, "
-                          "namespace: harbour}\nspec: {path: x, postBuild: {substituteFrom: [{kind: ConfigMap, "
-                          "name: pier}]}}\n"},
-               {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "c: b")}, "ConfigMap/harbour/pier: ~ Flux takes"),
+        Attack(
+            FLUX_CM
+            | {
+                "hr.yaml": helm_release("chart: x").replace("values: {}", "valuesFrom: [{kind: ConfigMap, name: pier}]")
+            },
+            {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "a: c")},
+            "ConfigMap/harbour/pier: ~ Flux takes",
+        ),
+        Attack(
+            {
+                "hr.yaml": helm_release("chart: x").replace(
+                    "values: {}", "valuesFrom: [{kind: Secret, name: s, optional: true}]"
+                )
+            },
+            {"s.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: harbour}\nstringData: {a: b}\n"},
+            "Secret/harbour/s: ~ Flux takes",
+        ),
+        Attack(
+            FLUX_CM
+            | {
+                "ks.yaml": "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a, "
+                "namespace: harbour}\nspec: {path: x, postBuild: {substituteFrom: [{kind: ConfigMap, "
+                "name: pier}]}}\n"
+            },
+            {"values.yaml": FLUX_CM["values.yaml"].replace("a: b", "c: b")},
+            "ConfigMap/harbour/pier: ~ Flux takes",
+        ),
     ],
     "the Kustomization, the HelmRelease, or the source": [
         Attack({"a.yaml": git_source("x")}, {"a.yaml": git_source("y")}, "spec.ignore"),
-        Attack({"a.yaml": git_source("x", "OCIRepository")}, {"a.yaml": git_source("y", "OCIRepository")}, "spec.ignore"),
+        Attack(
+            {"a.yaml": git_source("x", "OCIRepository")}, {"a.yaml": git_source("y", "OCIRepository")}, "spec.ignore"
+        ),
         Attack({"a.yaml": git_source("x", "Bucket")}, {"a.yaml": git_source("y", "Bucket")}, "spec.ignore"),
-        Attack({"a.yaml": helm_release("chart: x", "{a: 1}")}, {"a.yaml": helm_release("chart: x", "{a: 2}")}, "spec.values"),
+        Attack(
+            {"a.yaml": helm_release("chart: x", "{a: 1}")},
+            {"a.yaml": helm_release("chart: x", "{a: 2}")},
+            "spec.values",
+        ),
     ],
     "another kustomization or component": [
-        Attack({"a/kustomization.yaml": "components: [../c]\n", "c/kustomization.yaml": "kind: Component\n"},
-               {"c/kustomization.yaml": "kind: Component\nnamePrefix: x-\n"}, "c/kustomization.yaml: ~ another content"),
-        Attack({"a/kustomization.yaml": "resources: []\n"},
-               {"a/kustomization.yaml": "resources: []\ngeneratorOptions: {disableNameSuffixHash: true}\n"}, "Kustomize"),
+        Attack(
+            {"a/kustomization.yaml": "components: [../c]\n", "c/kustomization.yaml": "kind: Component\n"},
+            {"c/kustomization.yaml": "kind: Component\nnamePrefix: x-\n"},
+            "c/kustomization.yaml: ~ another content",
+        ),
+        Attack(
+            {"a/kustomization.yaml": "resources: []\n"},
+            {"a/kustomization.yaml": "resources: []\ngeneratorOptions: {disableNameSuffixHash: true}\n"},
+            "Kustomize",
+        ),
         Attack({}, {".a/Kustomization": "resources: []\n"}, ".a/Kustomization: + new"),
     ],
     "files that another kustomization": [
-        Attack({"a/kustomization.yaml": "configMapGenerator: [{name: a, files: [k=v.yaml]}]\n", "a/v.yaml": CONFIG_MAP},
-               {"a/v.yaml": f"# more\n{CONFIG_MAP}"}, "a/v.yaml; GitOps tools build"),
-        Attack({"a/kustomization.yaml": "generators: [g.yaml]\n", "a/g.yaml": (
-            "apiVersion: x.example.com/v1\nkind: Gen\nmetadata:\n  name: g\n  annotations:\n"
-            "    config.kubernetes.io/function: |\n      exec: {path: ./make.sh}\n"), "a/make.sh": "echo a\n"},
-            {"a/make.sh": "echo b\n"}, "a/make.sh; GitOps tools build"),
-        Attack({"a/kustomization.yaml": "secretGenerator: [{name: a, envs: [sops.env]}]\n", "a/sops.env": "a=ENC[x]\n"},
-               {"a/sops.env": "a=ENC[y]\n"}, "a/sops.env; GitOps tools build"),
+        Attack(
+            {"a/kustomization.yaml": "configMapGenerator: [{name: a, files: [k=v.yaml]}]\n", "a/v.yaml": CONFIG_MAP},
+            {"a/v.yaml": f"# more\n{CONFIG_MAP}"},
+            "a/v.yaml; GitOps tools build",
+        ),
+        Attack(
+            {
+                "a/kustomization.yaml": "generators: [g.yaml]\n",
+                "a/g.yaml": (
+                    "apiVersion: x.example.com/v1\nkind: Gen\nmetadata:\n  name: g\n  annotations:\n"
+                    "    config.kubernetes.io/function: |\n      exec: {path: ./make.sh}\n"
+                ),
+                "a/make.sh": "echo a\n",
+            },
+            {"a/make.sh": "echo b\n"},
+            "a/make.sh; GitOps tools build",
+        ),
+        Attack(
+            {"a/kustomization.yaml": "secretGenerator: [{name: a, envs: [sops.env]}]\n", "a/sops.env": "a=ENC[x]\n"},
+            {"a/sops.env": "a=ENC[y]\n"},
+            "a/sops.env; GitOps tools build",
+        ),
     ],
     "another chart: each file": [
         Attack(CHART, {"charts/pier/.helmignore": "templates/\n"}, "charts/pier/.helmignore; GitOps"),
-        Attack(CHART | {"charts/pier/Chart.lock": "digest: a\n"}, {"charts/pier/Chart.lock": "digest: b\n"}, "Chart.lock"),
+        Attack(
+            CHART | {"charts/pier/Chart.lock": "digest: a\n"}, {"charts/pier/Chart.lock": "digest: b\n"}, "Chart.lock"
+        ),
         Attack(CHART, {"charts/pier/values.yaml": "role: admin\n"}, "charts/pier/values.yaml; GitOps"),
     ],
     "`helmfile.yaml`": [
-        Attack({}, {"helmfile.yaml": "releases: []\n"}, "helmfile.yaml: + new: GitOps tools build this folder with helmfile"),
-        Attack({"helmfile.yaml.gotmpl": "releases: [{values: [v.yaml]}]\n", "v.yaml": "a: 1\n"}, {"v.yaml": "a: 2\n"},
-               "v.yaml; GitOps"),
+        Attack(
+            {},
+            {"helmfile.yaml": "releases: []\n"},
+            "helmfile.yaml: + new: GitOps tools build this folder with helmfile",
+        ),
+        Attack(
+            {"helmfile.yaml.gotmpl": "releases: [{values: [v.yaml]}]\n", "v.yaml": "a: 1\n"},
+            {"v.yaml": "a: 2\n"},
+            "v.yaml; GitOps",
+        ),
         Attack({"x/helmfile.d/1.yaml": "a: 1\n"}, {"x/helmfile.d/1.yaml": "a: 2\n"}, "x/helmfile.d/1.yaml: ~ another"),
     ],
     "`Kptfile`": [
         Attack({}, {"a/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\n"}, "a/Kptfile: + new: GitOps tools build"),
-        Attack({"a/Kptfile": "pipeline: {mutators: [{image: a}]}\n"}, {"a/Kptfile": "pipeline: {mutators: [{image: b}]}\n"},
-               "a/Kptfile: ~ another"),
-        Attack({"a/Kptfile": "pipeline: {mutators: [{image: a, configPath: fn.yaml}]}\n", "a/fn.yaml": CONFIG_MAP},
-               {"a/fn.yaml": CONFIG_MAP.replace("a: b", "a: c")}, "a/fn.yaml; GitOps"),
+        Attack(
+            {"a/Kptfile": "pipeline: {mutators: [{image: a}]}\n"},
+            {"a/Kptfile": "pipeline: {mutators: [{image: b}]}\n"},
+            "a/Kptfile: ~ another",
+        ),
+        Attack(
+            {"a/Kptfile": "pipeline: {mutators: [{image: a, configPath: fn.yaml}]}\n", "a/fn.yaml": CONFIG_MAP},
+            {"a/fn.yaml": CONFIG_MAP.replace("a: b", "a: c")},
+            "a/fn.yaml; GitOps",
+        ),
     ],
     "`.krmignore`": [
         Attack({}, {".krmignore": "rbac.yaml\n"}, ".krmignore: + new: kpt"),
@@ -241,57 +422,114 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack({"a/.krmignore": "x\ny\n"}, {"a/.krmignore": "x\n"}, "another content: kpt"),
     ],
     "`.jsonnet`, `.libsonnet`": [
-        Attack({}, {"a.jsonnet": "{}"}, "Jsonnet"), Attack({}, {"jsonnetfile.lock.json": "{}"}, "Jsonnet"),
+        Attack({}, {"a.jsonnet": "{}"}, "Jsonnet"),
+        Attack({}, {"jsonnetfile.lock.json": "{}"}, "Jsonnet"),
         Attack({"a/b.libsonnet": "{}"}, {"a/b.libsonnet": "{a: 1}"}, "Jsonnet"),
     ],
     "files that Jsonnet imports": [
         Attack(jsonnet('importstr "it\\u0027s.txt"'), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
         Attack(jsonnet("importbin /* 'x' */ // y\n @'it''s.txt'"), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
         Attack(jsonnet('importstr# a\n"..\\/lib/b.txt"'), {"lib/b.txt": "b\n"}, "lib/b.txt; GitOps"),
-        Attack(jsonnet("local x = import('code.x'); x") | {"env/code.x": "importstr 'b.txt'"}, {"lib/b.txt": "b\n"},
-               "lib/b.txt; GitOps"),
+        Attack(
+            jsonnet("local x = import('code.x'); x") | {"env/code.x": "importstr 'b.txt'"},
+            {"lib/b.txt": "b\n"},
+            "lib/b.txt; GitOps",
+        ),
         Attack(jsonnet("importstr 'it' + std.char(39) + 's.txt'"), {"env/it's.txt": "b\n"}, "env/it's.txt; GitOps"),
-        Attack(jsonnet("import 'x.txt'") | {"more/x.txt": "{}", "app.yaml": application(
-            "{path: env, directory: {jsonnet: {libs: [more]}}}")}, {"more/x.txt": "{a: 1}"}, "more/x.txt; "),
-        Attack({"app.yaml": application("{path: env, directory: {jsonnet: {extVars: [{name: a, code: true, value: "
-                                        "\"importstr 'x.txt'\"}]}}}"), "env/x.txt": "a"}, {"env/x.txt": "b"}, "env/x.txt; "),
+        Attack(
+            jsonnet("import 'x.txt'")
+            | {"more/x.txt": "{}", "app.yaml": application("{path: env, directory: {jsonnet: {libs: [more]}}}")},
+            {"more/x.txt": "{a: 1}"},
+            "more/x.txt; ",
+        ),
+        Attack(
+            {
+                "app.yaml": application(
+                    "{path: env, directory: {jsonnet: {extVars: [{name: a, code: true, value: "
+                    "\"importstr 'x.txt'\"}]}}}"
+                ),
+                "env/x.txt": "a",
+            },
+            {"env/x.txt": "b"},
+            "env/x.txt; ",
+        ),
     ],
     "the Environment of Tanka": [
-        Attack({"env/spec.json": json.dumps({"apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": {
-            "name": "env"}, "spec": {"namespace": "a"}})}, {"env/spec.json": json.dumps({
-                "apiVersion": "tanka.dev/v1alpha1", "kind": "Environment", "metadata": {"name": "env"},
-                "spec": {"namespace": namespace}})}, "spec.namespace") for namespace in ("b", "c", "kube-system")
+        Attack(
+            {
+                "env/spec.json": json.dumps(
+                    {
+                        "apiVersion": "tanka.dev/v1alpha1",
+                        "kind": "Environment",
+                        "metadata": {"name": "env"},
+                        "spec": {"namespace": "a"},
+                    }
+                )
+            },
+            {
+                "env/spec.json": json.dumps(
+                    {
+                        "apiVersion": "tanka.dev/v1alpha1",
+                        "kind": "Environment",
+                        "metadata": {"name": "env"},
+                        "spec": {"namespace": namespace},
+                    }
+                )
+            },
+            "spec.namespace",
+        )
+        for namespace in ("b", "c", "kube-system")
     ],
     "objects beside `PROJECT`": [
         Attack(PROJECT, {"evil.yaml": BINDING}, "evil.yaml: + left out, and applied by other tools"),
-        Attack(PROJECT, {"config/rbac/evil.json": json.dumps({
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "evil"}})}, "ServiceAccount/evil"),
-        Attack(PROJECT | {"deploy/a.yml": BINDING}, {"deploy/a.yml": BINDING.replace("default", "other")}, "deploy/a.yml"),
+        Attack(
+            PROJECT,
+            {
+                "config/rbac/evil.json": json.dumps(
+                    {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "evil"}}
+                )
+            },
+            "ServiceAccount/evil",
+        ),
+        Attack(
+            PROJECT | {"deploy/a.yml": BINDING}, {"deploy/a.yml": BINDING.replace("default", "other")}, "deploy/a.yml"
+        ),
         Attack(PROJECT, {"config/kustomization.yaml": "resources: []\n"}, "config/kustomization.yaml: + new"),
     ],
     "`PROJECT` and `bundle.Dockerfile`": [
-        Attack(PROJECT | {"bundle.Dockerfile": "COPY bundle/manifests /manifests/\n"},
-               {"bundle.Dockerfile": "COPY evil/manifests /manifests/\n"}, "bundle.Dockerfile: ~ another content"),
+        Attack(
+            PROJECT | {"bundle.Dockerfile": "COPY bundle/manifests /manifests/\n"},
+            {"bundle.Dockerfile": "COPY evil/manifests /manifests/\n"},
+            "bundle.Dockerfile: ~ another content",
+        ),
         Attack(PROJECT, {"bundle.Dockerfile": "FROM scratch\n"}, "bundle.Dockerfile: + new: operator-sdk"),
         Attack(PROJECT, {"PROJECT": "projectName: other\n"}, "PROJECT: ~ another content: operator-sdk"),
     ],
     "`.kubernetesignore`": [
-        Attack({}, {".kubernetesignore": "a\n"}, "OCM"), Attack({}, {"a/.kubernetesignore": "a\n"}, "OCM"),
+        Attack({}, {".kubernetesignore": "a\n"}, "OCM"),
+        Attack({}, {"a/.kubernetesignore": "a\n"}, "OCM"),
         Attack({".kubernetesignore": "a\n"}, {".kubernetesignore": "b\n"}, "another content: Subscriptions of OCM"),
     ],
     "`.gitattributes`": [
         Attack({}, {".gitattributes": "*.yaml working-tree-encoding=UTF-16\n"}, "(working-tree-encoding)"),
-        Attack({}, {"x/.gitattributes": "/a\\.yaml filter=evil\n", "x/a.yaml": CONFIG_MAP}, "x/.gitattributes: + new: x/a"),
+        Attack(
+            {}, {"x/.gitattributes": "/a\\.yaml filter=evil\n", "x/a.yaml": CONFIG_MAP}, "x/.gitattributes: + new: x/a"
+        ),
         Attack({".gitattributes": "base.yaml text\n"}, {".gitattributes": "base.yaml text eol=crlf\n"}, "(eol)"),
         Attack({}, {".gitattributes": '"\\142ase.yaml" ident\n'}, "(ident)"),
-        Attack({}, {".gitattributes": "[attr]nice working-tree-encoding=UTF-7\n**/*.y[[:alpha:]]ml nice\n"}, "base.yaml"),
+        Attack(
+            {}, {".gitattributes": "[attr]nice working-tree-encoding=UTF-7\n**/*.y[[:alpha:]]ml nice\n"}, "base.yaml"
+        ),
         Attack({"a/b/c.yaml": CONFIG_MAP}, {".gitattributes": "a/b/ export-ignore\n"}, "a/b/c.yaml; git"),
-        Attack({".gitattributes": "*.yaml working-tree-encoding=UTF-16\n"},
-               {".gitattributes": "*.yaml working-tree-encoding=UTF-32\n"}, "another content: base.yaml"),
+        Attack(
+            {".gitattributes": "*.yaml working-tree-encoding=UTF-16\n"},
+            {".gitattributes": "*.yaml working-tree-encoding=UTF-32\n"},
+            "another content: base.yaml",
+        ),
         Attack({}, {".gitattributes": "base.yaml export-subst\n"}, "(export-subst)"),
     ],
     "`.gitmodules`": [
-        Attack({}, {".gitmodules": "[submodule \"a\"]\n\tpath = a\n"}, ".gitmodules: + new: git"),
+        Attack({}, {".gitmodules": '[submodule "a"]\n\tpath = a\n'}, ".gitmodules: + new: git"),
         Attack({".gitmodules": "a"}, {".gitmodules": "b"}, "another content: git"),
         Attack({".gitmodules": "url = a\n"}, {".gitmodules": "url = a\nbranch = b\n"}, "another content: git"),
     ],
@@ -301,12 +539,16 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack({".lfsconfig": "[lfs]\n"}, {".lfsconfig": "[lfs]\n\turl = b\n"}, "another content: Git LFS"),
     ],
     "a submodule, and the content of a pointer": [
-        Attack({".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{old}\nsize 3\n"},
-               {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{new}\nsize {size}\n"}, "in Git LFS")
+        Attack(
+            {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{old}\nsize 3\n"},
+            {".x/a.yaml": f"version https://git-lfs.github.com/spec/v1\noid sha256:{new}\nsize {size}\n"},
+            "in Git LFS",
+        )
         for old, new, size in (("ab", "cd", 3), ("ab", "ab", 4), ("ef", "01", 5))
     ],
     "each file `.yaml`": [
-        Attack({}, {".x/evil.yaml": BINDING}, "left out"), Attack({}, {"vendor/.x/evil.yml": BINDING}, "left out"),
+        Attack({}, {".x/evil.yaml": BINDING}, "left out"),
+        Attack({}, {"vendor/.x/evil.yml": BINDING}, "left out"),
         Attack({}, {"evil.yml": BINDING}, "critical: everything"),
     ],
     "the manifests of a directory": [
@@ -314,12 +556,13 @@ ATTACKS: dict[str, list[Attack]] = {
     ],
     "the manifests of a folder": [
         Attack({}, {f"evil.{end}": BINDING}, "critical: everything") for end in ("yaml", "yml")
-    ] + [Attack({}, {"a/b/c/d/evil.yaml": BINDING}, "critical: everything")],
+    ]
+    + [Attack({}, {"a/b/c/d/evil.yaml": BINDING}, "critical: everything")],
     "`bundle/` of a project": [
         Attack(PROJECT, {f"bundle/{name}": BINDING}, "ClusterRoleBinding/evil")
         for name in ("evil.yaml", "tests/evil.yaml", "metadata/evil.yaml")
     ],
-}  # fmt: skip
+}
 ELSEWHERE = {
     "a kustomization at the top": "test_a_kustomization_at_the_top_is_compiled",
     "a chart at the top": "test_values_of_a_chart_that_is_compiled",
@@ -397,7 +640,7 @@ def test_what_no_tool_reads_is_not_told(sides: Path) -> None:
     for side in ("old", "new"):
         write(sides / side, both)
     write(sides / "new", {
-        ".gitattributes": "*.png filter=lfs -text\n*.yaml text=auto linguist-generated\n*.md working-tree-encoding=UTF-16\n",
+        ".gitattributes": "*.png filter=lfs -text\n*.yaml text=auto diff\n*.md working-tree-encoding=UTF-16\n",
         ".sourceignore": "# Ours.\na\n\n", "README.md": "a\n", "clusters/a/other.txt": "{}\n", "env/c.txt": "a\n",
         "other/prod.yaml": "a: 1\n", "Makefile": "a:\n", "bundle.Dockerfile": "FROM scratch\n", "PROJECT.md": "a\n",
         ".gitlab-ci.yml": "job: {script: [make]}\n", ".gitignore": "out/\n", ".editorconfig": "a\n",
@@ -516,3 +759,69 @@ def test_replaced_objects_of_git_do_not_count(attack: object, repository: Path) 
     revision = "git:HEAD~1" if attack is grafted else "git:HEAD"
     done = olmc("diff", f"{revision}:clusters/prod", "clusters/prod")
     assert (done.exit_code, done.stderr) == (0, ""), done.stdout
+
+
+def test_the_page_has_the_table(project: Path) -> None:
+    page = (project / "docs/diff.md").read_text(encoding="utf-8")
+    for row in DECIDING_FILES:
+        assert f"| {row.tool} | {row.files} | {row.treatment} |\n" in page
+
+
+def test_a_folder_of_plain_objects_that_becomes_a_workspace(repository: Path) -> None:
+    """It hides no file by that. A rendering has none, and lacks none."""
+    git(repository, "rm", "-q", "clusters/prod/olmc.yaml")
+    git(repository, "commit", "-qm", "plain")
+    write(repository, {"clusters/prod/.sourceignore": "a\n", "clusters/prod/olmc.yaml": BASE["olmc.yaml"]})
+    assert any("File/.sourceignore: + new" in line for line in risks("git:main", "clusters/prod"))
+    write(repository, {"rendered/a.yaml": olmc("render", "clusters/prod").stdout})
+    assert risks("rendered", "clusters/prod") == []
+
+
+def test_a_plan_from_a_revision_of_plain_objects(repository: Path) -> None:
+    git(repository, "rm", "-q", "clusters/prod/olmc.yaml")
+    git(repository, "commit", "-qm", "plain")
+    assert olmc("plan", "clusters/prod", "--fail-on", "risk").exit_code == 0
+    write(repository, {"clusters/prod/.argocd-source.yaml": "a: 1\n"})
+    done = olmc("plan", "clusters/prod", "--fail-on", "risk")
+    assert (done.exit_code, "Argo CD takes settings" in done.stdout) == (1, True), done.stdout
+
+
+def test_a_kustomization_at_the_top_is_compiled(sides: Path) -> None:
+    """What it builds is compared; the files of tools beside it are reported as ever."""
+    files = {"kustomization.yaml": "resources: [base.yaml]\nconfigMapGenerator: [{name: a, files: [a.txt]}]\n",
+             "a.txt": "a\n"}  # fmt: skip
+    for side in ("old", "new"):
+        write(sides / side, files)
+        (sides / side / "olmc.yaml").unlink()
+    write(sides / "new", {"a.txt": "b\n"})
+    assert "ConfigMap/" in olmc("diff", "old", "new").stdout
+    assert risks("old", "new") == []
+    write(sides / "new", {".argocd-source-a.yaml": "kustomize: {namePrefix: x}\n"})
+    assert any("Argo CD takes settings" in line for line in risks("old", "new"))
+
+
+HELM = """import os, sys
+chart = sys.argv[3]
+print("---\\n# Source: pier/templates/a.yaml")
+print(open(os.path.join(chart, "templates/a.yaml")).read().replace("{{ .Values.name }}", "a"))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are scripts")
+@pytest.mark.parametrize("name", ["values-prod.yaml", "charts/x/prod.yaml", "Chart.lock", ".argocd-source.yaml"])
+def test_values_of_a_chart_that_is_compiled(name: str, sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is rendered with its own values; who installs it may take others."""
+    write(sides, {"bin/helm": f"#!{sys.executable}\n{HELM}"})
+    (sides / "bin/helm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{sides / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    chart = {"Chart.yaml": "apiVersion: v2\nname: pier\nversion: 1.0.0\n", "values.yaml": "name: a\n",
+             "templates/a.yaml": f"{GROUP}---\n{CONFIG_MAP}", name: "a: 1\n"}  # fmt: skip
+    for side in ("old", "new"):
+        shutil.rmtree(sides / side)
+        write(sides / side, chart)
+    assert risks("old", "new") == []
+    write(sides / "new", {"README.md": "a\n", "NOTES.txt": "a\n"})
+    assert risks("old", "new") == []
+    write(sides / "new", {name: "a: 2\n"})
+    found = risks("old", "new")
+    assert any(f"File/{name}: ~ another content" in line for line in found), found

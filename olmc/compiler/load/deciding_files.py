@@ -155,11 +155,13 @@ class Decider(NamedTuple):
 
 class Deciders(NamedTuple):
     """The digests of the files that decide a result, and the place of the folder in its repository, None without one:
-    files above it can be compared at the same place alone. `has_own_values` is as in the inputs."""
+    files above it can be compared at the same place alone. `has_own_values` is as in the inputs, `paths` are those of
+    all files and folders."""
 
     digests: Mapping[Decider, str]
     place: str | None = None
     has_own_values: bool = False
+    paths: Collection[str] = ()
 
 
 class ToolFiles(NamedTuple):
@@ -176,14 +178,18 @@ def tool_files(root: Path, inputs: Inputs, texts: Mapping[str, str]) -> ToolFile
     """
     tree = build_tree(root)
     unread = (path for path, is_link in tree.files.items() if path.endswith(SUFFIXES) and not is_link)
-    others = ((path, read_text(root, path, Report()) or "") for path in unread
-              if path not in texts and path not in inputs.content)  # fmt: skip
-    objects = tuple(tool_objects((*texts.items(), *others)))
+    objects, texts = [*tool_objects(texts.items())], dict(texts)
+    for path in unread:
+        if path not in texts and path not in inputs.content:
+            text = read_text(root, path, Report()) or ""
+            objects += tool_objects([(path, text)])
+            if path in inputs.files and path not in inputs.built:
+                texts[path] = text
     place = _place_in_repository(root)
     start = f"{place}/" if place else ""
     libraries = (path.removeprefix(start) for path in jsonnet_libraries(objects))
     builds = build_files(tree._replace(libraries=tuple(libraries)), inputs)
-    return ToolFiles(builds, _deciders(tree, inputs, objects, texts, builds))
+    return ToolFiles(builds, _deciders(tree, inputs, tuple(objects), texts, builds))
 
 
 def _place_in_repository(root: Path) -> str | None:
@@ -203,13 +209,17 @@ def _deciders(
     if home is not None and place:
         found |= _above(home, place)
     found |= {Decider(path, "", _SKIPPED.effect): "" for path, text in texts.items() if _SKIP_MARK in text}
-    found |= {Decider(path, "", _LINK.effect): _target(root / path) for path in tree.linked if _is_told(tree, path)}
     found |= _named(tree, inputs, objects, place or "")
     if inputs.has_own_values:
+        known = {decider.path for decider in found}
         beside = (path for path in tree.files if not _is_of_chart(path) and path.endswith((*SUFFIXES, *_LOCKS)))
-        found |= {Decider(path, "", BESIDE_CHART): digest_at(root / path) for path in beside}
+        found |= {Decider(path, "", BESIDE_CHART): digest_at(root / path) for path in beside if path not in known}
     counting = {*builds, *(decider.path for decider in found)}
-    return Deciders(found | _attributes(tree, home, place or "", counting), place, inputs.has_own_values)
+    for path in tree.linked:
+        if path not in tree.files or path.endswith(SUFFIXES) or path in counting:
+            found[Decider(path, "", _LINK.effect)] = _target(root / path)
+    found |= _attributes(tree, home, place or "", counting)
+    return Deciders(found, place, inputs.has_own_values, tree.files.keys() | tree.folders.keys())
 
 
 def _by_name(tree: BuildTree, path: str, texts: Mapping[str, str]) -> Iterator[tuple[Decider, str]]:
@@ -256,11 +266,6 @@ def _target(path: Path) -> str:
         return str(path.readlink())
     except OSError:
         return ""
-
-
-def _is_told(tree: BuildTree, path: str) -> bool:
-    """Whether a link is one that tools could follow, and no change of it is reported already as what is left out."""
-    return path not in tree.files or path.endswith(SUFFIXES)
 
 
 def _named(tree: BuildTree, inputs: Inputs, objects: tuple[ToolObject, ...], place: str) -> dict[Decider, str]:

@@ -5,8 +5,9 @@ olmc reads the blobs of a revision as they are. A GitOps tool reads a checkout, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 from olmc.compiler.load.files import fits_parts
 from olmc.k8s.lean import NamedTuple
@@ -16,8 +17,8 @@ ATTRIBUTES_FILE = ".gitattributes"
 _MACRO = "[attr]"
 _BINARY = "binary"
 _RELEVANT = ("working-tree-encoding", "filter", "ident", "eol", "text", "crlf", "export-ignore", "export-subst")
-_MOST = 2_000_000
-"""How many files may be compared with how many patterns, both multiplied."""
+_MOST, _WITH_FOLDERS = 1_000_000, 5
+"""How many files may be compared with how many patterns, both multiplied; one with folders counts as several."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 
 _Value = str | bool | None
@@ -32,10 +33,15 @@ class CheckoutEffect(NamedTuple):
 
 
 class _AttributeLine(NamedTuple):
-    """A line of an attributes file: its pattern, the relevant attributes in order, and the file that it stands in."""
+    """A line of an attributes file: its pattern by parts, and the last of them by itself; the relevant attributes in
+    order, and the file that it stands in. A pattern that `is_name` is for the last part of a path; one that `is_folder`
+    names no file."""
 
     folder: str
-    pattern: str
+    parts: tuple[str, ...]
+    name: re.Pattern[str]
+    is_name: bool
+    is_folder: bool
     attributes: tuple[tuple[str, _Value], ...]
     file: str
 
@@ -46,11 +52,15 @@ def checkout_effects(files: Iterable[str], texts: Mapping[str, str]) -> dict[str
     `texts` are the texts of the attributes files by their paths; all paths count from the top of the repository. Where
     files and patterns are too many to be compared, each file counts for which a pattern could be meant.
     """
-    lines = [line for path in sorted(texts, key=_depth) for line in _lines(path, texts[path], _macros(texts))]
-    if not any(_effective(dict(line.attributes)) for line in lines):
+    macros = _macros(texts)
+    lines = [line for path in sorted(texts, key=_depth) for line in _lines(path, texts[path], macros)]
+    wanted = {name for line in lines for name in _effective(dict(line.attributes))}
+    if not wanted:
         return {}
+    wanted |= {"text", "crlf"} if "eol" in wanted else set()
+    lines = [line for line in lines if any(name in wanted for name, _ in line.attributes)]
     files = tuple(files)
-    is_too_much = len(files) * len(lines) > _MOST
+    is_too_much = len(files) * sum(1 if line.is_name else _WITH_FOLDERS for line in lines) > _MOST
     found: dict[str, CheckoutEffect] = {}
     for path in files:
         meant = [line for line in lines if is_too_much or _applies(line, path)]
@@ -87,7 +97,10 @@ def _lines(path: str, text: str, macros: Mapping[str, tuple[tuple[str, _Value], 
             continue
         attributes = tuple(_attributes(words, macros))
         if attributes:
-            yield _AttributeLine(folder, pattern, attributes, path)
+            inner = pattern.rstrip("/")
+            parts = tuple(map(_as_glob, inner.removeprefix("/").split("/")))
+            name = re.compile(translate(parts[-1]))
+            yield _AttributeLine(folder, parts, name, "/" not in inner, inner != pattern, attributes, path)
 
 
 def _parted(line: str) -> tuple[str, list[str]]:
@@ -144,21 +157,19 @@ def _applies(line: _AttributeLine, path: str) -> bool:
     if not path.startswith(start):
         return False
     below = path[len(start) :]
-    if _fits(line.pattern, below):
+    if not line.is_folder and _fits(line, below):
         return True
     if ("export-ignore", True) not in line.attributes:
         return False
     folders = below.split("/")[:-1]
-    return any(_fits(line.pattern.rstrip("/"), "/".join(folders[:number])) for number in range(1, len(folders) + 1))
+    return any(_fits(line, "/".join(folders[:number])) for number in range(1, len(folders) + 1))
 
 
-def _fits(pattern: str, path: str) -> bool:
-    """Whether a pattern of an attributes file names a path: without a slash by its last part, else part by part."""
-    if pattern.endswith("/"):
-        return False  # such a pattern names folders, which have no content
-    if "/" not in pattern:
-        return fnmatchcase(path.rpartition("/")[2], _as_glob(pattern))
-    return fits_parts(path.split("/"), [_as_glob(part) for part in pattern.removeprefix("/").split("/")])
+def _fits(line: _AttributeLine, path: str) -> bool:
+    """Whether the pattern of a line names a path: without a slash by its last part, else part by part."""
+    if line.is_name:
+        return line.name.match(path.rpartition("/")[2]) is not None
+    return fits_parts(path.split("/"), line.parts)
 
 
 def _as_glob(pattern: str) -> str:

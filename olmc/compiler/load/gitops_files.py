@@ -25,8 +25,9 @@ _ESCAPED = regex(r"\\[xuU]")
 _ARGO, _FLUX_HELM, _FLUX_SOURCE = "argoproj.io/", "helm.toolkit.fluxcd.io/", "source.toolkit.fluxcd.io/"
 _WILD = frozenset("*?[")
 _LONGEST = 1_000
-_MOST = 2_000_000
-"""How many paths may be compared with patterns."""
+_MOST = 300_000
+"""How many paths may be compared with patterns; a file that is read counts as many of them."""
+_FILE, _CHARACTERS = 50, 16
 
 ARGO_READS = "Argo CD reads such a file for an Application"
 ARGO_GENERATES = "Argo CD generates Applications from such a file"
@@ -100,7 +101,7 @@ class _Search(NamedTuple):
 
     def exact(self, folder: str, text: str) -> Iterator[str]:
         """The file that a text names, from a folder or from the top."""
-        self._spend(1)
+        self.spend(1)
         if not text or len(text) > _LONGEST or "\n" in text:
             return
         if text.startswith("$") and "/" in text:  # the name of another source
@@ -125,11 +126,18 @@ class _Search(NamedTuple):
         for pattern in patterns:
             if not any(char.isalnum() for char in pattern):
                 continue  # it says nothing about the files that are meant
-            self._spend(len(self.repository.files))
+            self.spend(len(self.repository.files))
             parts = pattern.split("/")
             yield from (path for path in self.repository.files if _fits(path, pattern, parts))
 
-    def _spend(self, count: int) -> None:
+    def text(self, path: str) -> str:
+        """The text of a file."""
+        text = self.repository.text(path)
+        self.spend(_FILE + len(text) // _CHARACTERS)
+        return text
+
+    def spend(self, count: int) -> None:
+        """Count so many paths that are compared; raises TooManyPathsError."""
         self.left[0] -= count
         if self.left[0] < 0:
             raise TooManyPathsError
@@ -184,8 +192,9 @@ def _of_generators(each: ToolObject, folders: Sequence[str], search: _Search) ->
         for path in dict.fromkeys(search.fitting(wanted)):
             if not any(fits_parts(path.split("/"), pattern.split("/")) for pattern in unwanted):
                 yield NamedFile(path, each.path, ARGO_GENERATES)
-                filled += _texts_in(search.repository.text(path))
+                filled += _texts_in(search.text(path))
         wanted, unwanted = _patterns(git.get("directories"))
+        search.spend(len(search.repository.folders) * len(wanted))
         for folder in search.repository.folders if wanted else ():
             parts = folder.split("/")
             fits = (any(fits_parts(parts, pattern.split("/")) for pattern in some) for some in (wanted, unwanted))

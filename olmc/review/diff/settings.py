@@ -333,15 +333,24 @@ _NARROWING = frozenset({"exclude", "for", "ignore", "include"})
 
 
 def setting_changes(old: Side, new: Side) -> Iterator[DiffChange]:
-    """How two workspaces differ in what they say about themselves; nothing for renderings, which say nothing."""
+    """How two workspaces differ in what they say about themselves; of a folder of plain objects, which says nothing,
+    only the files on which results of tools depend."""
     if old.settings is None or new.settings is None:
-        if old.tools is not None and new.tools is not None:
-            yield from _tools(old, new, old.tools, new.tools)
+        was, now = (side.settings or side.tools for side in (old, new))
+        if was is not None and now is not None and _are_alike(was, now, old, new):
+            yield from _tools(old, new, was, now)
         return
     yield from _config(old.settings, new.settings)
     yield from _patterns(old.settings.ignore_lines, new.settings.ignore_lines)
     yield from _suppressions(old.settings.suppressions, new.settings.suppressions)
     yield from _tools(old, new, old.settings, new.settings)
+
+
+def _are_alike(was: SideSettings, now: SideSettings, old: Side, new: Side) -> bool:
+    """Whether two sides are folders of plain objects, or the same folder of a repository, of which one is a workspace:
+    beside a rendering there is nothing of what it was made of."""
+    place = was.deciders.place
+    return old.settings is new.settings or (place is not None and place == now.deciders.place)
 
 
 def _file(path: str) -> ObjectKey:
@@ -421,8 +430,10 @@ def _deciders(old: Deciders, new: Deciders, reported: frozenset[str]) -> Iterato
     groups: dict[tuple[str, str, str], list[str]] = {}
     for decider in sorted(before.keys() | after.keys()):
         path, lead, effect = decider
-        if before.get(decider) == after.get(decider) or (path in reported and effect == LINKED):
+        if before.get(decider) == after.get(decider):
             continue
+        if effect == LINKED and (path in reported or not (path in old.paths and path in new.paths)):
+            continue  # what a new link leads to is new itself
         if path.startswith("../") and old.place != new.place:
             continue  # the folders above are others
         if effect == BESIDE_CHART and not (old.has_own_values and new.has_own_values):
