@@ -38,7 +38,6 @@ from olmc.review.diff import webhooks as permission_kinds
 from olmc.review.diff.crd_kinds import (
     CHANGE,
     NOTE,
-    RISK,
     WORKLOADS,
     ChangeGroup,
     DiffChange,
@@ -69,7 +68,7 @@ from olmc.review.diff.extensions import (
     spec_of_others,
     unfolded,
 )
-from olmc.review.diff.images import image_changes, without_repetitions
+from olmc.review.diff.images import catalog_image_path, image_changes, images_of, without_repetitions
 from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
 from olmc.review.diff.noise import (
     Makers,
@@ -79,6 +78,7 @@ from olmc.review.diff.noise import (
     without_derived,
     without_noise,
 )
+from olmc.review.diff.object_risks import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.operators import (
     CSV,
     DiffOperator,
@@ -472,16 +472,28 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
     if is_object_set(pair.new or {}):
-        within = [object_key(obj) for obj in objects_within(pair.new or {})]
-        yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
+        within = objects_within(pair.new or {})
+        names = tuple(str(object_key(obj)) for obj in within)
+        yield kinds.object_set_added(known, names, any(map(_is_weighty, within)))
         return
-    powerful = RISK if known.kind in _POWERFUL else CHANGE
-    yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+    yield _added(known, pair.new) if pair.new is not None else _removed(known)
+    yield from image_changes(pair) if catalog_image_path(known) else ()
 
 
-def _is_weighty(known: ObjectKey) -> bool:
+def _added(known: ObjectKey, new: KubernetesObject) -> DiffChange:
+    why = explained(risks_of_added(known, new))
+    return kinds.risky_object_added(known, why) if why else kinds.object_added(known)
+
+
+def _removed(known: ObjectKey) -> DiffChange:
+    why = explained(risks_of_removed(known))
+    return kinds.protection_removed(known, why) if why else kinds.object_removed(known)
+
+
+def _is_weighty(obj: KubernetesObject) -> bool:
     """Whether an object gives rights, runs something, or answers for what others do."""
-    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS | _POWERFUL
+    known = object_key(obj)
+    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS or bool(risks_of_added(known, obj))
 
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
@@ -512,8 +524,10 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
             yield kinds.renamed(known, name_of(old), False)
         yield from webhook_changes(known, before, after, owners.apis(old, new))
         return
-    if _is_olm(known, CSV):
+    if _is_olm(known, CSV) or catalog_image_path(known):
         yield from image_changes(pair)
+        if images_of(pair.old) and images_of(pair.new):
+            before, after = (without_paths(obj, catalog_image_path(known)) for obj in (before, after))
     elif _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
     elif is_extension(new):
@@ -524,7 +538,12 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     for delta in deltas(before, after):
-        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
+        found = risks_of_change(known, before, after, delta)
+        if found:
+            why = explained(found, delta.path)
+            yield kinds.risky_field_changed(known, path_text(delta.path), delta.old, delta.new, why)
+        else:
+            yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, severity)
 
 
 def _workload(
@@ -573,7 +592,7 @@ def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
         if known.group == RBAC and pair.new is None:
             yield kinds.object_removed(known)
         elif known.group == RBAC and pair.old is None:
-            yield kinds.object_added(known, CHANGE)
+            yield kinds.object_added(known)
         elif pair.old is None or pair.new is None:
             continue
         elif known.group == RBAC and (was := text(metadata_of(pair.old).get("name"))) != known.name:
