@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -32,6 +32,7 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
     text,
+    texts,
 )
 from olmc.review.diff import object_kinds as kinds
 from olmc.review.diff import webhooks as permission_kinds
@@ -91,7 +92,15 @@ from olmc.review.diff.operators import (
     owned_apis,
     unknown_changes,
 )
-from olmc.review.diff.permissions import Accounts, access, accounts, permission_changes, without_common
+from olmc.review.diff.permissions import (
+    Accounts,
+    Rights,
+    access,
+    accounts,
+    permission_changes,
+    subject_of_group,
+    without_common,
+)
 from olmc.review.diff.pods import with_template
 from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
@@ -239,6 +248,8 @@ _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
+_USERS = "user.openshift.io"
+_NOBODY = ObjectKey("", "", "", "")
 
 
 class Difference(NamedTuple):
@@ -303,7 +314,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     named = {change.identity for change in changes}
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
     makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
-    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
+    everybody = (*kept_old, *old.excluded), (*kept_new, *new.excluded)
+    everything = cache(
+        lambda: Rights(access(everybody[0], before, old.manifests), access(everybody[1], after, new.manifests))
+    )
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -387,7 +402,8 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 class _Owners(NamedTuple):
     """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
-    of it, and the ClusterExtensions of the new side, and the operators that move to such."""
+    of it, and the ClusterExtensions of the new side, and the operators that move to such; `rights` are asked for where
+    somebody is exchanged for somebody else."""
 
     old: Makers
     new: Makers
@@ -396,6 +412,7 @@ class _Owners(NamedTuple):
     new_crds: Mapping[str, frozenset[str]]
     extensions: Mapping[str, DiffExtension]
     moved: Mapping[str, DiffOperator]
+    rights: Callable[[], Rights]
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
@@ -477,7 +494,19 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield kinds.object_set_added(known, names, any(map(_is_weighty, within)))
         return
     yield _added(known, pair.new) if pair.new is not None else _removed(known)
+    yield from _members(pair, owners)
     yield from image_changes(pair) if catalog_image_path(known) else ()
+
+
+def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
+    """The members that a group of OpenShift gets, and what they may do from then on."""
+    if (pair.identity.group, pair.identity.kind) != (_USERS, "Group"):
+        return
+    was, now = (texts((obj or {}).get("users")) for obj in (pair.old, pair.new))
+    members = tuple(sorted(set(now) - set(was)))
+    if members:
+        group = subject_of_group(pair.identity.name)
+        yield kinds.members_added(pair.identity, members, owners.rights().gained(_NOBODY, group))
 
 
 def _added(known: ObjectKey, new: KubernetesObject) -> DiffChange:
@@ -530,6 +559,8 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
             before, after = (without_paths(obj, catalog_image_path(known)) for obj in (before, after))
     elif _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
+    elif (known.group, known.kind) == (_USERS, "Group"):
+        yield from _members(pair, owners)
     elif is_extension(new):
         yield from extension_changes(pair)
         before, after = ({**obj, "spec": spec_of_others(obj)} for obj in (before, after))
@@ -560,7 +591,7 @@ def _workload(
     yield from image_changes(pair._replace(old=names.old))
     account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
     if account not in owners.accounts.renamed:
-        yield from account_changes(known, old, new)
+        yield from account_changes(known, old, new, owners.rights)
     before, after = (
         without_paths(without_noise(obj, of_side), fixed)
         for obj, of_side in ((names.old, owners.old), (new, owners.new))

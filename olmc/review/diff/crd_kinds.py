@@ -652,12 +652,16 @@ def container_renamed(container: str, old: str) -> Judgement:
 
 
 @change_kind("AccountChanged", ChangeGroup.DEPLOYMENTS, CHANGED)
-def account_changed(old: str, new: str) -> Judgement:
-    """Another ServiceAccount that pods run as; `default` is that of all pods of the namespace that name none."""
+def account_changed(old: str, new: str, gained: tuple[str, ...]) -> Judgement:
+    """Another ServiceAccount that pods run as; `default` is that of all pods of the namespace that name none.
+
+    `gained` are the dangers of what the pods may do by it and might not before.
+    """
     names: Message = ("runs as ServiceAccount ", shown(new), " instead of ", shown(old))
-    if new != "default":
-        return CHANGE, names
-    return RISK, (*names, ": every pod of the namespace that names no other has its permissions")
+    if new == "default":
+        names = (*names, ": every pod of the namespace that names no other has its permissions")
+    more: Message = ("; it may do more: ", *listed(gained, _MOST_PLACES)) if gained else ()
+    return RISK if gained or new == "default" else CHANGE, (*names, *more)
 
 
 @change_kind("ContainerRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)

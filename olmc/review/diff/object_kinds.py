@@ -115,6 +115,13 @@ def risky_field_changed(path: str, old: Any, new: Any, why: tuple[str, ...]) -> 
     return RISK, (shown(path), *from_to(old, new), "; ", *listed(why, _MOST))
 
 
+@change_kind("MembersAdded", ChangeGroup.PERMISSIONS, ADDED)
+def members_added(members: tuple[str, ...], gained: tuple[str, ...]) -> Judgement:
+    """New members of a group of OpenShift; `gained` are the dangers of what its members may do."""
+    more: Message = ("; they may do more: ", *listed(gained, _MOST)) if gained else ()
+    return RISK if gained else CHANGE, ("has new members ", *listed(members, _MOST), *more)
+
+
 @change_kind("PodsReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)
 def pods_replaced() -> Judgement:
     """A workload whose pods are replaced, be it for an annotation alone."""

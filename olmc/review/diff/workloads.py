@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.operators import OLM_GROUP
@@ -45,6 +45,7 @@ from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
 from olmc.review.diff.noise import Makers
 from olmc.review.diff.object_kinds import field_changed, risky_field_changed
 from olmc.review.diff.object_risks import explained, is_loosened, pod_dangers, risks_of_delta
+from olmc.review.diff.permissions import Rights, subject_of_account
 from olmc.review.diff.pods import written_path
 
 # The kinds of changes by which something stays or goes for good: tokens that never expire, operators that never run,
@@ -100,11 +101,14 @@ def account_of(workload: KubernetesObject) -> str:
     return next((text(pod[field]) for field in _ACCOUNT if text(pod.get(field))), _DEFAULT)
 
 
-def account_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
-    """Whether the pods of a workload run as somebody else."""
+def account_changes(
+    identity: ObjectKey, old: KubernetesObject, new: KubernetesObject, rights: Callable[[], Rights]
+) -> Iterator[DiffChange]:
+    """Whether the pods of a workload run as somebody else, and what that one may do more."""
     was, now = account_of(old), account_of(new)
     if was != now:
-        yield kinds.account_changed(identity, was, now)
+        before, after = (subject_of_account(identity.namespace, name) for name in (was, now))
+        yield kinds.account_changed(identity, was, now, rights().gained(before, after))
 
 
 def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
