@@ -85,6 +85,53 @@ def test_a_new_member_of_a_bound_group_is_a_risk(role: str) -> None:
     assert not graved([group], [{**group, "users": ["a", "b"]}])
 
 
+def _namespace(**labels: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "nest", "labels": labels}}
+
+
+def _policy(name: str, spec: dict[str, Any], group: str = "networking.k8s.io", kind: str = "NetworkPolicy") -> Any:
+    metadata = {"name": name, "namespace": "nest"} if kind == "NetworkPolicy" else {"name": name}
+    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+_CHECKED = {"namespaceSelector": {"matchLabels": {"checked": "yes"}}}
+_OF_ADMISSION = "admissionregistration.k8s.io"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _policy("p", {"matchConstraints": _CHECKED}, _OF_ADMISSION, "ValidatingAdmissionPolicy"),
+        _policy("p", {"matchResources": _CHECKED}, _OF_ADMISSION, "ValidatingAdmissionPolicyBinding"),
+        {**_policy("p", {}, _OF_ADMISSION, "ValidatingWebhookConfiguration"), "webhooks": [{"name": "a", **_CHECKED}]},
+    ],
+)
+def test_a_namespace_that_leaves_a_check_is_a_risk(other: Any) -> None:
+    assert graved([other, _namespace(checked="yes")], [other, _namespace(checked="no")])
+    assert not graved([other, _namespace(checked="no")], [other, _namespace(checked="yes")])
+
+
+def test_a_namespace_that_joins_the_peers_of_a_policy_is_a_risk() -> None:
+    peers = [{"from": [{"namespaceSelector": {"matchLabels": {"trusted": "yes"}}}]}]
+    policy = _policy("p", {"podSelector": {}, "ingress": peers})
+    assert graved([policy, _namespace()], [policy, _namespace(trusted="yes")])
+
+
+def test_a_policy_that_opens_a_closed_namespace_is_a_risk() -> None:
+    closed = _policy("closed", {"podSelector": {}, "policyTypes": ["Ingress"]})
+    assert graved([closed], [closed, _policy("open", {"podSelector": {}, "ingress": [{}]})])
+    assert not graved([], [_policy("open", {"podSelector": {}, "ingress": [{}]})])
+    assert not graved([closed], [closed, _policy("dns", {"podSelector": {}, "egress": [{"ports": [{"port": 53}]}]})])
+
+
+def test_rules_that_join_a_role_of_the_cluster_are_a_risk() -> None:
+    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    metadata = {"name": "r"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": [rule]}
+    labels = {"rbac.authorization.k8s.io/aggregate-to-cluster-reader": "true"}
+    assert graved([role], [{**role, "metadata": {**metadata, "labels": labels}}])
+
+
 def test_every_right_to_write_that_is_graded_has_rows() -> None:
     """The table of objects covers the kinds of the table of rights; other modules compare the rest in words."""
     from olmc.review.diff.object_risks import OBJECT_RISKS

@@ -102,6 +102,7 @@ from olmc.review.diff.permissions import (
     without_common,
 )
 from olmc.review.diff.pods import with_template
+from olmc.review.diff.related_risks import related_changes
 from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
@@ -306,6 +307,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         else:
             changes.append(change)
     changes += _format_changes(pairs) if formats else ()
+    changes += related_changes(pairs, kept_old, kept_new)
     differing: list[Pair] = []
     noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
     unchanged = new.shared
@@ -495,7 +497,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     yield _added(known, pair.new) if pair.new is not None else _removed(known)
     yield from _members(pair, owners)
-    yield from image_changes(pair) if catalog_image_path(known) else ()
+    yield from image_changes(pair) if catalog_image_path(known) and pair.old is None else ()
 
 
 def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:

@@ -196,7 +196,7 @@ def contrasted(old: Any, new: Any) -> tuple[UntrustedText, UntrustedText]:
     if old is ABSENT or new is ABSENT:
         return shown(old), shown(new)
     before, after = _as_text(old), _as_text(new)
-    if before == after:  # the number 1 and the text 1
+    if before == after and type(old) is not type(new):  # the number 1 and the text 1
         before, after = _as_json(old), _as_json(new)
     if max(len(before), len(after)) <= _WIDEST:
         return UntrustedText(before), UntrustedText(after)

@@ -448,16 +448,17 @@ def _edge(entry: object, field: str) -> str:
 def _bundles(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:
     """How the content of bundles differs: by image, related images and properties.
 
-    A bundle that only the new side has is compared with the registries of all bundles before.
+    A bundle that only the new side has is compared with the images of all bundles before.
     """
-    registries = frozenset(registry_of(image) for bundle in old.bundles.values() for image in _images(bundle))
+    images = [image for bundle in old.bundles.values() for image in _images(bundle)]
+    registries, had_floating = frozenset(map(registry_of, images)), any(map(is_floating, images))
     for name in sorted(new.bundles):
         was, now = old.bundles.get(name), new.bundles[name]
         if was is not None:
             yield from _bundle(known, was, now)
             continue
         foreign = tuple(image for image in _images(now) if registry_of(image) not in registries)
-        floating = tuple(image for image in _images(now) if is_floating(image))
+        floating = tuple(image for image in _images(now) if is_floating(image) and not had_floating)
         if registries and (foreign or floating):
             yield kinds.bundle_less_certain(known, new.name, name, foreign, floating)
 
