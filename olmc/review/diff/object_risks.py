@@ -777,5 +777,6 @@ def explained(found: Sequence[FoundRisk], path: Path = ()) -> tuple[str, ...]:
         places = reasons.setdefault(risk.why, [])
         if risk.path != path:
             value = risk.value if isinstance(risk.value, str) else json.dumps(risk.value, default=str)
-            places.append(f"{path_text(risk.path)}: {value}")
+            place = path_text(risk.path)
+            places.append(place if isinstance(risk.value, Mapping) else f"{place}: {value}")
     return tuple(f"{', '.join(places)}: {why}" if places else why for why, places in reasons.items())
