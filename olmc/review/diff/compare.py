@@ -497,7 +497,6 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     yield _added(known, pair.new) if pair.new is not None else _removed(known)
     yield from _members(pair, owners)
-    yield from image_changes(pair) if catalog_image_path(known) and pair.old is None else ()
 
 
 def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:

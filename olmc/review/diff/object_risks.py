@@ -550,6 +550,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     # OLM
     _risk("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "", ADDED,
           "operators may come from it"),
+    _risk("operators.coreos.com/CatalogSource", "spec image", COMES, "operators may come from it"),
+    _risk("olm.operatorframework.io/ClusterCatalog", "spec source image ref", COMES, "operators may come from it"),
     *_risks("operators.coreos.com/CatalogSource", "address image configMap sourceType", DIFFERS, _SOURCE, "spec"),
     _risk("operators.coreos.com/CatalogSource", "metadata annotations olm.catalogImageTemplate", COMES, _SOURCE),
     *_risks("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "priority", INCREASES,
