@@ -23,12 +23,12 @@ def _bundle(name: str = "kettle.v1.0.0", **fields: Any) -> CatalogBundle:
 
 
 def _changes(old: CatalogBundle, *new: CatalogBundle) -> list[DiffChange]:
-    sides = (
+    before, after = (
         Package("kettle", "stable", {"stable": Channel("stable", "kettle", tuple(ChannelEntry(b.name) for b in side))},
                 {b.name: b for b in side})
         for side in ((old,), new)
     )  # fmt: skip
-    return list(_package(_CATALOG, "kettle", *sides, Use(frozenset(), frozenset(), frozenset())))
+    return list(_package(_CATALOG, "kettle", before, after, Use(frozenset(), frozenset(), frozenset())))
 
 
 _ATTACKS = {

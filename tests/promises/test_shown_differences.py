@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +14,12 @@ from olmc.review.diff.outputs import as_json, as_markdown, as_text
 from olmc.review.diff.settings import Side
 
 _LONG = "padding-" * 40
-_OUTPUTS = {"text": as_text, "markdown": as_markdown, "html": as_html, "json": as_json}
+_OUTPUTS: Mapping[str, Callable[[Difference], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "html": as_html,
+    "json": as_json,
+}
 
 
 def _deployment(container: dict[str, Any]) -> dict[str, Any]:
@@ -44,7 +50,7 @@ def _value(word: str) -> str:
     return f"{_LONG} {word} {_LONG}"
 
 
-_VARIANTS = {
+_VARIANTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "an argument": lambda word: _deployment({"args": [f"--config={_value(word)}"]}),
     "a command among others": lambda word: _deployment({"command": ["sh", "-c", _value(word), f"{_LONG}other"]}),
     "a variable": lambda word: _deployment({"env": [{"name": "A", "value": _value(word)}]}),
