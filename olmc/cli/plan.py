@@ -2,77 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from olmc.cli.console import BAD_INPUT
-from olmc.cli.console import DONE
-from olmc.cli.console import FINDINGS
-from olmc.cli.console import Input
-from olmc.cli.console import Timings
-from olmc.cli.console import UNTIMED
-from olmc.cli.console import bad_value
-from olmc.cli.console import folder_from_here
-from olmc.cli.console import no_cluster
-from olmc.cli.console import progress
-from olmc.cli.console import say
-from olmc.cli.console import tell
-from olmc.cli.console import tell_approvals
-from olmc.cli.console import wrong_usage
-from olmc.cli.declared import Choice
-from olmc.cli.declared import PathOf
-from olmc.cli.declared import Whole
-from olmc.cli.declared import argument
-from olmc.cli.declared import command
-from olmc.cli.declared import option
-from olmc.cli.options import COMPILE
-from olmc.cli.options import PROPOSED
-from olmc.cli.options import canonical_version
-from olmc.cli.options import entry_option
-from olmc.cli.options import given_fields
-from olmc.cli.options import given_of
-from olmc.cli.options import given_version
-from olmc.cli.options import inputs_of
-from olmc.cli.options import output_option
-from olmc.cli.options import tell_idle
-from olmc.cli.options import timings_of
-from olmc.cli.options import with_begun
-from olmc.cli.options import with_proposed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from olmc.cli.console import (
+    BAD_INPUT,
+    DONE,
+    FINDINGS,
+    UNTIMED,
+    Input,
+    Timings,
+    bad_value,
+    folder_from_here,
+    no_cluster,
+    progress,
+    say,
+    tell,
+    tell_approvals,
+    wrong_usage,
+)
+from olmc.cli.declared import Choice, PathOf, Whole, argument, command, option
+from olmc.cli.options import (
+    COMPILE,
+    PROPOSED,
+    canonical_version,
+    entry_option,
+    given_fields,
+    given_of,
+    given_version,
+    inputs_of,
+    output_option,
+    tell_idle,
+    timings_of,
+    with_begun,
+    with_proposed,
+)
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.config import narrowing_of
-from olmc.compiler.load.config import read_config
-from olmc.compiler.model.options import Narrowing
-from olmc.compiler.model.options import Options
+from olmc.compiler.load.config import narrowing_of, read_config
+from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.output.messages import json_text
 from olmc.compiler.output.places import seen_from
-from olmc.k8s.diagnostics import Report
-from olmc.k8s.diagnostics import Severity
-from olmc.k8s.diagnostics import close_matches
-from olmc.k8s.diagnostics import did_you_mean
+from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.semver import full_kube_version
-from olmc.k8s.semver import minor_of
+from olmc.k8s.semver import full_kube_version, minor_of
 from olmc.targets.pipeline import compile
-from pathlib import Path
-from typing import Any
-from typing import TYPE_CHECKING
-import tempfile
 
 if TYPE_CHECKING:
-    from olmc.compiler.model.cluster import CatalogSource
-    from olmc.compiler.model.cluster import Cluster
+    import click
+
+    from olmc.compiler.model.cluster import CatalogSource, Cluster
     from olmc.k8s.objects import CatalogKey
     from olmc.review.diff.both_sides import BegunCluster
     from olmc.review.diff.settings import Side
     from olmc.review.plan.leftovers import Plan
     from olmc.review.plan.platform import ClusterPlatform
     from olmc.review.plan.platform_plan import PlatformPlan
-    from olmc.review.plan.repair import DriftedObject
-    from olmc.review.plan.repair import StateComparison
-    import click
+    from olmc.review.plan.repair import DriftedObject, StateComparison
 
 # `olmc plan --to`: the cluster itself moves to another release.
 

@@ -5,6 +5,7 @@ Bundles by themselves say in their metadata in which channels of a catalog they 
 
 from __future__ import annotations
 
+from olmc.k8s.api.image_references import doubts_about, has_digest
 from olmc.review.diff.crd_kinds import (
     ADDED,
     BREAKING,
@@ -17,6 +18,7 @@ from olmc.review.diff.crd_kinds import (
     Judgement,
     Message,
     change_kind,
+    changed,
     listed,
     shown,
 )
@@ -39,13 +41,13 @@ def bundle_channels_changed(
 @change_kind("DefaultChannelChanged", ChangeGroup.VERSIONS, CHANGED)
 def default_channel_changed(package: str, old: str, new: str) -> Judgement:
     """Another channel for Subscriptions that name none; "" for none."""
-    return CHANGE, ("default channel of ", shown(package), ": ", shown(old or "none"), " → ", shown(new or "none"))
+    return CHANGE, ("default channel of ", shown(package), ": ", *changed(old or "none", new or "none"))
 
 
 @change_kind("SkipRangeNarrowed", ChangeGroup.VERSIONS, CHANGED)
 def skip_range_narrowed(old: str, new: str, lowest: str) -> Judgement:
     """A skipRange that no longer has the lowest version of the one before it; "" for no skipRange."""
-    ranges: Message = ("skipRange: ", shown(old), " → ", shown(new or "none"))
+    ranges: Message = ("skipRange: ", *changed(old, new or "none"))
     return CHANGE, (*ranges, "; from ", shown(lowest), " on it was one hop so far, and now other versions come between")
 
 
@@ -53,7 +55,7 @@ def skip_range_narrowed(old: str, new: str, lowest: str) -> Judgement:
 def skip_range_widened(old: str, new: str, lowest: str) -> Judgement:
     """A skipRange that begins at a lower version than the one before it ("" for none); `lowest` is "" for no lower
     end."""
-    ranges: Message = ("skipRange: ", shown(old or "none"), " → ", shown(new))
+    ranges: Message = ("skipRange: ", *changed(old or "none", new))
     start: Message = ("from ", shown(lowest), " on") if lowest else ("from any version before",)
     return CHANGE, (*ranges, "; ", *start, " it is one hop now, past all versions between")
 
@@ -67,7 +69,7 @@ def skips_narrowed(removed: tuple[str, ...]) -> Judgement:
 @change_kind("OpenshiftVersionsChanged", ChangeGroup.VERSIONS, CHANGED)
 def openshift_versions_changed(old: str, new: str) -> Judgement:
     """Other versions of OpenShift whose catalogs are to have a bundle (com.redhat.openshift.versions); "" for all."""
-    return CHANGE, ("com.redhat.openshift.versions: ", shown(old or "all"), " → ", shown(new or "all"))
+    return CHANGE, ("com.redhat.openshift.versions: ", *changed(old or "all", new or "all"))
 
 
 @change_kind("FeaturesChanged", ChangeGroup.VERSIONS, CHANGED)
@@ -81,7 +83,7 @@ def features_changed(gained: tuple[str, ...], lost: tuple[str, ...]) -> Judgemen
 @change_kind("ValidSubscriptionChanged", ChangeGroup.VERSIONS, CHANGED)
 def valid_subscription_changed(old: str, new: str) -> Judgement:
     """Other subscriptions of the vendor, of which one is needed to use an operator; "" for none."""
-    named: Message = (shown(old or "none"), " → ", shown(new or "none"))
+    named: Message = changed(old or "none", new or "none")
     return CHANGE, ("subscriptions of the vendor that entitle to it: ", *named)
 
 
@@ -90,7 +92,7 @@ def max_openshift_changed(old: str, new: str, is_lower: bool) -> Judgement:
     """Another olm.maxOpenShiftVersion, beyond which no cluster with the operator is upgraded; "" for none."""
     stops = "; clusters with this operator are not upgraded beyond it" if is_lower else ""
     return RISK if is_lower else CHANGE, (
-        "olm.maxOpenShiftVersion: ", shown(old or "none"), " → ", shown(new or "none"), stops
+        "olm.maxOpenShiftVersion: ", *changed(old or "none", new or "none"), stops
     )  # fmt: skip
 
 
@@ -142,7 +144,7 @@ def channel_changed(
     package: str, channel: str, old: str, new: str, added: tuple[str, ...], removed: tuple[str, ...]
 ) -> Judgement:
     """Another head of a channel ("" for none), and the versions that come into it and go out of it."""
-    heads: Message = ("; its head: ", shown(old or "none"), " → ", shown(new or "none")) if old != new else ()
+    heads: Message = ("; its head: ", *changed(old or "none", new or "none")) if old != new else ()
     more: Message = ("; it has ", *listed(added, _MOST)) if added else ()
     less: Message = ("; it no longer has ", *listed(removed, _MOST)) if removed else ()
     start: Message = ("channel ", shown(channel), " of ", shown(package), " changes")
@@ -152,7 +154,7 @@ def channel_changed(
 @change_kind("EdgesChanged", ChangeGroup.VERSIONS, CHANGED)
 def edges_changed(package: str, channel: str, entry: str, field: str, old: str, new: str) -> Judgement:
     """What an entry of a channel replaces or skips; "" for nothing."""
-    values: Message = (shown(old or "none"), " → ", shown(new or "none"))
+    values: Message = changed(old or "none", new or "none")
     place: Message = (" in channel ", shown(channel), " of ", shown(package))
     return CHANGE, (f"{field} of ", shown(entry), *place, ": ", *values)
 
@@ -177,3 +179,65 @@ def deprecated(package: str, what: str, name: str, message: str, reached: bool) 
     of_package: Message = () if what == "package" else (" of ", shown(package))
     reason: Message = (": ", shown(message)) if message else ()
     return RISK if reached else CHANGE, (f"{what} ", shown(name), *of_package, " is deprecated", *reason)
+
+
+# The content of a bundle under the same name.
+
+_OF_CONTENT = frozenset(("olm.package", "olm.package.required", "olm.gvk.required", "olm.constraint"))
+"""Properties that decide what OLM installs: the version, and the operators and APIs that have to come along."""
+
+
+@change_kind("BundleImageChanged", ChangeGroup.IMAGES, CHANGED)
+def bundle_image_changed(package: str, bundle: str, old: str, new: str) -> Judgement:
+    """Another image for the bundle of the same name; a digest for the same tag makes it more certain, not less."""
+    doubts = doubts_about(old, new)
+    is_pinned = not has_digest(old) and new.startswith(old) and has_digest(new)
+    images: Message = (shown(bundle), " of ", shown(package), ": bundle image ", *changed(old or "none", new or "none"))
+    remarks = (*doubts, "the same version has other content") if not is_pinned else ()
+    return RISK if remarks else CHANGE, (*images, "".join(f"; {remark}" for remark in remarks))
+
+
+@change_kind("RelatedImageChanged", ChangeGroup.IMAGES, CHANGED)
+def related_image_changed(package: str, bundle: str, old: str, new: str) -> Judgement:
+    """Another image that a bundle of the same name relates to; graded as the image of a container."""
+    doubts = doubts_about(old, new)
+    start: Message = (shown(bundle), " of ", shown(package), ": related image ", *changed(old, new))
+    return RISK if doubts else CHANGE, (*start, "".join(f"; {doubt}" for doubt in doubts))
+
+
+@change_kind("RelatedImageAdded", ChangeGroup.IMAGES, ADDED)
+def related_image_added(package: str, bundle: str, image: str, is_foreign: bool) -> Judgement:
+    """Another related image; `is_foreign`: the bundle had no image of its registry."""
+    doubt = "; from another registry" * is_foreign
+    return RISK if is_foreign else CHANGE, (
+        shown(bundle), " of ", shown(package), ": related image ", shown(image), f" (new){doubt}"
+    )  # fmt: skip
+
+
+@change_kind("RelatedImageRemoved", ChangeGroup.IMAGES, REMOVED)
+def related_image_removed(package: str, bundle: str, image: str) -> Judgement:
+    """A related image that the bundle of the same name does not have any more."""
+    return NOTE, (shown(bundle), " of ", shown(package), ": related image ", shown(image), " is gone")
+
+
+@change_kind("BundleLessCertain", ChangeGroup.IMAGES, ADDED)
+def bundle_less_certain(package: str, bundle: str, foreign: tuple[str, ...], floating: tuple[str, ...]) -> Judgement:
+    """A new bundle with images of registries that no bundle of its package had, or with tags that move."""
+    others: Message = ("; from another registry: ", *listed(foreign, _MOST)) if foreign else ()
+    moving: Message = ("; what they name may change any day: ", *listed(floating, _MOST)) if floating else ()
+    return RISK, ("new bundle ", shown(bundle), " of ", shown(package), *others, *moving)
+
+
+@change_kind("BundleContentChanged", ChangeGroup.VERSIONS, CHANGED)
+def bundle_content_changed(package: str, bundle: str, objects: tuple[str, ...]) -> Judgement:
+    """Other objects inside of the bundle of the same name; none are named where they can't be decoded."""
+    named: Message = (": ", *listed(objects, _MOST)) if objects else ()
+    return RISK, (shown(bundle), " of ", shown(package), ": the same version has other content", *named)
+
+
+@change_kind("BundlePropertyChanged", ChangeGroup.VERSIONS, CHANGED)
+def bundle_property_changed(package: str, bundle: str, property: str, old: str, new: str) -> Judgement:
+    """Another property of the bundle of the same name, as JSON; "" for none."""
+    start: Message = (shown(bundle), " of ", shown(package), ": property ", shown(property), " ")
+    severity = RISK if new and property in _OF_CONTENT else CHANGE
+    return severity, (*start, *changed(old or "none", new or "none"))

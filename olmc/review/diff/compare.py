@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -32,13 +32,13 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
     text,
+    texts,
 )
 from olmc.review.diff import object_kinds as kinds
 from olmc.review.diff import webhooks as permission_kinds
 from olmc.review.diff.crd_kinds import (
     CHANGE,
     NOTE,
-    RISK,
     WORKLOADS,
     ChangeGroup,
     DiffChange,
@@ -70,7 +70,7 @@ from olmc.review.diff.extensions import (
     unfolded,
 )
 from olmc.review.diff.gitops import applies_others, decides_result, value_sources
-from olmc.review.diff.images import image_changes, without_repetitions
+from olmc.review.diff.images import catalog_image_path, image_changes, images_of, without_repetitions
 from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
 from olmc.review.diff.noise import (
     Makers,
@@ -80,6 +80,7 @@ from olmc.review.diff.noise import (
     without_derived,
     without_noise,
 )
+from olmc.review.diff.object_risks import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.operators import (
     CSV,
     DiffOperator,
@@ -92,8 +93,17 @@ from olmc.review.diff.operators import (
     owned_apis,
     unknown_changes,
 )
-from olmc.review.diff.permissions import Accounts, access, accounts, permission_changes, without_common
+from olmc.review.diff.permissions import (
+    Accounts,
+    Rights,
+    access,
+    accounts,
+    permission_changes,
+    subject_of_group,
+    without_common,
+)
 from olmc.review.diff.pods import with_template
+from olmc.review.diff.related_risks import related_changes
 from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
@@ -240,6 +250,8 @@ _GROUPS = tuple(ChangeGroup)
 _TOKEN, _TOKEN_OF = "kubernetes.io/service-account-token", "kubernetes.io/service-account.name"
 # They answer for what others send to the API server.
 _POWERFUL = frozenset(("APIService",))
+_USERS = "user.openshift.io"
+_NOBODY = ObjectKey("", "", "", "")
 
 
 class Difference(NamedTuple):
@@ -296,6 +308,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
         else:
             changes.append(change)
     changes += _format_changes(pairs) if formats else ()
+    changes += related_changes(pairs, kept_old, kept_new)
     differing: list[Pair] = []
     noise.update((*folded_differences(was_folded, now_folded), *excluded_differences(old, new)))
     unchanged = new.shared
@@ -305,7 +318,11 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     crds = apis_by_owner(old.objects), apis_by_owner(new.objects)
     values_read = value_sources((*old.objects, *new.objects))
     makers = Makers.of(kept_old, before, old.manifests), Makers.of(kept_new, after, new.manifests)
-    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators)
+    everybody = (*kept_old, *old.excluded), (*kept_new, *new.excluded)
+    everything = cache(
+        lambda: Rights(access(everybody[0], before, old.manifests), access(everybody[1], after, new.manifests))
+    )
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -391,7 +408,8 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 
 class _Owners(NamedTuple):
     """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
-    of it, and the ClusterExtensions of the new side, and the operators that move to such."""
+    of it, and the ClusterExtensions of the new side, and the operators that move to such; `rights` are asked for where
+    somebody is exchanged for somebody else."""
 
     old: Makers
     new: Makers
@@ -400,6 +418,7 @@ class _Owners(NamedTuple):
     new_crds: Mapping[str, frozenset[str]]
     extensions: Mapping[str, DiffExtension]
     moved: Mapping[str, DiffOperator]
+    rights: Callable[[], Rights]
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
@@ -476,14 +495,31 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield token_secret_added(known, text(annotations_of(pair.new).get(_TOKEN_OF)))
         return
     if is_object_set(pair.new or {}):
-        within = [object_key(obj) for obj in objects_within(pair.new or {})]
-        yield kinds.object_set_added(known, tuple(map(str, within)), any(map(_is_weighty, within)))
+        within = objects_within(pair.new or {})
+        names = tuple(str(object_key(obj)) for obj in within)
+        yield kinds.object_set_added(known, names, any(map(_is_weighty, within)))
         return
     if pair.old is None and applies_others(known):
         yield kinds.applier_added(known)
         return
-    powerful = RISK if known.kind in _POWERFUL else CHANGE
-    yield kinds.object_added(known, powerful) if pair.old is None else kinds.object_removed(known)
+    yield _added(known, pair.new) if pair.new is not None else _removed(known)
+    yield from _members(pair, owners)
+
+
+def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
+    """The members that a group of OpenShift gets, and what they may do from then on."""
+    if (pair.identity.group, pair.identity.kind) != (_USERS, "Group"):
+        return
+    was, now = (texts((obj or {}).get("users")) for obj in (pair.old, pair.new))
+    members = tuple(sorted(set(now) - set(was)))
+    if members:
+        group = subject_of_group(pair.identity.name)
+        yield kinds.members_added(pair.identity, members, owners.rights().gained(_NOBODY, group))
+
+
+def _added(known: ObjectKey, new: KubernetesObject) -> DiffChange:
+    why = explained(risks_of_added(known, new))
+    return kinds.risky_object_added(known, why) if why else kinds.object_added(known)
 
 
 def _values(obj: KubernetesObject | None) -> list[Any]:
@@ -491,9 +527,15 @@ def _values(obj: KubernetesObject | None) -> list[Any]:
     return [(obj or {}).get(field) for field in ("data", "stringData", "binaryData")]
 
 
-def _is_weighty(known: ObjectKey) -> bool:
+def _removed(known: ObjectKey) -> DiffChange:
+    why = explained(risks_of_removed(known))
+    return kinds.protection_removed(known, why) if why else kinds.object_removed(known)
+
+
+def _is_weighty(obj: KubernetesObject) -> bool:
     """Whether an object gives rights, runs something, or answers for what others do."""
-    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS | _POWERFUL
+    known = object_key(obj)
+    return known.group == RBAC or known.kind in WORKLOADS | WEBHOOK_KINDS or bool(risks_of_added(known, obj))
 
 
 def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners: _Owners) -> Iterator[DiffChange]:
@@ -524,10 +566,14 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
             yield kinds.renamed(known, name_of(old), False)
         yield from webhook_changes(known, before, after, owners.apis(old, new))
         return
-    if _is_olm(known, CSV):
+    if _is_olm(known, CSV) or catalog_image_path(known):
         yield from image_changes(pair)
+        if images_of(pair.old) and images_of(pair.new):
+            before, after = (without_paths(obj, catalog_image_path(known)) for obj in (before, after))
     elif _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)
+    elif (known.group, known.kind) == (_USERS, "Group"):
+        yield from _members(pair, owners)
     elif is_extension(new):
         yield from extension_changes(pair)
         before, after = ({**obj, "spec": spec_of_others(obj)} for obj in (before, after))
@@ -536,8 +582,13 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
     # Who answers for an API sees what others send to it, so every field counts.
     severity = CHANGE if known.kind in _POWERFUL else NOTE
     for delta in deltas(before, after):
-        grave = RISK if decides_result(known, delta.path) else severity
-        yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, grave)
+        found = risks_of_change(known, before, after, delta)
+        if found:
+            why = explained(found, delta.path)
+            yield kinds.risky_field_changed(known, path_text(delta.path), delta.old, delta.new, why)
+        else:
+            grave = RISK if decides_result(known, delta.path) else severity
+            yield kinds.field_changed(known, path_text(delta.path), delta.old, delta.new, grave)
 
 
 def _workload(
@@ -554,7 +605,7 @@ def _workload(
     yield from image_changes(pair._replace(old=names.old))
     account = ObjectKey("", ACCOUNT, known.namespace, account_of(new))
     if account not in owners.accounts.renamed:
-        yield from account_changes(known, old, new)
+        yield from account_changes(known, old, new, owners.rights)
     before, after = (
         without_paths(without_noise(obj, of_side), fixed)
         for obj, of_side in ((names.old, owners.old), (new, owners.new))
@@ -586,7 +637,7 @@ def _format_changes(pairs: Iterable[Pair]) -> Iterator[DiffChange]:
         if known.group == RBAC and pair.new is None:
             yield kinds.object_removed(known)
         elif known.group == RBAC and pair.old is None:
-            yield kinds.object_added(known, CHANGE)
+            yield kinds.object_added(known)
         elif pair.old is None or pair.new is None:
             continue
         elif known.group == RBAC and (was := text(metadata_of(pair.old).get("name"))) != known.name:

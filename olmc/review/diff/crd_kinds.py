@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from inspect import signature
+from itertools import groupby
 from typing import Any, Generic, ParamSpec
 
 from olmc.compiler.output.messages import clean
-from olmc.k8s.api.image_references import has_digest, is_floating, registry_of
+from olmc.k8s.api.image_references import doubts_about
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
@@ -27,8 +30,9 @@ from olmc.k8s.objects import ObjectKey
 # are and what is reported about them, with its name, group and type. The parameters are the details of the JSON output,
 # and mypy holds whoever makes a change of the kind to them.
 
-_WIDEST = 120
-_BEFORE = 15
+_WIDEST, _AROUND = 120, 25
+_MOST_OF_A_SIDE, _MOST_PAIRS = 2_000, 2_500
+_WORD = regex(r"\w+")
 
 WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet ReplicationController StatefulSet".split())
 """The kinds of objects that run containers."""
@@ -157,30 +161,153 @@ class DiffChange(NamedTuple):
         return ADDED if self.values["old"] is ABSENT else REMOVED if self.values["new"] is ABSENT else CHANGED
 
 
-def shown(value: Any) -> UntrustedText:
-    """A value of the input as people read it: a text as it is, anything else as JSON; what is long is cut."""
+def shown(value: Any, most: int = _WIDEST) -> UntrustedText:
+    """Show a value that nothing is compared with: a text as it is, anything else as JSON, in about `most` characters.
+
+    Two values that are compared go through `contrasted`.
+    """
+    return UntrustedText(_cut(_as_text(value), most))
+
+
+def _as_text(value: Any) -> str:
     if value is ABSENT:
-        return UntrustedText("nothing")
-    if isinstance(value, str) and 0 < len(value) <= _WIDEST and not value.isspace():
-        return UntrustedText(value)
-    text = value if isinstance(value, str) and value.strip() else json.dumps(value, ensure_ascii=False, default=str)
-    return UntrustedText(text if len(text) <= _WIDEST else f"{text[: _WIDEST * 2 // 3]} … {text[-_WIDEST // 3 + 3 :]}")
+        return "nothing"
+    return value if isinstance(value, str) and value.strip() else _as_json(value)
 
 
-def excerpts(old: str, new: str) -> tuple[UntrustedText, UntrustedText]:
-    """Two texts, of long ones only where they begin to differ."""
-    if max(len(old), len(new)) <= _WIDEST or not old or not new:
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    first, last = text[: most * 2 // 3], text[-most // 3 + 3 :]
+    count = f" {len(text) - len(first) - len(last)} more characters …" if most > _WIDEST else ""
+    return f"{first} …{count} {last}"
+
+
+def contrasted(old: Any, new: Any) -> tuple[UntrustedText, UntrustedText]:
+    """Show two values that are compared: only parts that are equal are shortened, and every difference stays.
+
+    This is the one place that abbreviates values of both sides. Differences of more than `_MOST_OF_A_SIDE` characters
+    are cut behind their beginning, with a count.
+    """
+    if old is ABSENT or new is ABSENT:
         return shown(old), shown(new)
+    before, after = _as_text(old), _as_text(new)
+    if before == after and type(old) is not type(new):  # the number 1 and the text 1
+        before, after = _as_json(old), _as_json(new)
+    if max(len(before), len(after)) <= _WIDEST:
+        return UntrustedText(before), UntrustedText(after)
+    sides: tuple[list[str], list[str]] = ([], [])
+    parts = list(_parts(before, after))
+    for number, (was, now) in enumerate(parts):
+        is_equal = was == now
+        for side, text in zip(sides, (was, now), strict=True):
+            side.append(_shortened(text, number > 0, number < len(parts) - 1) if is_equal else text)
+    first, second = ("".join(side) for side in sides)
+    return UntrustedText(_cut(first, _MOST_OF_A_SIDE)), UntrustedText(_cut(second, _MOST_OF_A_SIDE))
+
+
+def contrasted_lists(
+    old: Sequence[str], new: Sequence[str]
+) -> tuple[tuple[UntrustedText, ...], tuple[UntrustedText, ...]]:
+    """Show the texts that only one side has; each that resembles one of the other side is contrasted with it."""
+    left = dict(enumerate(new))
+    after: dict[int, UntrustedText] = {}
+    before: list[UntrustedText] = []
+    for number, was in enumerate(old):
+        alike = left if len(old) * len(new) <= _MOST_PAIRS else {number: left[number]} if number in left else {}
+        best = max(alike, key=lambda at: (_common(was[:_WIDEST], left[at][:_WIDEST]), -at), default=None)
+        if best is None:
+            before.append(shown(was, _MOST_OF_A_SIDE))
+            continue
+        text, after[best] = contrasted(was, left.pop(best))
+        before.append(text)
+    return tuple(before), tuple(after.get(at) or shown(now, _MOST_OF_A_SIDE) for at, now in enumerate(new))
+
+
+def _shortened(text: str, follows: bool, leads: bool) -> str:
+    """Shorten an equal part; `follows` and `leads` say whether a difference is before it and behind it."""
+    head, tail = text[: _AROUND * follows], text[len(text) - _AROUND * leads :]
+    return text if len(text) <= len(head) + len(tail) + _AROUND else f"{head}…{tail}"
+
+
+def _parts(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Split two texts into parts that are equal and parts that differ, in turn as far as there are both.
+
+    Between a common beginning and a common end, words that each side has once tell equal parts apart. That needs no
+    more than sorting, however hostile the texts are.
+    """
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    yield from [(old[:start],) * 2] if start else []
+    yield from _joined(_between(old[start : len(old) - end], new[start : len(new) - end]))
+    yield from [(old[len(old) - end :],) * 2] if end else []
+
+
+def _common(old: str, new: str) -> int:
+    """Count the characters that two texts begin with alike."""
     shorter = min(len(old), len(new))
-    # Values like these differ somewhere in the middle, and cut from the front they would look the same.
-    common = next((number for number in range(shorter) if old[number] != new[number]), shorter)
-    start = max(0, common - _BEFORE)
-    return _excerpt(old, start), _excerpt(new, start)
+    return next((number for number in range(shorter) if old[number] != new[number]), shorter)
 
 
-def _excerpt(text: str, start: int) -> UntrustedText:
-    end = start + _WIDEST // 2
-    return UntrustedText(f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}")
+def _between(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """Split two texts at the words that each has once and that both have in the same order."""
+    words, others = ([(match[0], match.start()) for match in _WORD.finditer(text)] for text in (old, new))
+    once = _once(words) & _once(others)
+    places = dict(others)
+    shared = [(at, places[word], word) for word, at in words if word in once]
+    was_at = now_at = 0
+    for was, now, word in _rising(shared):
+        yield old[was_at:was], new[now_at:now]
+        yield word, word
+        was_at, now_at = was + len(word), now + len(word)
+    yield old[was_at:], new[now_at:]
+
+
+def _once(words: Iterable[tuple[str, int]]) -> frozenset[str]:
+    """Choose the words that are there once."""
+    return frozenset(word for word, count in Counter(word for word, _ in words).items() if count == 1)
+
+
+def _rising(shared: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Choose the most of some places whose second numbers rise; the first ones do already."""
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int] = []
+    for number, (_, now, _) in enumerate(shared):
+        length = bisect_left(ends, now)
+        ends[length : length + 1] = [now]
+        last[length : length + 1] = [number]
+        before.append(last[length - 1] if length else -1)
+    chosen: list[tuple[int, int, str]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        chosen.append(shared[at])
+        at = before[at]
+    return chosen[::-1]
+
+
+def _joined(parts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Join neighbours that are both equal, or both different; a short equal part belongs to what is around it."""
+    runs: list[tuple[bool, list[tuple[str, str]]]] = []
+    for is_equal, run in groupby(filter(any, parts), key=lambda part: part[0] == part[1]):
+        pieces = list(run)
+        is_short = sum(len(was) for was, _ in pieces) <= 2 * _AROUND
+        if runs and not runs[-1][0] and (not is_equal or is_short):
+            runs[-1][1].extend(pieces)
+        else:
+            runs.append((is_equal, pieces))
+    for _, pieces in runs:
+        yield "".join(was for was, _ in pieces), "".join(now for _, now in pieces)
+
+
+def changed(old: Any, new: Any) -> Message:
+    """Show how a value changes: both sides with an arrow between them."""
+    before, after = contrasted(old, new)
+    return (before, " → ", after)
 
 
 def from_to(old: object, new: object) -> Message:
@@ -189,8 +316,12 @@ def from_to(old: object, new: object) -> Message:
         return (": ", shown(new), " (new)")
     if new is ABSENT:
         return (" is gone; it was ", shown(old))
-    before, after = excerpts(old, new) if isinstance(old, str) and isinstance(new, str) else (shown(old), shown(new))
-    return (": ", before, " → ", after)
+    return (": ", *changed(old, new))
+
+
+def joined(texts: Iterable[UntrustedText]) -> Message:
+    """Write texts one after the other, with commas."""
+    return tuple(piece for number, text in enumerate(texts) for piece in ((", ", text) if number else (text,)))
 
 
 def listed(values: Sequence[str], most: int | None = None, further: int = 0) -> Message:
@@ -230,14 +361,14 @@ def crd_removed(deleted: bool) -> Judgement:
 @change_kind("ScopeChanged", ChangeGroup.CRDS, CHANGED)
 def scope_changed(old: str, new: str) -> Judgement:
     """Namespaced becomes Cluster, or the other way around; the API server refuses that."""
-    return BREAKING, ("scope: ", shown(old), " → ", shown(new), ", which the API server refuses")
+    return BREAKING, ("scope: ", *changed(old, new), ", which the API server refuses")
 
 
 @change_kind("NameChanged", ChangeGroup.CRDS, CHANGED)
 def name_changed(field: str, old: str, new: str) -> Judgement:
     """Another kind, listKind, plural or singular."""
     severity = CHANGE if field in ("singular", "listKind") else BREAKING
-    return severity, (f"{field}: ", shown(old), " → ", shown(new))
+    return severity, (f"{field}: ", *changed(old, new))
 
 
 @change_kind("VersionAdded", ChangeGroup.CRDS, ADDED)
@@ -268,7 +399,7 @@ def version_unserved(version: str) -> Judgement:
 @change_kind("StoredVersionChanged", ChangeGroup.CRDS, CHANGED)
 def stored_version_changed(old: str, new: str, lost: tuple[str, ...], severity: Severity) -> Judgement:
     """Objects are stored in another version from now on; `lost` are the fields that it neither has nor gets."""
-    start: Message = ("stored version: ", shown(old), " → ", shown(new))
+    start: Message = ("stored version: ", *changed(old, new))
     if not lost:
         return severity, start
     fields: Message = ("; without a conversion webhook objects lose ", *listed(lost, _MOST))
@@ -285,7 +416,7 @@ def version_lossy(version: str, stored: str, lost: tuple[str, ...]) -> Judgement
 @change_kind("ConversionChanged", ChangeGroup.CRDS, CHANGED)
 def conversion_changed(old: str, new: str, needed: bool) -> Judgement:
     """Another conversion strategy; `needed`: several versions with different schemas are served."""
-    return BREAKING if new != "Webhook" and needed else CHANGE, ("conversion: ", shown(old), " → ", shown(new))
+    return BREAKING if new != "Webhook" and needed else CHANGE, ("conversion: ", *changed(old, new))
 
 
 @change_kind("ConversionWebhookChanged", ChangeGroup.CRDS)
@@ -338,7 +469,7 @@ def property_removed(
 @change_kind("TypeChanged", ChangeGroup.CRDS, CHANGED)
 def type_changed(version: str, path: str, old: str, new: str, severity: Severity) -> Judgement:
     """Another type; `anything` and `nothing` stand for schemas without one."""
-    return severity, (*_place(version, path), " has another type: ", shown(old), " → ", shown(new))
+    return severity, (*_place(version, path), " has another type: ", *changed(old, new))
 
 
 @change_kind("RequiredAdded", ChangeGroup.CRDS, CHANGED)
@@ -433,8 +564,8 @@ _DIGEST = regex(r"(@[a-z0-9]+:[0-9a-f]{12})[0-9a-f]+")
 @change_kind("ImageChanged", ChangeGroup.IMAGES, CHANGED)
 def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
     """Another image; `places` are all that had the one and have the other: containers, variables, related images."""
-    (old_name, old_version), (new_name, new_version) = _parts(old), _parts(new)
-    doubts = _doubts(old, new)
+    (old_name, old_version), (new_name, new_version) = _parts_of_both(old, new)
+    doubts = doubts_about(old, new)
     severity = RISK if doubts else CHANGE
     if not doubts and old_name != new_name:
         doubts = ("from another repository",)
@@ -442,19 +573,7 @@ def image_changed(places: tuple[str, ...], old: str, new: str) -> Judgement:
     if old_name == new_name and old_version and new_version:
         versions = (UntrustedText(old_version), " → ", UntrustedText(new_version))
         return severity, (*listed(places), ": ", UntrustedText(old_name), " ", *versions, remark)
-    return severity, (*listed(places), ": ", _short(old), " → ", _short(new), remark)
-
-
-def _doubts(old: str, new: str) -> tuple[str, ...]:
-    """What makes another image less certain than the one before: who serves it, and whether it stays the same."""
-    doubts = []
-    if registry_of(old) != registry_of(new):
-        doubts.append("from another registry")
-    if is_floating(new) and not is_floating(old):
-        doubts.append("what it names may change any day")
-    elif has_digest(old) and not has_digest(new):
-        doubts.append("no longer pinned by a digest, so a tag may be moved")
-    return tuple(doubts)
+    return severity, (*listed(places), ": ", *changed(old_name + old_version, new_name + new_version), remark)
 
 
 @change_kind("ImageAdded", ChangeGroup.IMAGES, ADDED)
@@ -469,20 +588,31 @@ def image_removed(place: str, image: str) -> Judgement:
     return NOTE, (shown(place), " is gone; it was ", _short(image))
 
 
-def _parts(image: str) -> tuple[str, str]:
+def _parts_of_workload_kinds(image: str) -> tuple[str, str]:
     """The name of an image, and its tag and digest; of a digest the part by which people know it."""
     match = _REFERENCE.fullmatch(image)
     name, version = match.groups() if match is not None else (image, "")
     return name, _DIGEST.sub(r"\1", version)
 
 
+def _parts_of_both(old: str, new: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Split two images; where their digests begin alike, keep them whole, so that both sides differ."""
+    short = _parts_of_workload_kinds(old), _parts_of_workload_kinds(new)
+    if short[0] != short[1]:
+        return short
+    before, after = (_REFERENCE.fullmatch(image) for image in (old, new))
+    if before is None or after is None:
+        return short
+    return (before[1], before[2]), (after[1], after[2])
+
+
 def image_name(image: str) -> str:
     """An image without its tag and its digest."""
-    return _parts(image)[0]
+    return _parts_of_workload_kinds(image)[0]
 
 
 def _short(image: str) -> UntrustedText:
-    return UntrustedText("".join(_parts(image)))
+    return UntrustedText("".join(_parts_of_workload_kinds(image)))
 
 
 @change_kind("WorkloadAdded", ChangeGroup.DEPLOYMENTS, ADDED)
@@ -522,12 +652,16 @@ def container_renamed(container: str, old: str) -> Judgement:
 
 
 @change_kind("AccountChanged", ChangeGroup.DEPLOYMENTS, CHANGED)
-def account_changed(old: str, new: str) -> Judgement:
-    """Another ServiceAccount that pods run as; `default` is that of all pods of the namespace that name none."""
+def account_changed(old: str, new: str, gained: tuple[str, ...]) -> Judgement:
+    """Another ServiceAccount that pods run as; `default` is that of all pods of the namespace that name none.
+
+    `gained` are the dangers of what the pods may do by it and might not before.
+    """
     names: Message = ("runs as ServiceAccount ", shown(new), " instead of ", shown(old))
-    if new != "default":
-        return CHANGE, names
-    return RISK, (*names, ": every pod of the namespace that names no other has its permissions")
+    if new == "default":
+        names = (*names, ": every pod of the namespace that names no other has its permissions")
+    more: Message = ("; it may do more: ", *listed(gained, _MOST_PLACES)) if gained else ()
+    return RISK if gained or new == "default" else CHANGE, (*names, *more)
 
 
 @change_kind("ContainerRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
@@ -548,8 +682,9 @@ def arguments_changed(container: str, field: str, added: tuple[str, ...], remove
     start: Message = (shown(container), f": {field}")
     if not added and not removed:
         return CHANGE, (*start, " in another order")
-    less: Message = (" without ", *listed(removed), "," if added else "") if removed else ()
-    return CHANGE, (*start, *less, *((" with ", *listed(added)) if added else ()))
+    gone, come = contrasted_lists(removed, added)
+    less: Message = (" without ", *joined(gone), "," if added else "") if removed else ()
+    return CHANGE, (*start, *less, *((" with ", *joined(come)) if added else ()))
 
 
 @change_kind("ResourcesChanged", ChangeGroup.DEPLOYMENTS)

@@ -363,6 +363,10 @@ def _conversion_changes(identity: ObjectKey, old: _Definition, new: _Definition)
         clients = [mapping(webhook.get("clientConfig")).get(field) for webhook in (before, new.webhook)]
         for delta in deltas(clients[0], clients[1], ("conversion", "webhook", "clientConfig", field)):
             yield kinds.conversion_webhook_changed(identity, path_text(delta.path), delta.old, delta.new)
+    authorities = [mapping(webhook.get("clientConfig")).get("caBundle") for webhook in (before, new.webhook)]
+    if all(authorities) and authorities[0] != authorities[1]:
+        path = "conversion.webhook.clientConfig.caBundle"
+        yield kinds.conversion_webhook_changed(identity, path, *authorities)
     was, now = ({k: v for k, v in each.items() if k != "clientConfig"} for each in (before, new.webhook))
     for delta in deltas(was, now, ("conversion", "webhook")) if before else ():
         yield kinds.crd_field_changed(identity, path_text(delta.path), delta.old, delta.new)

@@ -7,17 +7,21 @@ All of it is in the objects, so that renderings are compared like workspaces.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from olmc.compiler.model.catalog import Catalog, Channel, Package
+from olmc.compiler.catalogs.content import content_value, inline_objects
+from olmc.compiler.catalogs.properties import BUNDLE_OBJECT
+from olmc.compiler.model.catalog import Catalog, CatalogBundle, Channel, Package, Property
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1
 from olmc.compiler.olm.facts import is_copy
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
+from olmc.k8s.api.image_references import is_floating, registry_of
+from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     CRD_KIND,
@@ -51,6 +55,8 @@ from olmc.review.diff.crd_kinds import (
     Judgement,
     Message,
     change_kind,
+    changed,
+    image_name,
     listed,
     shown,
 )
@@ -83,7 +89,7 @@ def extension_added(package: str, version: str, asks: str) -> Judgement:
 def extension_moved(package: str, new: str, asks: str, old: str, namespace: str) -> Judgement:
     """An operator that OLM v0 has on the old side and a ClusterExtension on the new one: its versions ("" for nothing
     installed), where its Subscription was, and what the ClusterExtension asks for (R-V1-MIG-2)."""
-    version: Message = (shown(old), " → ", shown(new or "(nothing is installed)"))
+    version: Message = changed(old, new or "(nothing is installed)")
     steps = "; take the steps of olmc migrate --to olm-v1 --steps before this is applied, or nothing gets installed"
     return RISK, (
         shown(package),
@@ -111,7 +117,7 @@ def extension_changed(field: str, old: str, new: str) -> Judgement:
     """A ClusterExtension that asks for something else; "" for nothing."""
     # From then on nobody sees to it that an upgrade is one, or that objects outlive it.
     severity = RISK if _RECKLESS.get(field) == new else CHANGE
-    return severity, (f"{field}: ", shown(old or "none"), " → ", shown(new or "none"))
+    return severity, (f"{field}: ", *changed(old or "none", new or "none"))
 
 
 @change_kind("ExtensionUpgraded", ChangeGroup.VERSIONS, CHANGED)
@@ -120,7 +126,7 @@ def extension_upgraded(
 ) -> Judgement:
     """Another bundle of a ClusterExtension: the names of both, and their versions."""
     remark = " (a downgrade)" * downgrade
-    versions: Message = (shown(old_version or old), " → ", shown(new_version or new))
+    versions: Message = changed(old_version or old, new_version or new)
     return RISK if downgrade else CHANGE, (shown(package), " ", *versions, remark)
 
 
@@ -404,6 +410,7 @@ def _package(known: ObjectKey, name: str, old: Package | None, new: Package | No
             yield kinds.channel_added(known, name, channel, _heads(new.channels[channel]))
         elif old.channels[channel].entries != new.channels[channel].entries:
             yield from _channel(known, name, old.channels[channel], new.channels[channel])
+    yield from _bundles(known, old, new)
     yield from _stranded(known, old, new)
     yield from _deprecations(known, old, new, use)
 
@@ -438,6 +445,93 @@ def _channel(known: ObjectKey, package: str, old: Channel, new: Channel) -> Iter
 def _edge(entry: object, field: str) -> str:
     value = getattr(entry, {"skipRange": "skip_range"}.get(field, field))
     return value if isinstance(value, str) else ", ".join(value)
+
+
+def _bundles(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:
+    """How the content of bundles differs: by image, related images and properties.
+
+    A bundle that only the new side has is compared with the images of all bundles before.
+    """
+    images = [image for bundle in old.bundles.values() for image in _images(bundle)]
+    registries, had_floating = frozenset(map(registry_of, images)), any(map(is_floating, images))
+    for name in sorted(new.bundles):
+        was, now = old.bundles.get(name), new.bundles[name]
+        if was is not None:
+            yield from _bundle(known, was, now)
+            continue
+        foreign = tuple(image for image in _images(now) if registry_of(image) not in registries)
+        floating = tuple(image for image in _images(now) if is_floating(image) and not had_floating)
+        if registries and (foreign or floating):
+            yield kinds.bundle_less_certain(known, new.name, name, foreign, floating)
+
+
+def _images(bundle: CatalogBundle) -> tuple[str, ...]:
+    """The images of a bundle: its own first, then the related ones, each once."""
+    return tuple(dict.fromkeys(filter(None, (bundle.image, *bundle.related_images))))
+
+
+def _bundle(known: ObjectKey, old: CatalogBundle, new: CatalogBundle) -> Iterator[DiffChange]:
+    if old.image != new.image:
+        yield kinds.bundle_image_changed(known, new.package, new.name, old.image, new.image)
+    # The registry lists the image of the bundle among those that it relates to.
+    was, now = ([image for image in _images(b) if image != b.image] for b in (old, new))
+    for before, after in _moved(was, now):
+        if before and after:
+            yield kinds.related_image_changed(known, new.package, new.name, before, after)
+        elif after:
+            is_foreign = registry_of(after) not in map(registry_of, _images(old))
+            yield kinds.related_image_added(known, new.package, new.name, after, is_foreign)
+        else:
+            yield kinds.related_image_removed(known, new.package, new.name, before)
+    yield from _properties(known, old, new)
+
+
+def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The images of two lists that differ, each with the one whose place it takes, "" for none.
+
+    The surest sign comes first: the repository, then the last part of its name; what is left follows in order.
+    """
+    gone, come = [image for image in old if image not in new], [image for image in new if image not in old]
+    for sign in (image_name, lambda image: image_name(image).rpartition("/")[2], lambda _: ""):
+        waiting: dict[str, list[str]] = {}
+        for image in gone:
+            waiting.setdefault(sign(image), []).append(image)
+        for image in list(come):
+            rivals = waiting.get(sign(image))
+            if rivals:
+                yield rivals[0], image
+                gone.remove(rivals.pop(0))
+                come.remove(image)
+    yield from ((image, "") for image in gone)
+    yield from (("", image) for image in come)
+
+
+def _properties(known: ObjectKey, old: CatalogBundle, new: CatalogBundle) -> Iterator[DiffChange]:
+    """How the properties differ; the objects that a bundle carries are compared as objects."""
+    before, after = inline_objects(old, Report()), inline_objects(new, Report())
+    was, now = ({object_key(obj): obj for obj in objects} for objects in (before, after))
+    edited = tuple(str(key) for key in sorted(was.keys() | now.keys()) if was.get(key) != now.get(key))
+    if edited or (not was and not now and _encoded(old) != _encoded(new)):
+        yield kinds.bundle_content_changed(known, new.package, new.name, edited)
+    counts = [Counter((prop.type, _as_text(prop)) for prop in b.properties if prop.type != BUNDLE_OBJECT)
+              for b in (old, new)]  # fmt: skip
+    gone, come = ((counts[side] - counts[1 - side]).elements() for side in (0, 1))
+    left: dict[str, list[str]] = {}
+    for kind, value in sorted(gone):
+        left.setdefault(kind, []).append(value)
+    for kind, value in sorted(come):
+        past = left[kind].pop(0) if left.get(kind) else ""
+        yield kinds.bundle_property_changed(known, new.package, new.name, kind, past, value)
+    for kind, values in left.items():
+        yield from (kinds.bundle_property_changed(known, new.package, new.name, kind, value, "") for value in values)
+
+
+def _encoded(bundle: CatalogBundle) -> list[str]:
+    return sorted(_as_text(prop) for prop in bundle.properties if prop.type == BUNDLE_OBJECT)
+
+
+def _as_text(prop: Property) -> str:
+    return json.dumps(content_value(prop), sort_keys=True, default=str, ensure_ascii=False)
 
 
 def _stranded(known: ObjectKey, old: Package, new: Package) -> Iterator[DiffChange]:

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from typing import Any
 
-from olmc.k8s.objects import KubernetesObject, mappings, pod_of, spec_of, text
+from olmc.compiler.model.workspace import EXTENSIONS_V1
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    KubernetesObject,
+    ObjectKey,
+    mapping,
+    mappings,
+    object_key,
+    pod_of,
+    spec_of,
+    text,
+)
 from olmc.review.diff import crd_kinds as kinds
 from olmc.review.diff.crd_kinds import DiffChange
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.noise import image_of
 from olmc.review.diff.operators import CSV
+
+_CATALOG_IMAGES = {
+    (OLM_GROUP, "CatalogSource"): ("spec", "image"),
+    (EXTENSIONS_V1.partition("/")[0], "ClusterCatalog"): ("spec", "source", "image", "ref"),
+}
 
 
 def image_changes(pair: Pair) -> Iterator[DiffChange]:
@@ -62,6 +80,19 @@ def _moved_image(change: DiffChange) -> tuple[str, str, str]:
     return change.identity.namespace, change.values["old"], change.values["new"]
 
 
+def catalog_image_path(known: ObjectKey) -> tuple[tuple[str, ...], ...]:
+    """Name the field with the image that a CatalogSource or a ClusterCatalog serves; none for other objects."""
+    path = _CATALOG_IMAGES.get((known.group, known.kind))
+    return (path,) if path is not None else ()
+
+
+def _catalog_image(obj: KubernetesObject) -> str:
+    for path in catalog_image_path(object_key(obj)):
+        holder: Mapping[str, Any] = reduce(lambda value, step: mapping(value.get(step)), path[:-1], obj)
+        return text(holder.get(path[-1]))
+    return ""
+
+
 def images_of(obj: KubernetesObject | None) -> dict[str, str]:
     """The images that an object names, by where it does so: `container manager`, `related image proxy`."""
     if obj is None:
@@ -69,7 +100,8 @@ def images_of(obj: KubernetesObject | None) -> dict[str, str]:
     if obj.get("kind") == CSV:
         related = mappings(spec_of(obj).get("relatedImages"))
         return {f"related image {text(image.get('name'))}": text(image.get("image")) for image in related}
-    images = {}
+    catalog = _catalog_image(obj)
+    images = {"catalog": catalog} if catalog else {}
     for field, word in (("initContainers", "init container"), ("containers", "container")):
         for container in mappings(pod_of(obj).get(field)):
             if text(container.get("image")):

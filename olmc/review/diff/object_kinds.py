@@ -16,6 +16,7 @@ from olmc.review.diff.crd_kinds import (
     Judgement,
     Message,
     change_kind,
+    changed,
     from_to,
     listed,
     shown,
@@ -25,9 +26,15 @@ _MOST = 12
 
 
 @change_kind("ObjectAdded", None, ADDED)
-def object_added(severity: Severity) -> Judgement:
-    """An object that only the new side has; a risk if it has a say in what others do."""
-    return severity, ("new; it has a say in what is sent to the API server" if severity is RISK else "new",)
+def object_added() -> Judgement:
+    """An object that only the new side has."""
+    return CHANGE, ("new",)
+
+
+@change_kind("RiskyObjectAdded", None, ADDED)
+def risky_object_added(why: tuple[str, ...]) -> Judgement:
+    """An object that only the new side has, and that gives power; `why` has the reasons."""
+    return RISK, ("new; ", *listed(why, _MOST))
 
 
 @change_kind("ObjectSetAdded", None, ADDED)
@@ -50,6 +57,12 @@ def object_removed() -> Judgement:
     return CHANGE, ("removed",)
 
 
+@change_kind("ProtectionRemoved", None, REMOVED)
+def protection_removed(why: tuple[str, ...]) -> Judgement:
+    """An object that only the old side has, and that protected others; `why` has the reasons."""
+    return RISK, ("removed; ", *listed(why, _MOST))
+
+
 @change_kind("WebhookAdded", None, ADDED)
 def webhook_added(webhook: str, intercepts: str, fails_closed: bool, own: bool) -> Judgement:
     """A webhook that only the new side has; one for the operator's own API that lets requests pass bothers nobody."""
@@ -57,25 +70,35 @@ def webhook_added(webhook: str, intercepts: str, fails_closed: bool, own: bool) 
 
 
 @change_kind("WebhookRemoved", None, REMOVED)
-def webhook_removed(webhook: str, intercepts: str) -> Judgement:
-    """A webhook that only the old side has."""
-    return CHANGE, ("webhook ", shown(webhook), " is gone: it ", shown(intercepts))
+def webhook_removed(webhook: str, intercepts: str, protects: bool) -> Judgement:
+    """A webhook that only the old side has; `protects`: it checked objects of others."""
+    unchecked = "; its check is gone" * protects
+    return RISK if protects else CHANGE, ("webhook ", shown(webhook), " is gone: it ", shown(intercepts), unchecked)
 
 
 @change_kind("WebhookChanged", None, CHANGED)
-def webhook_changed(webhook: str, old: str, new: str, widened: bool, own: bool) -> Judgement:
-    """A webhook that intercepts other requests; `widened`: also some that it did not; `own`: of its own API alone."""
-    severity = RISK if widened and not own else CHANGE
+def webhook_changed(webhook: str, old: str, new: str, widened: bool, own: bool, unchecked: bool) -> Judgement:
+    """A webhook that intercepts other requests; `widened`: also some that it did not; `own`: of its own API alone;
+    `unchecked`: it no longer checks some objects of others."""
+    severity = RISK if (widened and not own) or unchecked else CHANGE
     more = "; it sees more than before" if widened else ""
-    return severity, ("webhook ", shown(webhook), " ", shown(old), " → ", shown(new), more)
+    less = "; some requests are not checked any more" if unchecked else ""
+    return severity, ("webhook ", shown(webhook), " ", *changed(old, new), more, less)
 
 
 @change_kind("FailurePolicyChanged", None, CHANGED)
-def failure_policy_changed(webhook: str, old: str, new: str) -> Judgement:
-    """What becomes of requests when a webhook does not answer: they fail (Fail), or pass (Ignore)."""
+def failure_policy_changed(webhook: str, old: str, new: str, protects: bool) -> Judgement:
+    """Whether requests fail (Fail) or pass (Ignore) when a webhook does not answer; `protects`: it checks objects of
+    others."""
     effect = "requests fail when it does not answer" if new == "Fail" else "requests pass when it does not answer"
-    policies: Message = (shown(old), " → ", shown(new))
-    return RISK if new == "Fail" else CHANGE, ("webhook ", shown(webhook), " failurePolicy: ", *policies, f"; {effect}")
+    policies: Message = changed(old, new)
+    return RISK if new == "Fail" or protects else CHANGE, (
+        "webhook ",
+        shown(webhook),
+        " failurePolicy: ",
+        *policies,
+        f"; {effect}",
+    )
 
 
 @change_kind("ImmutableChanged", None)
@@ -96,6 +119,19 @@ def field_changed(path: str, old: Any, new: Any, severity: Severity) -> Judgemen
 def values_changed() -> Judgement:
     """A ConfigMap or a Secret, from which Flux takes values of a chart or variables, comes, goes or changes."""
     return RISK, ("Flux takes values of a chart, or variables, from this object, which olmc does not follow",)
+
+
+@change_kind("RiskyFieldChanged", None)
+def risky_field_changed(path: str, old: Any, new: Any, why: tuple[str, ...]) -> Judgement:
+    """A field that adds power, or takes a protection away; `why` has the reasons."""
+    return RISK, (shown(path), *from_to(old, new), "; ", *listed(why, _MOST))
+
+
+@change_kind("MembersAdded", ChangeGroup.PERMISSIONS, ADDED)
+def members_added(members: tuple[str, ...], gained: tuple[str, ...]) -> Judgement:
+    """New members of a group of OpenShift; `gained` are the dangers of what its members may do."""
+    more: Message = ("; they may do more: ", *listed(gained, _MOST)) if gained else ()
+    return RISK if gained else CHANGE, ("has new members ", *listed(members, _MOST), *more)
 
 
 @change_kind("PodsReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)

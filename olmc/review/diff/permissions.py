@@ -318,6 +318,42 @@ def permission_changes(old: SideAccess, new: SideAccess, known: Accounts = NO_AC
         yield from (kinds.role_lost(holder.subject, holder.scope, role) for role in sorted(was - now))
 
 
+class Rights(NamedTuple):
+    """All that somebody may do on each side, whether it differs or not."""
+
+    old: SideAccess
+    new: SideAccess
+
+    def gained(self, before: ObjectKey, after: ObjectKey) -> tuple[str, ...]:
+        """List the dangers of what `after` may do on the new side and `before` might not on the old one.
+
+        They are the names of risks from level MEDIUM on, as `olmc rbac` has them, and roles that no side describes.
+        """
+        levels: dict[str, Level] = {}
+        for holder in sorted(holder for holder in self.new.rules if holder.subject == after):
+            known = self.old.granted(holder._replace(subject=before))
+            for rule in _rest(self.new.rules[holder], known):
+                namespace = None if holder.scope == WHERE_BOUND else holder.scope
+                for risk in risks_of(rule, namespace):
+                    levels[risk.name] = max(risk.level(namespace), levels.get(risk.name, Level.NONE))
+        dangers = sorted(levels, key=lambda name: -levels[name])
+        names = dict.fromkeys(f"{name} ({levels[name]})" for name in dangers if levels[name] >= Level.MEDIUM)
+        for holder in sorted(holder for holder in self.new.roles if holder.subject == after):
+            had = self.old.roles.get(holder._replace(subject=before), ())
+            names.update(dict.fromkeys(f"has {role}" for role in self.new.roles[holder] if role not in had))
+        return tuple(names)
+
+
+def subject_of_account(namespace: str, name: str) -> ObjectKey:
+    """Name a ServiceAccount as a holder of permissions."""
+    return _known(Subject(ACCOUNT, namespace, name))
+
+
+def subject_of_group(name: str) -> ObjectKey:
+    """Name a group of people as a holder of permissions."""
+    return _known(Subject("Group", "", name))
+
+
 def _holds(side: SideAccess, subject: ObjectKey) -> bool:
     return any(holder.subject == subject for holder in (*side.rules, *side.roles))
 

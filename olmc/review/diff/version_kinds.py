@@ -18,6 +18,7 @@ from olmc.review.diff.crd_kinds import (
     Judgement,
     Message,
     change_kind,
+    changed,
     listed,
     shown,
 )
@@ -81,7 +82,7 @@ def operator_upgraded(
     phase in which the new one keeps the old one from being replaced, "" where it is replaced.
     """
     remark = " (a downgrade)" * downgrade + " (a pre-release)" * prerelease
-    versions: Message = (shown(old_version or old), " → ", shown(new_version or new), remark)
+    versions: Message = (*changed(old_version or old, new_version or new), remark)
     is_lost = path.reached is None and not path.passes and bool(path.replaces or path.skip_range or path.had_one)
     severity = BREAKING if path.reached is False else RISK if downgrade or is_lost else CHANGE
     way = _unknown_way(path, old, old_version) if path.reached is None else _way(path)
@@ -121,7 +122,7 @@ def _way(path: UpgradePath) -> Message:
 @change_kind("VersionEdited", ChangeGroup.VERSIONS, CHANGED)
 def version_edited(field: str, old: str, new: str) -> Judgement:
     """The same CSV with another version or other upgrade edges: its bundle was changed without a new name."""
-    return RISK, (f"{field} of the same CSV: ", shown(old), " → ", shown(new))
+    return RISK, (f"{field} of the same CSV: ", *changed(old, new))
 
 
 @change_kind("PhaseChanged", ChangeGroup.VERSIONS, CHANGED)
@@ -200,7 +201,7 @@ def subscription_changed(field: str, old: str, new: str) -> Judgement:
     """Another channel, catalog, approval or starting version; "" for none."""
     # From then on upgrades come without anybody looking at them.
     severity = RISK if (field, old) == ("installPlanApproval", "Manual") else CHANGE
-    return severity, (f"{field}: ", shown(old or "none"), " → ", shown(new or "none"))
+    return severity, (f"{field}: ", *changed(old or "none", new or "none"))
 
 
 @change_kind("TargetsChanged", ChangeGroup.VERSIONS, CHANGED)
@@ -234,7 +235,7 @@ def install_mode_removed(mode: str) -> Judgement:
 @change_kind("KubernetesChanged", ChangeGroup.VERSIONS, CHANGED)
 def kubernetes_changed(old: str, new: str, severity: Severity) -> Judgement:
     """Another minKubeVersion; "" for none. It is a risk if it is higher, and the cluster may be below it."""
-    return severity, ("minKubeVersion: ", shown(old or "none"), " → ", shown(new or "none"))
+    return severity, ("minKubeVersion: ", *changed(old or "none", new or "none"))
 
 
 @change_kind("RequirementAdded", ChangeGroup.VERSIONS, ADDED)

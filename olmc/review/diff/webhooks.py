@@ -13,6 +13,7 @@ from olmc.k8s.diagnostics import Severity
 from olmc.k8s.objects import ANY, KubernetesObject, ObjectKey, PolicyRule, mapping, mappings, text, texts
 from olmc.review.diff import object_kinds as kinds
 from olmc.review.diff.crd_kinds import (
+    ABSENT,
     ADDED,
     CHANGE,
     CHANGED,
@@ -27,7 +28,7 @@ from olmc.review.diff.crd_kinds import (
     listed,
     shown,
 )
-from olmc.review.diff.deltas import deltas, path_text, same
+from olmc.review.diff.deltas import Delta, deltas, path_text, same
 from olmc.review.rbac.risks import Level, gravest_first, group_level, resource_level, verb_level
 
 # The kinds of changes of permissions.
@@ -201,11 +202,11 @@ def webhook_changes(
         was, now = before.get(name), after.get(name)
         if now is None:
             assert was is not None
-            yield kinds.webhook_removed(known, name, intercepts(known.kind, was))
+            yield kinds.webhook_removed(known, name, intercepts(known.kind, was), _protects(known, was, owned))
         elif was is None:
             yield kinds.webhook_added(known, name, intercepts(known.kind, now), _policy(now) == _FAIL, _own(now, owned))
         else:
-            yield from _changes(known, name, was, now, _own(now, owned))
+            yield from _changes(known, name, was, now, owned)
     if old is not None and new is not None:
         left = [{key: value for key, value in obj.items() if key != "webhooks"} for obj in (old, new)]
         for delta in deltas(left[0], left[1]):
@@ -216,26 +217,71 @@ def _webhooks(configuration: KubernetesObject | None) -> dict[str, Webhook]:
     return {text(webhook.get("name")): webhook for webhook in mappings((configuration or {}).get("webhooks"))}
 
 
-def _changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool) -> Iterator[DiffChange]:
-    yield from _match_changes(known, name, old, new, own)
+def _changes(
+    known: ObjectKey, name: str, old: Webhook, new: Webhook, owned: frozenset[str]
+) -> Iterator[DiffChange]:  # fmt: skip
+    own, protects = _own(new, owned), _protects(known, old, owned)
+    yield from _match_changes(known, name, old, new, own, protects and _is_wider(new, old))
     if _policy(old) != _policy(new):
-        yield kinds.failure_policy_changed(known, name, _policy(old), _policy(new))
+        yield kinds.failure_policy_changed(known, name, _policy(old), _policy(new), protects)
     left = [{k: v for k, v in {**_DEFAULTS, **webhook}.items() if k not in _SAID} for webhook in (old, new)]
-    yield from _field_changes(known, name, left[0], left[1], CHANGE)
+    for delta in deltas(left[0], left[1], ("webhooks",)):
+        path = f"webhooks[{name}]{path_text(delta.path).removeprefix('webhooks')}"
+        why = _weakness(delta, own, protects, mutates=known.kind.startswith("Mutating"))
+        if why:
+            yield kinds.risky_field_changed(known, path, delta.old, delta.new, (why,))
+        else:
+            yield kinds.field_changed(known, path, delta.old, delta.new, CHANGE)
 
 
-def _match_changes(known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool) -> Iterator[DiffChange]:
+def _protects(known: ObjectKey, webhook: Webhook, owned: frozenset[str]) -> bool:
+    """Tell whether a webhook checks objects that are not the operator's own."""
+    return known.kind.startswith("Validating") and not _own(webhook, owned)
+
+
+def _weakness(delta: Delta, own: bool, protects: bool, *, mutates: bool) -> str:
+    """Name the reason why another field of a webhook is a risk, "" for none.
+
+    A webhook for the operator's own API may get another service with a new version; a URL leads out of the cluster.
+    """
+    match delta.path[1:]:
+        case ("clientConfig", "url", *_) if delta.new is not ABSENT:
+            return "requests go somewhere else"
+        case ("clientConfig",) if isinstance(delta.new, dict) and delta.new.get("url"):
+            return "requests go somewhere else"
+        case ("clientConfig", "service", *_) if not own and delta.new is not ABSENT:
+            return "requests go somewhere else"
+        case ("clientConfig", "caBundle") if not own and delta.old is not ABSENT:
+            return "somebody else may answer in its place"
+        case ("matchConditions", *_) if (protects and _is_condition(delta.new)) or (
+            mutates and not own and _is_condition(delta.old)
+        ):
+            return "other requests pass than before"
+        case ("matchPolicy",) if protects and delta.new == "Exact":
+            return "requests in other versions are not checked any more"
+    return ""
+
+
+def _is_condition(value: Any) -> bool:
+    return value not in (ABSENT, None, [])
+
+
+def _match_changes(
+    known: ObjectKey, name: str, old: Webhook, new: Webhook, own: bool, unchecked: bool
+) -> Iterator[DiffChange]:
     """That other requests match, in words; where no words tell both sides apart, field by field."""
     before, after = _matching(old), _matching(new)
     if same(before, after):
         return
     widened = _is_wider(old, new)
-    for in_full in (False, True):
+    # A list that is cut would hide a part of the difference.
+    is_cut = before["rules"] != after["rules"] and any(map(_is_cut, (*mappings(before["rules"]), *after["rules"])))
+    for in_full in (True,) if is_cut else (False, True):
         if _matches(old, in_full) != _matches(new, in_full):
             was, now = (intercepts(known.kind, webhook, in_full=in_full) for webhook in (old, new))
-            yield kinds.webhook_changed(known, name, was, now, widened, own)
+            yield kinds.webhook_changed(known, name, was, now, widened, own, unchecked)
             return
-    yield from _field_changes(known, name, before, after, RISK if widened and not own else CHANGE)
+    yield from _field_changes(known, name, before, after, RISK if (widened and not own) or unchecked else CHANGE)
 
 
 def _matching(webhook: Webhook) -> dict[str, Any]:
@@ -306,6 +352,11 @@ def _resources(groups: list[str], resources: list[str], in_full: bool) -> str:
         return f"{', '.join(resources)}, each of API groups {', '.join(groups)}"
     names = [qualified(resource, group) for group, resource in islice(product(groups, resources), most)]
     return _some(names, most, count)
+
+
+def _is_cut(rule: Mapping[str, Any]) -> bool:
+    """Whether `_resources` names only some of the resources of a rule."""
+    return len(texts(rule.get("apiGroups"))) * len(texts(rule.get("resources"))) > _MOST
 
 
 def _versions_and_scope(rule: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.workspace import EXTENSIONS_V1
@@ -44,7 +44,9 @@ from olmc.review.diff.crd_kinds import (
 )
 from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
 from olmc.review.diff.noise import Makers
-from olmc.review.diff.object_kinds import field_changed
+from olmc.review.diff.object_kinds import field_changed, risky_field_changed
+from olmc.review.diff.object_risks import explained, is_loosened, pod_dangers, risks_of_delta
+from olmc.review.diff.permissions import Rights, subject_of_account
 from olmc.review.diff.pods import written_path
 
 # The kinds of changes by which something stays or goes for good: tokens that never expire, operators that never run,
@@ -80,20 +82,7 @@ def hook_changed(path: str, old: object, new: object) -> Judgement:
 
 _POD = ("spec", "template", "spec")
 _HOST = ("hostNetwork", "hostPID", "hostIPC")
-_LOOSENED: tuple[tuple[str, object], ...] = (
-    ("privileged", True),
-    ("allowPrivilegeEscalation", True),
-    *((field, True) for field in _HOST),
-    ("procMount", "Unmasked"),
-)
-_TIGHT: tuple[tuple[str, object], ...] = (
-    ("runAsNonRoot", True),
-    ("readOnlyRootFilesystem", True),
-    ("allowPrivilegeEscalation", False),
-    ("automountServiceAccountToken", False),
-)
-_SECURITY = frozenset(("securityContext", "hostPath", "hostPort", "automountServiceAccountToken", *_HOST))
-_PROFILES = frozenset(("seccompProfile", "appArmorProfile"))
+_SECURITY = frozenset(("securityContext", "hostPath", "hostPort", "hostUsers", "automountServiceAccountToken", *_HOST))
 # Lists that may come and go as a whole, by what their items are known by.
 _LISTS: Mapping[str, str] = {"containers": "name", "initContainers": "name", "volumes": "name", "ports": "name"}
 _ACCOUNT = ("serviceAccountName", "serviceAccount")
@@ -111,11 +100,14 @@ def account_of(workload: KubernetesObject) -> str:
     return account_of_pod(pod_of(workload))
 
 
-def account_changes(identity: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
-    """Whether the pods of a workload run as somebody else."""
+def account_changes(
+    identity: ObjectKey, old: KubernetesObject, new: KubernetesObject, rights: Callable[[], Rights]
+) -> Iterator[DiffChange]:
+    """Whether the pods of a workload run as somebody else, and what that one may do more."""
     was, now = account_of(old), account_of(new)
     if was != now:
-        yield kinds.account_changed(identity, was, now)
+        before, after = (subject_of_account(identity.namespace, name) for name in (was, now))
+        yield kinds.account_changed(identity, was, now, rights().gained(before, after))
 
 
 def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
@@ -123,36 +115,17 @@ def dangers_of(workload: KubernetesObject) -> tuple[str, ...]:
     return tuple(_dangers(pod_of(workload)))
 
 
-def _dangers(pod: Mapping[str, Any]) -> Iterator[str]:
-    for field in ("securityContext", *_HOST):
-        yield from _loose((field,), pod.get(field, ABSENT))
-    for volume in mappings(pod.get("volumes")):
-        if "hostPath" in volume:
-            yield from _loose(("volumes", ListItem(text(volume.get("name"))), "hostPath"), volume["hostPath"])
-    for field in ("containers", "initContainers"):
-        for container in mappings(pod.get(field)):
-            yield from _container_dangers(container, (field, ListItem(text(container.get("name")))))
-
-
-def _container_dangers(container: Mapping[str, Any], path: Path = ()) -> Iterator[str]:
-    yield from _loose((*path, "securityContext"), container.get("securityContext", ABSENT))
-    for port in mappings(container.get("ports")):
-        yield from _loose((*path, "ports", _port(port), "hostPort"), port.get("hostPort", ABSENT))
-
-
 def _port(port: Mapping[str, Any]) -> ListItem:
     return ListItem(str(port.get("name") or port.get("containerPort")))
 
 
-def _loose(path: Path, value: Any) -> Iterator[str]:
-    """The settings in a value that let a pod do more than others."""
-    if value is ABSENT:
-        return
-    for leaf in _leaves(Delta(path, ABSENT, value)):
+def _dangers(part: Mapping[str, Any]) -> Iterator[str]:
+    """List the settings in a pod or a container that let it do more than others."""
+    for found in pod_dangers((), part):
         # What kind of a file is expected on the node says less than which.
-        if _loosened(leaf) and not ("hostPath" in path and leaf.path[-1] == "type"):
-            shown = leaf.new if isinstance(leaf.new, str) else json.dumps(leaf.new, default=str)
-            yield f"{path_text(leaf.path)}: {shown}"
+        if found.path[-2:] != ("hostPath", "type"):
+            shown = found.value if isinstance(found.value, str) else json.dumps(found.value, default=str)
+            yield f"{path_text(found.path)}: {shown}"
 
 
 def _items(delta: Delta) -> Iterator[Delta]:
@@ -193,20 +166,26 @@ def _changes(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
         case _ if inside and (_SECURITY & {step for step in inside if isinstance(step, str)} or _hosts(delta)):
             yield from _security(identity, delta)
         case _:
-            yield field_changed(identity, _below_pod(identity, path), delta.old, delta.new, NOTE)
+            found, place = risks_of_delta(identity, delta), _below_pod(identity, path)
+            if found:
+                yield risky_field_changed(identity, place, delta.old, delta.new, explained(found, path))
+            else:
+                yield field_changed(identity, place, delta.old, delta.new, NOTE)
 
 
 def _container(identity: ObjectKey, name: str, init: bool, delta: Delta) -> DiffChange:
     if delta.new is ABSENT:
         return kinds.container_removed(identity, name)
-    return kinds.container_added(identity, name, init, tuple(_container_dangers(mapping(delta.new))))
+    return kinds.container_added(identity, name, init, tuple(_dangers(mapping(delta.new))))
 
 
 def _security(identity: ObjectKey, delta: Delta) -> Iterator[DiffChange]:
     for leaf in _leaves(delta):
         # Of a volume or a port that comes or goes only the part that is on the node concerns security.
         if not _hosts(delta) or {"hostPath", "hostPort"} & {step for step in leaf.path if isinstance(step, str)}:
-            yield kinds.security_changed(identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, _loosened(leaf))
+            yield kinds.security_changed(
+                identity, _below_pod(identity, leaf.path), leaf.old, leaf.new, is_loosened(leaf)
+            )
 
 
 def _whole_environment(identity: ObjectKey, name: str, delta: Delta) -> Iterator[DiffChange]:
@@ -255,21 +234,6 @@ def _hosts(delta: Delta) -> bool:
     return any(
         isinstance(value, dict) and not {"hostPath", "hostPort"}.isdisjoint(value) for value in (delta.old, delta.new)
     )
-
-
-def _loosened(delta: Delta) -> bool:
-    field = next((step for step in reversed(delta.path) if isinstance(step, str)), "")
-    if "hostPath" in delta.path or "hostPort" in delta.path:
-        return delta.new not in (ABSENT, "", 0)
-    if _PROFILES & {step for step in delta.path if isinstance(step, str)}:
-        return delta.new in (ABSENT, "Unconfined") and delta.old != "Unconfined" and field == "type"
-    if "capabilities" in delta.path and field in ("add", "drop"):
-        more, less = (delta.new, delta.old) if field == "add" else (delta.old, delta.new)
-        return bool(set(_texts(more)) - set(_texts(less)))
-    if field in ("runAsUser", "runAsGroup"):
-        return bool(delta.new == 0)
-    gained = any(field == name and delta.new is value for name, value in _LOOSENED)
-    return gained or any(field == name and delta.old is value for name, value in _TIGHT)
 
 
 def _below_pod(identity: ObjectKey, path: Path) -> str:

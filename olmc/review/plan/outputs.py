@@ -11,7 +11,7 @@ from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diff.crd_kinds import ABSENT, shown
+from olmc.review.diff.crd_kinds import ABSENT, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.html import FrontSection, PageLink
 from olmc.review.diff.html import as_html as difference_html
@@ -44,7 +44,8 @@ def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Ite
 
 
 def _drift_delta(delta: Delta) -> str:
-    return f"{path_text(delta.path)} {shown(delta.old).text} → {shown(delta.new).text}"
+    before, after = contrasted(delta.old, delta.new)
+    return f"{path_text(delta.path)} {before.text} → {after.text}"
 
 
 def drift_data(drift: Sequence[DriftedObject]) -> list[dict[str, Any]]:
@@ -145,7 +146,8 @@ def _delta_text(change: AppliedChange) -> str:
 
 
 def _delta(delta: Delta) -> str:
-    return f"{clean(path_text(delta.path))}: {clean(shown(delta.old).text)} → {clean(shown(delta.new).text)}"
+    before, after = (clean(side.text) for side in contrasted(delta.old, delta.new))
+    return f"{clean(path_text(delta.path))}: {before} → {after}"
 
 
 def _olm_lines(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,784 @@
+"""Which objects and fields give power or take protection away: the one table by which a review grades objects.
+
+The table grades an object as `olmc.review.rbac.risks` grades the right to write it. A row names a field and a test. A
+change that adds power, or removes a protection, passes the test; a change in the other direction does not. Kinds that
+other modules compare in words (RBAC, webhooks, CRDs, objects of OLM) have rows for the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from olmc.k8s.api.image_references import doubts_about, registry_of
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.gojson.scalars import Amount, amount
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import KubernetesObject, ObjectKey, mapping, mappings, text, texts
+from olmc.k8s.yaml import read
+from olmc.review.diff.crd_kinds import ABSENT
+from olmc.review.diff.deltas import Delta, ListItem, Path, path_text
+
+_MOST_PLACES = 50_000
+_NOTHING: tuple[Any, ...] = (ABSENT, None, "", [], {})
+_PINNED = regex(r"[0-9a-f]{40}|v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?")
+_VERSION = regex(r"v?([0-9]+)\.([0-9]+)")
+
+
+class FieldTest(NamedTuple):
+    """A test of a field that changes: `holds` gets both values, `ABSENT` for none.
+
+    `of_new`: it also judges the fields of an object that only the new side has.
+    """
+
+    holds: Callable[[Any, Any], bool]
+    of_new: bool = False
+
+
+class ObjectRisk(NamedTuple):
+    """A row: objects of `kinds`, each a pattern `group/Kind`, are a risk where the field at `path` passes the test.
+
+    A step `*` stands for any key or item, and a first step `**` for any place in the object. `names` limits the row to
+    some objects, as patterns `namespace/name`.
+    """
+
+    kinds: tuple[str, ...]
+    path: tuple[str, ...]
+    test: FieldTest
+    why: str
+    names: tuple[str, ...] = ()
+
+
+class FoundRisk(NamedTuple):
+    """A place of an object that passes the test of a row, its value on the new side, and the reason."""
+
+    path: Path
+    value: Any
+    why: str
+
+
+def _is_set(value: Any) -> bool:
+    return value not in _NOTHING
+
+
+def _is_one_of(value: Any, values: Sequence[Any]) -> bool:
+    """Tell whether a value is among some: to Kubernetes, 1 is not true."""
+    return any(type(value) is type(one) and value == one for one in values)
+
+
+def _items(value: Any) -> frozenset[str]:
+    """List what a value consists of: the items of a list, the entries of a mapping, else the value itself."""
+    if not _is_set(value):
+        return frozenset()
+    if isinstance(value, Mapping):
+        return frozenset(_frozen([key, below]) for key, below in value.items())
+    return frozenset(map(_frozen, value if isinstance(value, list) else [value]))
+
+
+def _frozen(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+ADDED = FieldTest(lambda old, _: old is ABSENT, True)
+REMOVED = FieldTest(lambda _, new: new is ABSENT)
+DIFFERS = FieldTest(lambda _, new: new is not ABSENT)
+COMES = FieldTest(lambda old, new: _is_set(new) and new != 0 and new != old, True)
+GOES = FieldTest(lambda old, new: _is_set(old) and not _is_set(new))
+CHANGES = FieldTest(lambda old, new: _is_set(old) and new != old)
+GROWS = FieldTest(lambda old, new: bool(_items(new) - _items(old)), True)
+SHRINKS = FieldTest(lambda old, new: bool(_items(old) - _items(new)))
+WIDENS = FieldTest(lambda old, new: _is_set(old) and (not _is_set(new) or bool(_items(new) - _items(old))))
+"""A list that lets only its items through, and everything if it is empty."""
+NARROWS = FieldTest(lambda old, new: _is_set(new) and (not _is_set(old) or bool(_items(old) - _items(new))))
+"""A list that says what is checked, and that everything is if it is empty."""
+
+
+def turns(*values: Any) -> FieldTest:
+    """Pass a field that gets one of some values."""
+    return FieldTest(lambda old, new: _is_one_of(new, values) and not _is_one_of(old, values), True)
+
+
+def leaves(*values: Any) -> FieldTest:
+    """Pass a field that had one of some values; ABSENT among them stands for a default."""
+    return FieldTest(lambda old, new: _is_one_of(old, values) and not _is_one_of(new, values))
+
+
+def weakens(*order: Any) -> FieldTest:
+    """Pass a field that gets a later value of an order from strict to loose; a tuple has values of one rank, and
+    unknown values are the loosest."""
+
+    def rank(value: Any) -> int:
+        equals = (one if isinstance(one, tuple) else (one,) for one in order)
+        return next((at for at, values in enumerate(equals) if _is_one_of(value, values)), len(order))
+
+    return FieldTest(lambda old, new: rank(new) > rank(old))
+
+
+def _number(value: Any) -> Amount | None:
+    try:
+        return amount(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
+
+
+def _is_raised(old: Any, new: Any) -> bool:
+    """Tell whether a limit is higher, or gone."""
+    was, now = _number(old), _number(new)
+    return was is not None and (now is None or now > was)
+
+
+RISES = FieldTest(_is_raised)
+INCREASES = FieldTest(lambda old, new: (_number(new) or amount(0)) > (_number(old) or amount(0)), True)
+
+
+def _loses_drop(old: Any, new: Any) -> bool:
+    kept = _items(new)
+    return _frozen("ALL") not in kept and bool(_items(old) - kept)
+
+
+def _is_other_image(old: Any, new: Any) -> bool:
+    return isinstance(old, str) and isinstance(new, str) and bool(old and new) and bool(doubts_about(old, new))
+
+
+def _is_other_registry(old: Any, new: Any) -> bool:
+    return isinstance(old, str) and isinstance(new, str) and registry_of(old) != registry_of(new)
+
+
+def _is_older(old: Any, new: Any) -> bool:
+    was, now = (_VERSION.match(text(value)) for value in (old, new))
+    if now is None:
+        return False
+    # Without a version it is the latest one; from 1.25 on the standards hardly differ.
+    before = (int(was[1]), int(was[2])) if was is not None else (1, 25)
+    return (int(now[1]), int(now[2])) < before
+
+
+def _lets_more_through(old: Any, new: Any) -> bool:
+    """Tell whether a network policy lets something through that it did not, or protects other pods than before."""
+    was, now = mapping(old if old is not ABSENT else {}), mapping(new if new is not ABSENT else {})
+    if not _selects_as_much(was.get("podSelector"), now.get("podSelector")):
+        return True
+    for direction, field in (("Ingress", "ingress"), ("Egress", "egress")):
+        if direction not in _directions(was):
+            continue  # everything passed in that direction
+        before = [_rule(rule) for rule in mappings(was.get(field))]
+        come = [rule for rule in map(_rule, mappings(now.get(field))) if not any(_covers(one, rule) for one in before)]
+        if come or direction not in _directions(now):
+            return True
+    return False
+
+
+def _directions(spec: Mapping[str, Any]) -> frozenset[str]:
+    """List the directions that a network policy restricts."""
+    stated = frozenset(texts(spec.get("policyTypes")))
+    return stated or frozenset(("Ingress", "Egress") if spec.get("egress") else ("Ingress",))
+
+
+def _grants_more(old: Any, new: Any) -> bool:
+    """Tell whether aws-auth maps somebody to a name or a group that is new to them; unreadable text may do so."""
+    was, now = _mapped(old), _mapped(new)
+    return bool(_is_set(new)) and old != new and (was is None or now is None or bool(now - was))
+
+
+def _mapped(value: Any) -> frozenset[tuple[str, str, str]] | None:
+    if not _is_set(value):
+        return frozenset()
+    documents = read("", text(value), Report())
+    entries = documents[0].value if len(documents) == 1 else None
+    if not isinstance(entries, list):
+        return None
+    pairs = [({"arn": str(entry)} if not isinstance(entry, dict) else entry) for entry in entries]
+    return frozenset(
+        (json.dumps([entry.get(key) for key in ("rolearn", "userarn", "arn")]), text(entry.get("username")), group)
+        for entry in pairs
+        for group in ("", *texts(entry.get("groups")))
+    )
+
+
+def _is_exposed(old: Any, new: Any) -> bool:
+    """Tell whether a Service gets reachable from farther away."""
+    was, now = (_EXPOSED.index(kind) if kind in _EXPOSED else -1 for kind in (old, new))
+    return now > was
+
+
+def _rule(rule: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+    return _items(rule.get("from") or rule.get("to")), _items(rule.get("ports"))
+
+
+def _covers(known: tuple[frozenset[str], ...], rule: tuple[frozenset[str], ...]) -> bool:
+    # An empty list stands for everything.
+    return all(not wide or (bool(narrow) and narrow <= wide) for wide, narrow in zip(known, rule, strict=True))
+
+
+_EXPOSED = ("NodePort", "LoadBalancer")
+IMAGE = FieldTest(_is_other_image)
+REGISTRY = FieldTest(_is_other_registry)
+_OLDER = FieldTest(_is_older)
+_LETS_THROUGH = FieldTest(_lets_more_through)
+_GRANTS = FieldTest(_grants_more, True)
+_EXPOSES = FieldTest(_is_exposed, True)
+_DROPS = FieldTest(_loses_drop)
+_PROFILE = weakens(("Localhost", "RuntimeDefault"), ABSENT, "Unconfined")
+_HARMLESS_TYPES = ("container_t", "container_init_t", "container_kvm_t", "container_logreader_t")
+_SELINUX_TYPE = FieldTest(lambda old, new: _is_set(new) and new != old and new not in _HARMLESS_TYPES, True)
+
+_MILD_VOLUMES = _items(
+    ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret", "none"]
+)
+_PLAIN = ("", "identity")
+_VOLUMES = FieldTest(lambda old, new: bool(_items(new) - _items(old) - _MILD_VOLUMES), True)
+_SECCOMP = FieldTest(lambda old, new: bool(_items(new) - _items(old) - _items("runtime/default")), True)
+_LEFT_TO_PODS = FieldTest(lambda old, new: _scc_rank(new) > _scc_rank(old), True)
+_CHECKS_LESS = FieldTest(lambda old, new: _checks_less(old, new))
+_LOSES_CHECKS = FieldTest(lambda old, new: bool(_checks(old) - _checks(new)))
+_NO_LONGER_DENIES = FieldTest(lambda old, new: _frozen("Deny") in _items(old) - _items(new))
+_CHECKS_OTHERS = FieldTest(lambda old, new: _is_set(old) and not _keeps(old, new))
+_NO_LONGER_ENFORCES = FieldTest(lambda old, new: text(old).lower() == "enforce" != text(new).lower())
+_NO_LONGER_ENCRYPTS = FieldTest(lambda old, new: text(old) not in _PLAIN and text(new) in _PLAIN)
+_GETS_EPHEMERAL = FieldTest(lambda old, new: _is_set(old) and _frozen("Ephemeral") in _items(new) - _items(old))
+_CSI_PROFILE = FieldTest(lambda old, new: _is_set(new) and new not in (old, "privileged"), True)
+_UNPINNED = FieldTest(lambda old, new: _is_pinned(old) and not _is_pinned(new))
+_PODS = "the pod may do more than before"
+_CONSTRAINT = "pods may have more privileges"
+_NODES = "it configures the nodes, as root"
+_WHO = "it decides who people are"
+_MIRROR = "images come from another place"
+_UNCHECKED = "a check is gone or weaker"
+_OPEN = "it lets more traffic through"
+_OUTSIDE = "it is reachable from outside of the cluster"
+_ELSEWHERE = "requests go somewhere else"
+_SOURCE = "what is applied comes from somewhere else"
+_LIMIT = "a limit is gone or higher"
+_PROJECT = "its applications may do more"
+_ANY_CHANGE = "olmc cannot tell whether it still protects as much"
+_ADMISSION = "admissionregistration.k8s.io"
+_CONFIG = "config.openshift.io"
+_NETWORK_OF_OTHERS = (
+    "policy.networking.k8s.io/* cilium.io/Cilium*NetworkPolicy *projectcalico.org/*NetworkPolicy "
+    "k8s.ovn.org/EgressFirewall network.openshift.io/EgressNetworkPolicy k8s.cni.cncf.io/MultiNetworkPolicy "
+    "security.istio.io/AuthorizationPolicy security.istio.io/RequestAuthentication"
+)
+_CHECKERS = (
+    "kyverno.io/ClusterPolicy kyverno.io/Policy policies.kyverno.io/*Policy constraints.gatekeeper.sh/* "
+    "templates.gatekeeper.sh/ConstraintTemplate policy.sigstore.dev/ClusterImagePolicy "
+    f"policy.open-cluster-management.io/Policy {_CONFIG}/ClusterImagePolicy {_CONFIG}/ImagePolicy"
+)
+_ARGO = "argoproj.io/Application argoproj.io/ApplicationSet"
+_FLUX = "*toolkit.fluxcd.io"
+
+
+def _risk(kinds: str, path: str, test: FieldTest, why: str, names: str = "") -> ObjectRisk:
+    return ObjectRisk(tuple(kinds.split()), tuple(path.split()), test, why, tuple(names.split()))
+
+
+def _risks(kinds: str, paths: str, test: FieldTest, why: str, below: str = "") -> tuple[ObjectRisk, ...]:
+    """Make one row for each of several fields; `below` is where they are."""
+    return tuple(_risk(kinds, f"{below} {path}", test, why) for path in paths.split())
+
+
+# What a pod, or whatever has a template of pods, may do: in every object, at any place.
+POD_RISKS: tuple[ObjectRisk, ...] = (
+    *_risks("*/*", "privileged allowPrivilegeEscalation", turns(True), _PODS, "** securityContext"),
+    *_risks("*/*", "hostNetwork hostPID hostIPC", turns(True), _PODS, "**"),
+    *_risks("*/*", "runAsUser runAsGroup", turns(0), _PODS, "** securityContext"),
+    _risk("*/*", "** securityContext procMount", turns("Unmasked"), _PODS),
+    *_risks("*/*", "runAsNonRoot readOnlyRootFilesystem", leaves(True), _PODS, "** securityContext"),
+    _risk("*/*", "** securityContext allowPrivilegeEscalation", leaves(False), _PODS),
+    *_risks("*/*", "hostUsers automountServiceAccountToken", leaves(False), _PODS, "**"),
+    _risk("*/*", "** seccompProfile type", turns("Unconfined"), _PODS),
+    _risk("*/*", "** appArmorProfile type", turns("Unconfined"), _PODS),
+    _risk("*/*", "** seccompProfile type", _PROFILE, _PODS),
+    _risk("*/*", "** appArmorProfile type", _PROFILE, _PODS),
+    _risk("*/*", "** annotations container.apparmor.security.beta.kubernetes.io/*", turns("unconfined"), _PODS),
+    _risk("*/*", "** annotations container.apparmor.security.beta.kubernetes.io/*", CHANGES, _PODS),
+    _risk("*/*", "** annotations *seccomp.security.alpha.kubernetes.io/*", turns("unconfined"), _PODS),
+    _risk("*/*", "** capabilities add", GROWS, _PODS),
+    _risk("*/*", "** capabilities drop", _DROPS, _PODS),
+    _risk("*/*", "** sysctls * value", COMES, _PODS),
+    _risk("*/*", "** windowsOptions hostProcess", turns(True), _PODS),
+    _risk("*/*", "** windowsOptions gmsaCredentialSpecName", COMES, _PODS),
+    _risk("*/*", "** windowsOptions runAsUserName", COMES, _PODS),
+    _risk("*/*", "** seLinuxOptions type", _SELINUX_TYPE, _PODS),
+    *_risks("*/*", "user role level", COMES, _PODS, "** seLinuxOptions"),
+    _risk("*/*", "** hostPath path", COMES, _PODS),
+    _risk("*/*", "** hostPath type", COMES, _PODS),
+    _risk("*/*", "** hostPort", COMES, _PODS),
+    _risk("*/*", "** flexVolume driver", COMES, _PODS),
+    _risk("*/*", "** serviceAccountToken audience", COMES, "it gets a token for another service"),
+    _risk("*/*", "** runtimeClassName", CHANGES, "another runtime may isolate less"),
+    _risk("*/*", "** template spec nodeName", COMES, "it runs on a node that no scheduler chose"),
+    _risk("*/*", "** adminAccess", turns(True), "it reaches devices that others use"),
+    _risk("*/*", "** image", IMAGE, "the image is less certain"),
+    _risk("*/*", "** image reference", IMAGE, "the image is less certain"),
+    _risk("*/*", "** image repository", REGISTRY, "the image is from another registry"),
+    _risk("*/*", "** image registry", CHANGES, "the image is from another registry"),
+)  # fmt: skip
+
+OBJECT_RISKS: tuple[ObjectRisk, ...] = (
+    *POD_RISKS,
+    # Namespaces
+    _risk("/Namespace", "metadata labels pod-security.kubernetes.io/enforce", turns("privileged"),
+          "pods may have every privilege"),
+    _risk("/Namespace", "metadata labels pod-security.kubernetes.io/enforce",
+          weakens("restricted", "baseline", ("privileged", ABSENT)), "pods may have more privileges"),
+    _risk("/Namespace", "metadata labels pod-security.kubernetes.io/enforce-version", _OLDER,
+          "an older version of the standard forbids less"),
+    _risk("/Namespace", "metadata labels openshift.io/run-level", COMES, "pods start without any constraints"),
+    _risk("/Namespace", "metadata labels security.openshift.io/scc.podSecurityLabelSync", turns("true"),
+          "OpenShift may relax pod security by itself"),
+    *_risks("/Namespace",
+            "openshift.io/sa.scc.uid-range openshift.io/sa.scc.mcs openshift.io/sa.scc.supplemental-groups", CHANGES,
+            "pods may run as users of other namespaces", "metadata annotations"),
+    *_risks("/Namespace", "admission.gatekeeper.sh/ignore policy.sigstore.dev/exclude", COMES, _UNCHECKED,
+            "metadata labels"),
+    _risk("/Namespace", "metadata labels policy.sigstore.dev/include", GOES, _UNCHECKED),
+    # Who people are
+    _risk("/ConfigMap", "data map*", _GRANTS, _WHO, "kube-system/aws-auth"),
+    _risk("/ConfigMap", "data *", COMES, "it decides whom API servers trust",
+          "kube-system/extension-apiserver-authentication"),
+    _risk("/ConfigMap /Secret", "data *", COMES, "it holds whom the cluster trusts, and how people log in",
+          "openshift-config/*"),
+    _risk("/Secret", "stringData *", COMES, "it holds whom the cluster trusts, and how people log in",
+          "openshift-config/*"),
+    _risk("/ConfigMap", "data *", COMES, "it decides where names lead",
+          "kube-system/coredns kube-system/kube-dns openshift-dns/dns-default"),
+    _risk("/ConfigMap", "data *", COMES, "it decides who may do what in Argo CD", "*/argocd-rbac-cm */argocd-cm"),
+    _risk("/ConfigMap", "data *", COMES, "it decides what Kyverno checks", "kyverno/kyverno"),
+    _risk("/Secret", "type", turns("bootstrap.kubernetes.io/token"), "nodes may join with it"),
+    _risk("/Secret", "metadata labels argocd.argoproj.io/secret-type", COMES,
+          "Argo CD gets another repository or cluster"),
+    _risk(f"{_CONFIG}/OAuth", "spec identityProviders", GROWS, _WHO),
+    _risk(f"{_CONFIG}/OAuth", "spec templates", GROWS, "it decides where people enter passwords"),
+    *_risks(f"{_CONFIG}/Authentication",
+            "type oidcProviders webhookTokenAuthenticator webhookTokenAuthenticators serviceAccountIssuer "
+            "oauthMetadata", COMES, _WHO, "spec"),
+    _risk("oauth.openshift.io/OAuthClient oauth.openshift.io/OAuth*Token oauth.openshift.io/OAuthClientAuthorization",
+          "", ADDED, "it gets tokens of people"),
+    _risk("oauth.openshift.io/OAuthClient", "redirectURIs", GROWS, "tokens of people go somewhere else"),
+    _risk("oauth.openshift.io/OAuthClient", "grantMethod", turns("auto"), "people are not asked"),
+    _risk("oauth.openshift.io/OAuthClient", "scopeRestrictions", WIDENS, "tokens may do more"),
+    *_risks("oauth.openshift.io/OAuthClient", "secret additionalSecrets", COMES, "somebody else may use it"),
+    _risk("user.openshift.io/UserIdentityMapping user.openshift.io/Identity", "", ADDED, _WHO),
+    *_risks("user.openshift.io/UserIdentityMapping user.openshift.io/Identity", "user identity", COMES, _WHO),
+    *_risks("user.openshift.io/User", "identities groups", GROWS, _WHO),
+    _risk("certificates.k8s.io/CertificateSigningRequest", "", ADDED, "it asks for a certificate of somebody"),
+    _risk("certificates.k8s.io/ClusterTrustBundle trust.cert-manager.io/Bundle", "spec", COMES,
+          "it decides whose certificates count"),
+    _risk("cert-manager.io/Certificate", "spec isCA", turns(True), "it may sign certificates"),
+    # Accounts
+    *_risks("/ServiceAccount", "eks.amazonaws.com/role-arn iam.gke.io/gcp-service-account "
+            "azure.workload.identity/client-id azure.workload.identity/tenant-id", COMES,
+            "the cloud takes it for somebody else", "metadata annotations"),
+    _risk("/ServiceAccount", "metadata annotations serviceaccounts.openshift.io/oauth-*", COMES,
+          "tokens of people may go there"),
+    _risk("cloudcredential.openshift.io/CredentialsRequest", "spec providerSpec", COMES, "it may do more in the cloud"),
+    _risk("iam.* *.iam.* iam.services.k8s.aws/*", "spec", COMES, "it changes rights in the cloud"),
+    # Privileges of pods
+    *_risks("security.openshift.io/SecurityContextConstraints",
+            "allowPrivilegedContainer allowHostNetwork allowHostPorts allowHostPID allowHostIPC "
+            "allowHostDirVolumePlugin allowPrivilegeEscalation defaultAllowPrivilegeEscalation", turns(True),
+            _CONSTRAINT),
+    _risk("security.openshift.io/SecurityContextConstraints", "allowPrivilegeEscalation", leaves(False), _CONSTRAINT),
+    *_risks("security.openshift.io/SecurityContextConstraints",
+            "allowedCapabilities defaultAddCapabilities allowedUnsafeSysctls allowedFlexVolumes", GROWS, _CONSTRAINT),
+    _risk("security.openshift.io/SecurityContextConstraints", "volumes",
+          _VOLUMES, _CONSTRAINT),
+    _risk("security.openshift.io/SecurityContextConstraints", "seccompProfiles",
+          _SECCOMP, _CONSTRAINT),
+    _risk("security.openshift.io/SecurityContextConstraints", "seccompProfiles", GOES, _CONSTRAINT),
+    *_risks("security.openshift.io/SecurityContextConstraints", "requiredDropCapabilities forbiddenSysctls", _DROPS,
+            _CONSTRAINT),
+    _risk("security.openshift.io/SecurityContextConstraints", "readOnlyRootFilesystem", leaves(True), _CONSTRAINT),
+    *_risks("security.openshift.io/SecurityContextConstraints", "runAsUser seLinuxContext fsGroup supplementalGroups",
+            _LEFT_TO_PODS, _CONSTRAINT),
+    *_risks("security.openshift.io/SecurityContextConstraints", "users groups", GROWS, "others may use it"),
+    _risk("security.openshift.io/SecurityContextConstraints", "priority", INCREASES, "it comes before others"),
+    _risk("*/PodSecurityPolicy", "spec", COMES, _CONSTRAINT),
+    # Admission
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy {_ADMISSION}/ValidatingAdmissionPolicyBinding", "", REMOVED,
+          _UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec matchConstraints",
+          _CHECKS_LESS, _UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec validations",
+          _LOSES_CHECKS, _UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicy", "spec matchConditions", GROWS, _UNCHECKED),
+    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicy", "variables paramKind", CHANGES, _ANY_CHANGE, "spec"),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "spec validationActions",
+          _NO_LONGER_DENIES, _UNCHECKED),
+    _risk(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "spec matchResources",
+          _CHECKS_LESS, _UNCHECKED),
+    *_risks(f"{_ADMISSION}/ValidatingAdmissionPolicyBinding", "policyName paramRef", CHANGES, _ANY_CHANGE, "spec"),
+    _risk(f"{_ADMISSION}/MutatingAdmissionPolicy {_ADMISSION}/MutatingAdmissionPolicyBinding", "spec", COMES,
+          "it changes objects of others on their way into the cluster"),
+    _risk("kyverno.io/ClusterPolicy kyverno.io/Policy", "spec rules * mutate", COMES, "it changes objects of others"),
+    _risk("kyverno.io/ClusterPolicy kyverno.io/Policy", "spec rules * generate", COMES, "it makes objects"),
+    _risk("mutations.gatekeeper.sh/* policies.kyverno.io/Mutating* policies.kyverno.io/Generating*", "spec", COMES,
+          "it changes objects of others"),
+    _risk("*kyverno.io/*PolicyException config.gatekeeper.sh/Config", "spec", COMES, _UNCHECKED),
+    _risk(_CHECKERS, "", REMOVED, _UNCHECKED),
+    _risk(_CHECKERS, "spec", _CHECKS_OTHERS, _ANY_CHANGE),
+    _risk("kyverno.io/*", "spec validationFailureAction", _NO_LONGER_ENFORCES, _UNCHECKED),
+    _risk("constraints.gatekeeper.sh/*", "spec enforcementAction",
+          weakens(("deny", "scoped", ABSENT), "warn", "dryrun"), _UNCHECKED),
+    _risk("*kyverno.io/*", "** failureAction", _NO_LONGER_ENFORCES, _UNCHECKED),
+    _risk("*kyverno.io/*", "spec failurePolicy", turns("Ignore"), _UNCHECKED),
+    _risk("policy.open-cluster-management.io/Policy", "spec remediationAction", _NO_LONGER_ENFORCES, _UNCHECKED),
+    _risk("*kyverno.io/* constraints.gatekeeper.sh/*", "** exclude", COMES, _UNCHECKED),
+    _risk("constraints.gatekeeper.sh/*", "spec match", COMES, _UNCHECKED),
+    _risk("policy.open-cluster-management.io/Policy", "spec disabled", turns(True), _UNCHECKED),
+    # API servers and nodes
+    _risk("apiregistration.k8s.io/APIService", "", ADDED, "it has a say in what is sent to the API server"),
+    _risk("apiregistration.k8s.io/APIService", "spec service", DIFFERS, _ELSEWHERE),
+    _risk("apiregistration.k8s.io/APIService", "spec caBundle", CHANGES, "somebody else may answer in its place"),
+    _risk("apiregistration.k8s.io/APIService", "spec insecureSkipTLSVerify", turns(True),
+          "anybody on the way may answer in its place"),
+    _risk("machineconfiguration.openshift.io/MachineConfig machineconfiguration.openshift.io/KubeletConfig "
+          "machineconfiguration.openshift.io/ContainerRuntimeConfig machineconfiguration.openshift.io/MachineOSConfig "
+          "tuned.openshift.io/Tuned performance.openshift.io/PerformanceProfile "
+          "nmstate.io/NodeNetworkConfigurationPolicy", "spec", COMES, _NODES),
+    _risk("/Node", "spec taints", SHRINKS, "other pods may run there"),
+    _risk("/Node", "metadata labels node-role.kubernetes.io/*", DIFFERS, "other pods may run there"),
+    _risk(f"{_CONFIG}/APIServer", "spec audit profile",
+          weakens("AllRequestBodies", "WriteRequestBodies", ("Default", ABSENT), "None"), "less is recorded"),
+    _risk(f"{_CONFIG}/APIServer", "spec audit customRules", COMES, "less may be recorded"),
+    _risk(f"{_CONFIG}/APIServer", "spec encryption type", _NO_LONGER_ENCRYPTS, "Secrets are stored plain"),
+    *_risks(f"{_CONFIG}/APIServer", "clientCA additionalCORSAllowedOrigins servingCerts", GROWS, "it trusts others",
+            "spec"),
+    *_risks(f"{_CONFIG}/APIServer operator.openshift.io/IngressController", "tlsSecurityProfile", CHANGES,
+            "connections may be weaker", "spec"),
+    *_risks(f"{_CONFIG}/Proxy", "httpProxy httpsProxy trustedCA", COMES, _ELSEWHERE, "spec"),
+    _risk(f"{_CONFIG}/FeatureGate", "spec", COMES, "the cluster gets features that nobody supports"),
+    *_risks(f"{_CONFIG}/ClusterVersion", "upstream overrides", COMES, "the cluster may run something else", "spec"),
+    *_risks(f"{_CONFIG}/ClusterVersion", "image", COMES, "the cluster may run something else", "spec desiredUpdate"),
+    _risk(f"{_CONFIG}/ClusterVersion", "spec desiredUpdate force", turns(True), "the release is not verified"),
+    _risk("operator.openshift.io/*", "spec unsupportedConfigOverrides", COMES, "the cluster may run something else"),
+    _risk("operator.openshift.io/Console", "spec plugins", GROWS, "its code runs as whoever opens the console"),
+    _risk("console.openshift.io/ConsolePlugin", "** authorization", turns("UserToken"), "it gets tokens of people"),
+    _risk("flowcontrol.apiserver.k8s.io/FlowSchema", "spec priorityLevelConfiguration name", turns("exempt"),
+          "its requests have no limit"),
+    # Images
+    _risk(f"operator.openshift.io/ImageContentSourcePolicy {_CONFIG}/ImageContentPolicy {_CONFIG}/ImageDigestMirrorSet "
+          f"{_CONFIG}/ImageTagMirrorSet", "** mirrors", GROWS, _MIRROR),
+    _risk(f"operator.openshift.io/ImageContentSourcePolicy {_CONFIG}/Image*", "** source", CHANGES, _MIRROR),
+    *_risks(f"{_CONFIG}/Image", "insecureRegistries allowedRegistries", GROWS, _MIRROR, "spec registrySources"),
+    *_risks(f"{_CONFIG}/Image", "allowedRegistries", WIDENS, _MIRROR, "spec registrySources"),
+    *_risks(f"{_CONFIG}/Image", "blockedRegistries", SHRINKS, _MIRROR, "spec registrySources"),
+    *_risks(f"{_CONFIG}/Image", "additionalTrustedCA allowedRegistriesForImport", COMES, _MIRROR, "spec"),
+    _risk("image.openshift.io/ImageStream", "spec tags * from name", IMAGE, "the image is less certain"),
+    _risk("*/*", "** importPolicy insecure", turns(True), "anybody on the way may answer in its place"),
+    _risk("build.openshift.io/BuildConfig", "** uri", CHANGES, "it builds something else"),
+    _risk("build.openshift.io/BuildConfig", "** exposeDockerSocket", turns(True), _PODS),
+    # Networks
+    _risk("networking.k8s.io/NetworkPolicy", "", REMOVED, _OPEN),
+    _risk("networking.k8s.io/NetworkPolicy", "spec", _LETS_THROUGH, _OPEN),
+    _risk(_NETWORK_OF_OTHERS, "", REMOVED, _OPEN),
+    _risk(_NETWORK_OF_OTHERS, "spec", DIFFERS, "olmc cannot tell whether it lets more traffic through"),
+    _risk("security.istio.io/PeerAuthentication", "", REMOVED, _OPEN),
+    _risk("security.istio.io/PeerAuthentication", "** mode",
+          weakens("STRICT", ("PERMISSIVE", "UNSET", ABSENT), "DISABLE"), "connections may be plain"),
+    _risk("networking.istio.io/EnvoyFilter", "spec", COMES, _ELSEWHERE),
+    _risk("discovery.k8s.io/EndpointSlice", "endpoints", GROWS, _ELSEWHERE),
+    _risk("/Endpoints", "subsets", GROWS, _ELSEWHERE),
+    _risk("/Service", "spec type", _EXPOSES, _OUTSIDE),
+    _risk("/Service", "spec externalIPs", GROWS, "it takes traffic of these addresses"),
+    _risk("/Service", "spec externalName", COMES, _ELSEWHERE),
+    _risk("/Service", "spec selector", GOES, _ELSEWHERE),
+    _risk("/Service", "spec loadBalancerSourceRanges", WIDENS, _OUTSIDE),
+    _risk("/Service", "metadata annotations service.beta.kubernetes.io/*internal", leaves("true"), _OUTSIDE),
+    _risk("networking.k8s.io/Ingress route.openshift.io/Route gateway.networking.k8s.io/*Route "
+          "gateway.networking.k8s.io/Gateway", "", ADDED, _OUTSIDE),
+    _risk("networking.k8s.io/Ingress", "metadata annotations nginx.ingress.kubernetes.io/*-snippet", COMES,
+          "it changes the configuration of the controller"),
+    *_risks("networking.k8s.io/Ingress", "nginx.ingress.kubernetes.io/auth-* nginx.ingress.kubernetes.io/whitelist-* "
+            "nginx.ingress.kubernetes.io/allowlist-*", CHANGES, _OUTSIDE, "metadata annotations"),
+    _risk("networking.k8s.io/Ingress", "spec tls", SHRINKS, "connections may be plain"),
+    _risk("route.openshift.io/Route", "metadata annotations haproxy.router.openshift.io/ip_*list", CHANGES, _OUTSIDE),
+    _risk("route.openshift.io/Route", "spec tls", GOES, "connections may be plain"),
+    _risk("route.openshift.io/Route", "spec tls termination", weakens("passthrough", "reencrypt", "edge"),
+          "connections may be plain"),
+    _risk("route.openshift.io/Route", "spec tls insecureEdgeTerminationPolicy", turns("Allow"),
+          "connections may be plain"),
+    *_risks("operator.openshift.io/IngressController", "namespaceOwnership wildcardPolicy",
+            turns("InterNamespaceAllowed", "WildcardsAllowed"), "it takes traffic of others", "spec routeAdmission"),
+    _risk(f"{_CONFIG}/Network", "spec externalIP", COMES, _ELSEWHERE),
+    # Limits
+    _risk("/ResourceQuota /LimitRange quota.openshift.io/ClusterResourceQuota", "", REMOVED, _LIMIT),
+    _risk("/ResourceQuota", "spec hard *", RISES, _LIMIT),
+    _risk("quota.openshift.io/ClusterResourceQuota", "spec quota hard *", RISES, _LIMIT),
+    _risk("quota.openshift.io/ClusterResourceQuota", "spec selector", CHANGES, _LIMIT),
+    *_risks("/ResourceQuota", "scopes scopeSelector", NARROWS, _LIMIT, "spec"),
+    _risk("/LimitRange", "spec limits * max *", RISES, _LIMIT),
+    _risk("/LimitRange", "spec limits * maxLimitRequestRatio *", RISES, _LIMIT),
+    _risk("scheduling.k8s.io/PriorityClass", "globalDefault", turns(True), "pods may drive others away"),
+    # Storage
+    _risk("/PersistentVolume", "spec local path", COMES, "it is a directory of a node"),
+    _risk("/PersistentVolume", "spec claimRef", CHANGES, "another claim gets it"),
+    _risk("storage.k8s.io/StorageClass", "metadata annotations storageclass.*kubernetes.io/is-default-class",
+          turns("true"), "claims that name no class get its volumes"),
+    _risk("storage.k8s.io/StorageClass", "mountOptions", SHRINKS, "its volumes may do more"),
+    _risk("storage.k8s.io/CSIDriver", "spec tokenRequests", GROWS, "it gets tokens of accounts"),
+    _risk("storage.k8s.io/CSIDriver", "spec volumeLifecycleModes", _GETS_EPHEMERAL, "pods may name its volumes"),
+    _risk("storage.k8s.io/CSIDriver", "metadata labels security.kubernetes.io/csi-ephemeral-volume-profile",
+          _CSI_PROFILE, "pods under stricter security may use it"),
+    _risk("node.k8s.io/RuntimeClass", "handler", CHANGES, "another runtime may isolate less"),
+    # GitOps
+    _risk(_ARGO, "** repoURL", DIFFERS, _SOURCE),
+    *_risks(_ARGO, "project server namespace name", CHANGES, "it is applied somewhere else", "spec destination"),
+    _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
+    _risk(_ARGO, "** targetRevision", _UNPINNED,
+          "what it names may change any day"),
+    *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
+            "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
+    *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
+    *_risks("argoproj.io/AppProject", "clusterResourceBlacklist namespaceResourceBlacklist syncWindows signatureKeys",
+            SHRINKS, _PROJECT, "spec"),
+    _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "** sourceRef", CHANGES, _SOURCE),
+    _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "** chartRef", CHANGES, _SOURCE),
+    *_risks(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "serviceAccountName", CHANGES,
+            "it is applied with other rights", "spec"),
+    _risk(f"{_FLUX}/Kustomization {_FLUX}/HelmRelease", "spec kubeConfig", COMES, "it is applied somewhere else"),
+    *_risks("source.toolkit.fluxcd.io/*", "url endpoint bucketName", CHANGES, _SOURCE, "spec"),
+    *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, _UNCHECKED, "spec"),
+    _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), "anybody on the way may answer in its place"),
+    *_risks("source.toolkit.fluxcd.io/*", "commit digest", GOES, "what it names may change any day", "spec ref"),
+    _risk("source.toolkit.fluxcd.io/*", "spec ref tag", GOES, "what it names may change any day"),
+    # OLM
+    _risk("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "", ADDED,
+          "operators may come from it"),
+    _risk("operators.coreos.com/CatalogSource", "spec image", COMES, "operators may come from it"),
+    _risk("olm.operatorframework.io/ClusterCatalog", "spec source image ref", COMES, "operators may come from it"),
+    *_risks("operators.coreos.com/CatalogSource", "address image configMap sourceType", DIFFERS, _SOURCE, "spec"),
+    _risk("operators.coreos.com/CatalogSource", "metadata annotations olm.catalogImageTemplate", COMES, _SOURCE),
+    *_risks("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "priority", INCREASES,
+            "it comes before other catalogs", "spec"),
+    _risk("operators.coreos.com/CatalogSource", "spec grpcPodConfig securityContextConfig", leaves("restricted"),
+          _PODS),
+    _risk("operators.coreos.com/OperatorGroup", "spec serviceAccountName", CHANGES, "OLM installs with other rights"),
+)  # fmt: skip
+
+
+def _scc_rank(strategy: Any) -> int:
+    """Rank how much a strategy of a constraint leaves to the pod."""
+    kind = text(mapping(strategy).get("type"))
+    if kind == "MustRunAsNonRoot":
+        return 1
+    return 2 if kind == "RunAsAny" else 0
+
+
+def _is_pinned(revision: Any) -> bool:
+    return isinstance(revision, str) and _PINNED.fullmatch(revision) is not None
+
+
+def _checks(validations: Any) -> frozenset[str]:
+    """List the expressions of a policy."""
+    return frozenset(text(item.get("expression")) for item in mappings(validations))
+
+
+def _checks_less(old: Any, new: Any) -> bool:
+    """Tell whether constraints of a policy match less than before: fewer rules, more exceptions, narrower selectors."""
+    was, now = mapping(old if old is not ABSENT else {}), mapping(new if new is not ABSENT else {})
+    if _items(was.get("resourceRules")) - _items(now.get("resourceRules")) and now.get("resourceRules"):
+        return True
+    if (now.get("resourceRules") and not was.get("resourceRules")) or _items(now.get("excludeResourceRules")) - _items(
+        was.get("excludeResourceRules")
+    ):
+        return True
+    if was.get("matchPolicy") != now.get("matchPolicy") and now.get("matchPolicy") == "Exact":
+        return True
+    return any(
+        not _selects_as_much(was.get(field), now.get(field)) for field in ("namespaceSelector", "objectSelector")
+    )
+
+
+def _selects_as_much(old: Any, new: Any) -> bool:
+    """Tell whether a selector asks for nothing that it did not ask for before."""
+    was, now = (
+        _items(mapping(mapping(selector).get("matchLabels"))) | _items(mapping(selector).get("matchExpressions"))
+        for selector in (old, new)
+    )
+    return now <= was
+
+
+_GRADED = frozenset(
+    """background webhookTimeoutSeconds validationFailureAction failureAction failurePolicy enforcementAction disabled
+    remediationAction""".split()
+)
+
+
+def _policy(value: Any) -> Any:
+    """Keep what a policy checks, without the fields that have rows of their own or that nothing depends on."""
+    if isinstance(value, Mapping):
+        return {key: _policy(below) for key, below in value.items() if key not in _GRADED}
+    return list(map(_policy, value)) if isinstance(value, list) else value
+
+
+def _keeps(before: Any, after: Any) -> bool:
+    """Tell whether a policy keeps all that it checks; it may get more rules."""
+    old, new = (_policy(spec) if isinstance(spec, Mapping) else {} for spec in (before, after))
+    left = [{key: value for key, value in spec.items() if key != "rules"} for spec in (old, new)]
+    return left[0] == left[1] and _items(old.get("rules")) <= _items(new.get("rules"))
+
+
+class _Index(NamedTuple):
+    """The rows for a kind by the last step of their paths, those whose last step is a pattern, and those for objects
+    as a whole."""
+
+    by_step: Mapping[str, tuple[ObjectRisk, ...]]
+    patterns: tuple[ObjectRisk, ...]
+    of_objects: tuple[ObjectRisk, ...]
+
+    def ending_in(self, step: str | ListItem) -> tuple[ObjectRisk, ...]:
+        """List the rows whose path may end with a step."""
+        return (*self.by_step.get(step, ()), *self.patterns) if isinstance(step, str) else self.patterns
+
+
+@lru_cache(maxsize=4_096)
+def _index(group: str, kind: str) -> _Index:
+    """Index the rows for a kind."""
+    rows = [row for row in OBJECT_RISKS if any(_is_kind(pattern, group, kind) for pattern in row.kinds)]
+    by_step: dict[str, tuple[ObjectRisk, ...]] = {}
+    for row in rows:
+        if row.path and "*" not in row.path[-1]:
+            by_step[row.path[-1]] = (*by_step.get(row.path[-1], ()), row)
+    patterns = tuple(row for row in rows if row.path and "*" in row.path[-1])
+    return _Index(by_step, patterns, tuple(row for row in rows if not row.path))
+
+
+def _is_kind(pattern: str, group: str, kind: str) -> bool:
+    wanted, slash, wanted_kind = pattern.rpartition("/")
+    return fnmatchcase(group, wanted if slash else pattern) and fnmatchcase(kind, wanted_kind if slash else "*")
+
+
+def _is_named(row: ObjectRisk, known: ObjectKey) -> bool:
+    return not row.names or any(fnmatchcase(f"{known.namespace}/{known.name}", name) for name in row.names)
+
+
+def risks_of_added(known: ObjectKey, obj: KubernetesObject) -> tuple[FoundRisk, ...]:
+    """Find the risks of an object that only the new side has."""
+    return tuple(_found(known, Delta((), ABSENT, obj), is_new=True))
+
+
+def risks_of_removed(known: ObjectKey) -> tuple[FoundRisk, ...]:
+    """Find the risks of the removal of an object."""
+    rows = _index(known.group, known.kind).of_objects
+    return tuple(FoundRisk((), ABSENT, row.why) for row in rows if row.test is REMOVED and _is_named(row, known))
+
+
+def risks_of_change(
+    known: ObjectKey, old: KubernetesObject, new: KubernetesObject, delta: Delta
+) -> tuple[FoundRisk, ...]:
+    """Find the risks of one difference between two objects."""
+    index = _index(known.group, known.kind)
+    above = (delta.path[:length] for length in range(1, len(delta.path)))
+    of_whole = (
+        FoundRisk(delta.path, delta.new, row.why)
+        for path in above
+        for row in index.ending_in(path[-1])
+        if _is_named(row, known) and _matches(row.path, path) and row.test.holds(_at(old, path), _at(new, path))
+    )
+    return (*of_whole, *_found(known, delta, is_new=False))
+
+
+def risks_of_delta(known: ObjectKey, delta: Delta) -> tuple[FoundRisk, ...]:
+    """Find the risks of a difference by itself, without what only the whole objects tell."""
+    return tuple(_found(known, delta, is_new=False))
+
+
+def pod_dangers(path: Path, value: Any) -> Iterator[FoundRisk]:
+    """Find what in a part of a pod lets it do more than others, where all of that part is new."""
+    return _found(_ANY_POD, Delta(path, ABSENT, value), is_new=True)
+
+
+def is_loosened(delta: Delta) -> bool:
+    """Tell whether a difference in a part of a pod lets it do more than before."""
+    return next(_found(_ANY_POD, delta, is_new=False), None) is not None
+
+
+_ANY_POD = ObjectKey("", "Pod", "", "")
+
+
+def _found(known: ObjectKey, delta: Delta, *, is_new: bool) -> Iterator[FoundRisk]:
+    index = _index(known.group, known.kind)
+    for place in islice(_places(delta), _MOST_PLACES):
+        for row in index.ending_in(place.path[-1]) if place.path else index.of_objects:
+            if (
+                (row.test.of_new or not is_new)
+                and _is_named(row, known)
+                and _matches(row.path, place.path)
+                and not (place.new is ABSENT and _goes_with_its_owner(row, delta.path, place.path))
+                and row.test.holds(place.old, place.new)
+            ):
+                yield FoundRisk(place.path, place.new, row.why)
+
+
+def _goes_with_its_owner(row: ObjectRisk, removed: Path, path: Path) -> bool:
+    """Tell whether a setting of a pod goes because the container, or whatever else it is about, does."""
+    if row.path[:1] != ("**",) or len(path) == len(removed):
+        return False
+    return "securityContext" not in removed and removed[-1:] != ("annotations",)
+
+
+def _matches(pattern: Sequence[str], path: Path) -> bool:
+    if pattern[:1] == ("**",):
+        pattern = pattern[1:]
+        path = path[max(0, len(path) - len(pattern)) :]
+    return len(pattern) == len(path) and all(map(_is_step, pattern, path))
+
+
+def _is_step(pattern: str, step: str | ListItem) -> bool:
+    if isinstance(step, ListItem):
+        return pattern == "*"
+    return pattern == step or ("*" in pattern and fnmatchcase(step, pattern))
+
+
+def _places(delta: Delta) -> Iterator[Delta]:
+    """List a difference and everything below it that is on one side only."""
+    waiting = [delta]
+    while waiting:
+        place = waiting.pop()
+        yield place
+        below: list[Delta] = []
+        if place.old is ABSENT or type(place.old) is not type(place.new):
+            below += (Delta((*place.path, step), ABSENT, value) for step, value in _below(place.new))
+        if place.new is ABSENT:
+            below += (Delta((*place.path, step), value, ABSENT) for step, value in _below(place.old))
+        waiting += reversed(below)  # in the order in which the fields are written
+
+
+def _below(value: Any) -> Iterator[tuple[str | ListItem, Any]]:
+    if isinstance(value, Mapping):
+        yield from ((str(key), below) for key, below in value.items())
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            if isinstance(item, Mapping):
+                yield ListItem(text(item.get("name")) or str(item.get("containerPort") or number)), item
+
+
+def _at(obj: Any, path: Path) -> Any:
+    """Look a path up in an object; items of lists by the name that paths have for them."""
+    for step in path:
+        if isinstance(step, ListItem):
+            items = mappings(obj)
+            obj = next((item for item in items if text(item.get("name")) == step.name), ABSENT)
+        else:
+            obj = obj.get(step, ABSENT) if isinstance(obj, Mapping) else ABSENT
+        if obj is ABSENT or obj is None:
+            return ABSENT
+    return obj
+
+
+def explained(found: Sequence[FoundRisk], path: Path = ()) -> tuple[str, ...]:
+    """Write risks as texts, each reason once; a place below `path` is named with its value."""
+    reasons: dict[str, list[str]] = {}
+    for risk in found:
+        places = reasons.setdefault(risk.why, [])
+        if risk.path != path:
+            value = risk.value if isinstance(risk.value, str) else json.dumps(risk.value, default=str)
+            place = path_text(risk.path)
+            places.append(place if isinstance(risk.value, Mapping) else f"{place}: {value}")
+    return tuple(f"{', '.join(places)}: {why}" if places else why for why, places in reasons.items())

@@ -1,0 +1,75 @@
+"""Nobody changes the content of a catalog behind a review (docs/diff.md, "Catalogs")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmc.compiler.model.catalog import CatalogBundle, Channel, ChannelEntry, Package, Property
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diff.crd_kinds import RISK, DiffChange
+from olmc.review.diff.extensions import _package
+from olmc.review.diff.extensions import _Use as Use
+
+_CATALOG = ObjectKey("operators.coreos.com", "CatalogSource", "olm", "acme")
+_VERSION = Property("olm.package", {"packageName": "kettle", "version": "1.0.0"})
+_DIGEST = f"registry.example.com/bundle@sha256:{'0' * 64}"
+
+
+def _bundle(name: str = "kettle.v1.0.0", **fields: Any) -> CatalogBundle:
+    given = {"image": _DIGEST, "properties": (_VERSION,), "related_images": ("registry.example.com/kettle:v1",)}
+    return CatalogBundle(name, "kettle", version="1.0.0", **{**given, **fields})
+
+
+def _changes(old: CatalogBundle, *new: CatalogBundle) -> list[DiffChange]:
+    before, after = (
+        Package("kettle", "stable", {"stable": Channel("stable", "kettle", tuple(ChannelEntry(b.name) for b in side))},
+                {b.name: b for b in side})
+        for side in ((old,), new)
+    )  # fmt: skip
+    return list(_package(_CATALOG, "kettle", before, after, Use(frozenset(), frozenset(), frozenset())))
+
+
+_ATTACKS = {
+    "another registry": [_bundle(image="evil.example.com/bundle@sha256:" + "0" * 64)],
+    "a tag for a digest": [_bundle(image="registry.example.com/bundle:v1.0.0")],
+    "another digest": [_bundle(image="registry.example.com/bundle@sha256:" + "1" * 64)],
+    "no image": [_bundle(image="")],
+    "a related image": [_bundle(related_images=("evil.example.com/kettle:v1",))],
+    "one more related image": [_bundle(related_images=("registry.example.com/kettle:v1", "evil.example.com/lid:v1"))],
+    "a related image that floats": [_bundle(related_images=("registry.example.com/kettle",))],
+    "a dependency": [_bundle(properties=(_VERSION, Property("olm.package.required", {"packageName": "evil"})))],
+    "an API": [_bundle(properties=(_VERSION, Property("olm.gvk.required", {"kind": "Evil"})))],
+    "a constraint": [_bundle(properties=(_VERSION, Property("olm.constraint", {"package": {"packageName": "evil"}})))],
+    "another version": [_bundle(properties=(Property("olm.package", {"packageName": "kettle", "version": "9.0.0"}),))],
+    "objects": [_bundle(properties=(_VERSION, Property("olm.bundle.object", {"data": "eyJraW5kIjoiUm9sZSJ9"})))],
+    "a new bundle": [_bundle(), _bundle("kettle.v2.0.0", image="evil.example.com/bundle@sha256:" + "0" * 64)],
+    "a new bundle that floats": [_bundle(), _bundle("kettle.v2.0.0", image="registry.example.com/bundle:latest")],
+    "a new related image": [_bundle(), _bundle("kettle.v2.0.0", related_images=("evil.example.com/kettle:v2",))],
+}
+
+
+@pytest.mark.parametrize("attack", _ATTACKS)
+def test_other_content_of_a_bundle_is_a_risk(attack: str) -> None:
+    assert any(change.severity is RISK for change in _changes(_bundle(), *_ATTACKS[attack]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_bundle(), [_bundle(), _bundle("kettle.v2.0.0", image="registry.example.com/bundle:v2.0.0")]),
+        (_bundle(image="registry.example.com/bundle:v1"),
+         [_bundle(image=f"registry.example.com/bundle:v1@sha256:{'0' * 64}")]),
+        (_bundle(), [_bundle(related_images=())]),
+        (_bundle(), [_bundle(related_images=("registry.example.com/kettle:v2", "registry.example.com/lid:v1"))]),
+        (_bundle(), [_bundle(properties=(_VERSION, Property("olm.csv.metadata", {"description": "x"})))]),
+        (_bundle(properties=(_VERSION, Property("olm.package.required", {"packageName": "a"}))), [_bundle()]),
+    ],
+)  # fmt: skip
+def test_more_certain_content_is_no_risk(old: CatalogBundle, new: list[CatalogBundle]) -> None:
+    assert not any(change.severity is RISK for change in _changes(old, *new))
+
+
+def test_the_same_content_is_no_change() -> None:
+    assert not _changes(_bundle(), _bundle())
