@@ -39,6 +39,7 @@ from olmc.review.diff import webhooks as permission_kinds
 from olmc.review.diff.crd_kinds import (
     CHANGE,
     NOTE,
+    RISK,
     WORKLOADS,
     ChangeGroup,
     DiffChange,
