@@ -137,13 +137,14 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.cli.inputs import begun_at
-    from olmc.cli.plan import PlannedPath, compile_planned, planned_for
+    from olmc.review.plan.begun import begun_at
+    from olmc.review.plan.engine import PlannedPath, compile_planned, planned_for
     from olmc.review.plan.outputs import as_data, as_text, in_short
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
-    begun = begun_at(_input_before(given), "before", options, fixed, report)
+    one = _input_before(given)
+    begun = begun_at(one.request(options, fixed) if one is not None else None, "before", report)
     if begun is None:
         return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:
@@ -152,13 +153,13 @@ def _plan(given: _Given) -> dict[str, Any]:
             empty.mkdir(exist_ok=True)
             stack.callback(shutil.rmtree, empty, ignore_errors=True)
             given = given._replace(after=empty)
-        path = PlannedPath(_input(given), "after", fixed, begun.state.ignored)
+        path = PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
         options = options._replace(state=begun.state)
         done, narrowing = compile_planned(path, options)
         refused = _refused(done)
         if refused is not None:
             return refused
-        plan = planned_for(path, options, begun, done, narrowing, "json")
+        plan = planned_for(path, options, begun, done, narrowing)
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
