@@ -221,16 +221,11 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
     from olmc.compiler.output.messages import as_json, as_text
-    from olmc.review.check.check import CheckInput, check_directory, select_findings
-    from olmc.review.explain.left_out import left_out_of
+    from olmc.review.check.engine import CheckRules, check_compiled
 
-    done = _compiled(given)
-    one = _input(given)
-    left = left_out_of(one.root, done) if not done.failed else ()
-    made = CheckInput(done.workspace, done.settled, done.diagnostics, done.suppressed, left)
-    settings = settings_of((), ())._replace(modes_optional=done.options.descoped)
-    found = check_directory(one.root, made, settings, given.options, given.given)
-    found = select_findings(found, given.values.get("select") or (), given.values.get("ignore") or ())
+    request = _input(given).request(given.options, given.given)
+    select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))
+    found = check_compiled(request, compile(request), CheckRules(settings_of((), ()), select=select, ignore=ignore))
     shown = tuple(d for d in found.diagnostics if d.severity >= Severity.WARNING)
     worst = max((d.severity for d in shown), default=None)
     counts = [(severity, sum(d.severity is severity for d in shown)) for severity in reversed(Severity)]
