@@ -18,48 +18,54 @@ if TYPE_CHECKING:
     from olmc.compiler.model.workspace import Workspace
     from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
     from olmc.k8s.objects import ObjectKey, Provenance, Rendered
+    from olmc.review.check.check import CheckResult
+    from olmc.review.check.engine import check
+    from olmc.review.diff.engine import DiffResult, diff
+    from olmc.review.plan.engine import PlanResult, plan
     from olmc.targets.pipeline import compile
 
 __all__ = [
+    "CheckResult",
     "Compilation",
     "CompileRequest",
     "Diagnostic",
+    "DiffResult",
     "Location",
     "ObjectKey",
     "Options",
+    "PlanResult",
     "Provenance",
     "Rendered",
     "Report",
     "Severity",
     "Workspace",
     "__version__",
+    "check",
     "compile",
+    "diff",
     "load",
+    "plan",
 ]
 
 _MODULES = {
     "olmc.compiler.api": ("Compilation", "load"),
     "olmc.targets.pipeline": ("compile",),
+    "olmc.review.check.check": ("CheckResult",),
+    "olmc.review.check.engine": ("check",),
+    "olmc.review.diff.engine": ("DiffResult", "diff"),
     "olmc.compiler.load.request": ("CompileRequest",),
     "olmc.k8s.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
     "olmc.k8s.objects": ("ObjectKey", "Provenance", "Rendered"),
     "olmc.compiler.model.options": ("Options",),
     "olmc.compiler.model.workspace": ("Workspace",),
+    "olmc.review.plan.engine": ("PlanResult", "plan"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 class _Package(ModuleType):
-    """The package with its public names, of which `load` is also that of a package in it: importing that one sets an
-    attribute of this one, which must not hide the function."""
-
-    @property
-    def load(self) -> Any:
-        return _imported("load")
-
-    @load.setter
-    def load(self, package: ModuleType) -> None:
-        pass
+    """The package with its public names. Some of them are those of packages in it as well: importing one of these sets
+    an attribute of this one, which must not hide the function."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in _MODULE_OF:
@@ -83,4 +89,11 @@ def _imported(name: str) -> Any:
             gc.enable()
 
 
+def _function(name: str) -> property:
+    """A function of the public API with the name of a package."""
+    return property(lambda _: _imported(name), lambda _self, _package: None)
+
+
+for _name in ("check", "diff", "load", "plan"):
+    setattr(_Package, _name, _function(_name))
 sys.modules[__name__].__class__ = _Package

@@ -32,7 +32,6 @@ from olmc.cli.options import (
     SCOPE,
     GivenInput,
     allow_empty_option,
-    emptiness,
     entry_option,
     given_fields,
     given_of,
@@ -44,6 +43,7 @@ from olmc.cli.options import (
     timings_of,
     with_proposed,
 )
+from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
@@ -54,7 +54,8 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
-    from olmc.review.check.check import CheckResult, CheckScope
+    from olmc.review.check.check import CheckResult
+    from olmc.review.check.engine import CheckRules
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -164,6 +165,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
+    from olmc.review.check.engine import cel_problem
     from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
@@ -184,7 +186,7 @@ def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> Validator
         container_tool=given.get("container-tools", ""),
         categories=_categories(os.environ.get(_CATEGORIES, "")),
         platforms=_platforms(given["platforms"]) if "platforms" in given else {},
-        cel_problem=_cel_problem,
+        cel_problem=cel_problem,
     )
 
 
@@ -239,22 +241,13 @@ def _categories(path: str) -> Categories | None:
         return Categories(problem=f"unmarshaling category file: {error}")
 
 
-def _cel_problem(rule: str) -> str:
-    from olmc.compiler.resolver.predicates import cel_problem  # takes its time to import
-
-    return cel_problem(rule)
-
-
 class CheckOrder(NamedTuple):
-    """What is done with each path: options with those that olmc.yaml must not override, what is asked of validators,
-    what is looked at and reported, and whether a workspace may be empty."""
+    """What is done with each path: options with those that olmc.yaml must not override, what the check asks for, and
+    whether a workspace may be empty."""
 
     options: Options
     given: frozenset[str]
-    settings: ValidatorSettings
-    scope: CheckScope
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
+    rules: CheckRules
     may_be_empty: bool
 
 
@@ -268,22 +261,17 @@ class CheckedPath(NamedTuple):
 
 def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
     """What is found in a path."""
-    from olmc.review.check.check import CheckInput, check_directory, select_findings
-    from olmc.review.explain.left_out import left_out_of
+    from olmc.review.check.engine import check_compiled
 
-    root, options, given = one.root, order.options, order.given
-    made = compile(one.request(options, given, timings.stage))
-    timings.compiled(root, made)
+    request = one.request(order.options, order.given, timings.stage)
+    made = compile(request)
+    timings.compiled(one.root, made)
     timings.stage("check")
-    left = left_out_of(root, made) if not made.failed else ()
-    empty = emptiness(None if one.is_staged else root, made) if not order.may_be_empty else ()
-    compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *empty), made.suppressed, left)
-    lenient = order.settings._replace(modes_optional=made.options.descoped)
-    found = check_directory(root, compiled, lenient, options, given, order.scope)
+    empty = emptiness(None if one.is_staged else one.root, made) if not order.may_be_empty else ()
     return CheckedPath(
-        select_findings(found, order.select, order.ignore),
+        check_compiled(request, made, order.rules, empty),
         next(iter(given_of([made])), None),
-        approvals_in(made.settled.cluster) if options.approve and made.settled is not None else (),
+        approvals_in(made.settled.cluster) if order.options.approve and made.settled is not None else (),
     )
 
 
@@ -381,12 +369,13 @@ def check(
     settings = settings_of(optional, values)
     check_codes(("--select", select), ("--ignore", ignore))
     from olmc.review.check.check import CheckScope
+    from olmc.review.check.engine import CheckRules
 
     options = with_proposed(Options(olm_version=olm_version), proposed, ctx)
     given = given_version(ctx) | given_fields(ctx, proposed)
     inputs = inputs_of(ctx, paths, entries)
-    scope = CheckScope(author, all_versions)
-    order = CheckOrder(options, given, settings, scope, select, ignore, may_be_empty=allow_empty)
+    rules = CheckRules(settings, CheckScope(author, all_versions), select, ignore)
+    order = CheckOrder(options, given, rules, may_be_empty=allow_empty)
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:
 

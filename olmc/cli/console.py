@@ -80,7 +80,9 @@ def bad_value(message: str, hint: str | None = None) -> NoReturn:
 
 def no_cluster(name: str, option: str) -> NoReturn:
     """End because what is called by a name is a bundle where a cluster is asked for."""
-    bad_value(f"{name} is a bundle by itself, and no cluster; `olmc diff` compares bundles.", option)
+    from olmc.review.plan.begun import NO_CLUSTER
+
+    bad_value(NO_CLUSTER.format(name), option)
 
 
 def interrupted() -> NoReturn:

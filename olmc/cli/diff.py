@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     import click
 
     from olmc.review.diff.both_sides import BegunCluster
-    from olmc.review.diff.compare import Difference
     from olmc.review.diff.premises import CompileUnder, Premises
     from olmc.review.diff.settings import Kinds, Sides
 
@@ -177,6 +176,7 @@ def diff(
     given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
     given |= given_version(ctx) | given_fields(ctx, proposed)
 
+    from olmc.review.diff.engine import difference_of, write
     from olmc.review.diff.operators import remarks
     from olmc.review.diff.settings import Kinds
     from olmc.review.explain.left_out import note
@@ -202,7 +202,7 @@ def diff(
         if kinds is not None:
             _check_kinds(kinds, reading, made)
         doing("comparing")
-        difference = _difference(reading, formats=not new, show_secrets=show_secrets)
+        difference = difference_of(reading, formats=not new, show_secrets=show_secrets)
         text = write(difference, output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
@@ -280,34 +280,3 @@ def _check_kinds(kinds: Kinds, reading: Sides, made: Sequence[Compilation]) -> N
     settled = ((each.settled.cluster, each.workspace) for each in made if each.settled is not None)
     there += [obj for each in settled for obj in possible_objects(*each)]
     values.check_kinds(kinds.include, kinds.exclude, known_kinds(there))
-
-
-def _difference(reading: Sides, *, formats: bool, show_secrets: bool) -> Difference | None:
-    """What both sides differ in, with what comes after approvals and what is kept back; None where one is missing."""
-    from olmc.review.diff.compare import compare, with_approval, with_kept_back
-
-    if reading.sides is None:
-        return None
-    difference = compare(*reading.sides, formats=formats, show_secrets=show_secrets)
-    if reading.approved is not None:
-        later = compare(*reading.approved, formats=formats, show_secrets=show_secrets)
-        difference = with_approval(difference, later)
-    if reading.kept_back is not None:
-        difference = with_kept_back(difference, reading.kept_back, show_secrets=show_secrets)
-    return difference
-
-
-def write(difference: Difference, output: str, *, color: bool = False) -> str:
-    """The text of a difference as `output`: text, with or without color, markdown, json or html."""
-    from olmc.review.diff.outputs import as_json, as_markdown, as_text
-
-    match output:
-        case "json":
-            return as_json(difference)
-        case "markdown":
-            return as_markdown(difference)
-        case "html":
-            from olmc.review.diff.html import as_html  # nothing else of it is needed by the other formats
-
-            return as_html(difference)
-    return as_text(difference, color=color)

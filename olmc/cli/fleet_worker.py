@@ -138,13 +138,14 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.cli.inputs import begun_at
-    from olmc.cli.plan import PlannedPath, compile_planned, planned_for
+    from olmc.review.plan.begun import begun_at
+    from olmc.review.plan.engine import PlannedPath, compile_planned, planned_for
     from olmc.review.plan.outputs import as_data, as_text, in_short
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
     report = Report()
-    begun = begun_at(_input_before(given), "before", options, fixed, report)
+    one = _input_before(given)
+    begun = begun_at(one.request(options, fixed) if one is not None else None, "before", report)
     if begun is None:
         return _failed_by(tuple(report)) | {"headline": "can't be compiled before the change"}
     with ExitStack() as stack:
@@ -153,13 +154,13 @@ def _plan(given: _Given) -> dict[str, Any]:
             empty.mkdir(exist_ok=True)
             stack.callback(shutil.rmtree, empty, ignore_errors=True)
             given = given._replace(after=empty)
-        path = PlannedPath(_input(given), "after", fixed, begun.state.ignored)
+        path = PlannedPath(_input(given).request(options, fixed), "after", begun.state.ignored)
         options = options._replace(state=begun.state)
         done, narrowing = compile_planned(path, options)
         refused = _refused(done)
         if refused is not None:
             return refused
-        plan = planned_for(path, options, begun, done, narrowing, "json")
+        plan = planned_for(path, options, begun, done, narrowing)
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
@@ -221,16 +222,11 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
     from olmc.compiler.output.messages import as_json, as_text
-    from olmc.review.check.check import CheckInput, check_directory, select_findings
-    from olmc.review.explain.left_out import left_out_of
+    from olmc.review.check.engine import CheckRules, check_compiled
 
-    done = _compiled(given)
-    one = _input(given)
-    left = left_out_of(one.root, done) if not done.failed else ()
-    made = CheckInput(done.workspace, done.settled, done.diagnostics, done.suppressed, left)
-    settings = settings_of((), ())._replace(modes_optional=done.options.descoped)
-    found = check_directory(one.root, made, settings, given.options, given.given)
-    found = select_findings(found, given.values.get("select") or (), given.values.get("ignore") or ())
+    request = _input(given).request(given.options, given.given)
+    select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))
+    found = check_compiled(request, compile(request), CheckRules(settings_of((), ()), select=select, ignore=ignore))
     shown = tuple(d for d in found.diagnostics if d.severity >= Severity.WARNING)
     worst = max((d.severity for d in shown), default=None)
     counts = [(severity, sum(d.severity is severity for d in shown)) for severity in reversed(Severity)]

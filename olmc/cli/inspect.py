@@ -17,7 +17,6 @@ from olmc.cli.options import (
     allow_empty_option,
     approve_option,
     compiled,
-    emptiness,
     entry_option,
     inputs_of,
     olm_version_option,
@@ -26,7 +25,7 @@ from olmc.cli.options import (
     timings_of,
     timings_option,
 )
-from olmc.compiler.api import Compilation
+from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.output.messages import as_text, json_text
 from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Severity

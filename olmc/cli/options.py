@@ -27,14 +27,12 @@ from olmc.cli.console import (
 from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, namespaces, olm_versions, option
 from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
 from olmc.compiler.model.options import Options
-from olmc.k8s.diagnostics import Diagnostic, Report, Severity
+from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource
 from olmc.k8s.semver import full_kube_version
 
 if TYPE_CHECKING:
-    import click
-
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
     from olmc.compiler.load.workspace import Beside
@@ -171,28 +169,6 @@ approve_option = option(
 allow_empty_option = option(
     "--allow-empty", is_flag=True, help="Accept a workspace that has nothing in it.",
 )  # fmt: skip
-
-
-def emptiness(root: Path | None, compilation: Compilation) -> tuple[Diagnostic, ...]:
-    """That a workspace has nothing in it, if that is so; a bundle by itself is no workspace.
-
-    `root` is None for files and streams. What is refused is something, and is reported by itself.
-    """
-    from olmc.compiler.load.workspace import is_empty
-
-    workspace = compilation.workspace
-    something = compilation.failed or compilation.findings or compilation.suppressed
-    if workspace is None or something or not is_empty(workspace):
-        return ()
-    return (empty_finding(root),)
-
-
-def empty_finding(root: Path | None) -> Diagnostic:
-    """That there is nothing in the workspace at `root`, or in the files and streams that were given."""
-    from olmc.compiler.rules.texts.foreign import EMPTY
-
-    path = root.as_posix() if root is not None else "what was given"
-    return EMPTY.finding(None, path="this directory" if path == "." else path)
 
 
 def output_option(formats: Sequence[str], text: str) -> DeclaredOption:

@@ -1,9 +1,9 @@
-"""`olmc plan`."""
+"""`olmc plan`, with `--walk` and `--at`: the plan hop by hop."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,27 +41,17 @@ from olmc.cli.options import (
     with_proposed,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.model.options import Narrowing, Options
-from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.output.messages import json_text
-from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, module
 from olmc.k8s.semver import full_kube_version, minor_of
-from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
-    import click
-
     from olmc.compiler.model.cluster import CatalogSource, Cluster
     from olmc.k8s.objects import CatalogKey
-    from olmc.review.diff.both_sides import BegunCluster
-    from olmc.review.diff.settings import Side
-    from olmc.review.plan.leftovers import Plan
     from olmc.review.plan.platform import ClusterPlatform
     from olmc.review.plan.platform_plan import PlatformPlan
-    from olmc.review.plan.repair import DriftedObject, StateComparison
 
 # `olmc plan --to`: the cluster itself moves to another release.
 
@@ -195,124 +185,17 @@ def _given_catalog(cluster: Cluster, name: str, path: str) -> list[tuple[Catalog
     ]
 
 
-# `olmc plan --walk` and `--at`: the plan hop by hop, where somebody approves one InstallPlan after the other; and the
-# drift of the state that a plan begins with.
+if TYPE_CHECKING:
+    import click
 
-CompileOptions = Callable[[Options], Compilation]
-_MOST = 100
-
-
-class PlanHop(NamedTuple):
-    """What happens once one more InstallPlan is approved; `approved` is "" for the beginning, which needs none, and
-    where ClusterExtensions go on by themselves."""
-
-    number: int
-    approved: str
-    plan: Plan
-
-
-def walk_hops(first: Plan, begun: Compilation, options: Options, compile_once: CompileOptions) -> Iterator[PlanHop]:
-    """The hops after `first`, whose compilation is `begun`: each approves the first InstallPlan that waits, and has
-    ClusterExtensions resolve once more."""
-    from olmc.compiler.transition.state import state_of
-    from olmc.review.diff.compare import compare
-    from olmc.review.plan.leftovers import compare_with_state
-
-    yield PlanHop(0, "", first)
-    done = begun
-    for index in range(1, _MOST):
-        assert done.settled is not None
-        assert done.workspace is not None
-        waiting = _waiting(done.settled.cluster)
-        if not waiting and not any(result.further for result in done.extensions):
-            return
-        state = state_of(done.objects, done.settled.cluster, done.workspace)
-        after = compile_once(options._replace(state=state, approve=(waiting,) if waiting else (), delete=()))
-        if after.settled is None or (waiting and waiting == _waiting(after.settled.cluster)):
-            return
-        difference = compare(_walked_side(index - 1, done), _walked_side(index, after))
-        plan = compare_with_state(state, (), after.settled, difference, after.diagnostics, after.extensions)
-        yield PlanHop(index, waiting, plan)
-        done = after
-
-
-def _walked_side(index: int, done: Compilation) -> Side:
-    from olmc.review.diff.settings import compiled_side
-
-    return compiled_side(f"hop {index}", done)
-
-
-def _waiting(cluster: Cluster) -> str:
-    """The first InstallPlan that waits for approval, as `--approve` takes it; "" for none."""
-    plans = (plan for plan in cluster.plans.values() if plan.phase == "RequiresApproval" and plan.csvs)
-    return next((f"{plan.namespace}/{plan.csvs[0]}" for plan in plans), "")
-
-
-def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
-    """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
-    from olmc.review.plan import outputs
-
-    chosen = [hop for hop in hops if at in (None, hop.number)]
-    if not chosen:
-        bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")
-    if output == "json":
-        data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
-        say(json_text({"version": outputs.FORMAT_VERSION, "hops": data}), out=True)
-        return
-    for number, hop in enumerate(chosen):
-        begins = "ClusterExtensions go on" if hop.number else "what is applied"
-        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else begins)
-        if output == "markdown":
-            say(f"## {head}\n\n{outputs.as_markdown(hop.plan)}", out=True)
-        else:
-            text = outputs.as_text(hop.plan, color=True, verbose=verbose)
-            say(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False, out=True)
-
-
-def drift_in(state: ClusterState, options: Options, compile_once: CompileOptions) -> tuple[DriftedObject, ...]:
-    """Where a state is not what is expected of it: of what was applied to it, or of PATH where only the state is given;
-    a workspace is always what is expected of it."""
-    if (state.tracked and not state.expected) or not state.objects:  # of what holds nothing yet nothing can be missing
-        return ()
-    if state.expected:
-        from olmc.review.plan.repair import compare_state
-
-        held = [manifest.object for manifest in state.objects.values()]
-        expected = [manifest.object for manifest in state.expected.values()]
-        return compare_state(held, expected, state.applied_by_repository).drift
-    comparison = held_against(state, compile_once(fresh_options(state, options)))
-    return comparison.drift if comparison is not None else ()
-
-
-def fresh_options(state: ClusterState, options: Options) -> Options:
-    """The options with which PATH is compiled as if nothing had been there, with what somebody has approved since."""
-    return options._replace(state=None, delete=(), approve=(*options.approve, *_approved(state)))
-
-
-def held_against(state: ClusterState, fresh: Compilation) -> StateComparison | None:
-    """A state held against what a fresh compilation comes to rest in; None if that is nothing."""
-    from olmc.k8s.objects import object_key
-    from olmc.review.plan.repair import compare_state
-
-    if fresh.settled is None or fresh.workspace is None:
-        return None
-    held = [manifest.object for manifest in state.objects.values()]
-    manifests = {object_key(manifest.object): manifest.object for manifest in fresh.workspace.manifests}
-    return compare_state(held, [rendered.object for rendered in fresh.objects], manifests)
-
-
-def _approved(state: ClusterState) -> Iterator[str]:
-    """What somebody has approved in a cluster."""
-    from olmc.k8s.objects import spec_of, texts
-
-    for key, manifest in state.objects.items():
-        spec = spec_of(manifest.object)
-        if key.kind == "InstallPlan" and spec.get("approved") and spec.get("approval") == "Manual":
-            yield from (f"{key.namespace}/{csv}" for csv in texts(spec.get("clusterServiceVersionNames")))
-
+    from olmc.review.diff.both_sides import BegunCluster
+    from olmc.review.plan import engine
+    from olmc.review.plan.engine import PlanHop, PlannedPath
+    from olmc.review.plan.leftovers import Plan
+else:
+    engine = module("olmc.review.plan.engine")  # `olmc plan --help` plans nothing
 
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
-_EVERYTHING = frozenset({"purpose", "include", "exclude"})
 
 
 @command(
@@ -375,7 +258,9 @@ def plan(
         wrong_usage("a plan is for one cluster; give one PATH, or one --entry.")
     timings = timings_of(ctx, proposed)
     move = checked_move(to, to_kube, to_catalogs)
-    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    given = (
+        engine.EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
+    )
     if move.is_asked:
         raise SystemExit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
     proposed["from_"] = proposed["from_"] or ("git:HEAD",)
@@ -384,22 +269,24 @@ def plan(
     options, begun = with_begun(given_options, proposed, ctx, may_be_absent=allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
-        path = PlannedPath(inputs[0], paths[0].as_posix() if paths else ".", given, begun.state.ignored, timings)
-        done, narrowing = compile_planned(path, options)
-        root = None if path.one.is_staged else path.one.root
+        name = paths[0].as_posix() if paths else "."
+        path = _planned_path(inputs[0], name, given, begun, timings)
+        done, narrowing = _compile_cluster(path, options)
+        root = None if path.is_staged else path.request.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None:
             raise SystemExit(BAD_INPUT)
         tell_approvals(approve, [done.settled.cluster])
         timings.stage("plan")
-        planned = planned_for(path, options, begun, done, narrowing, output)
+        folder = folder_from_here(root) if output == "text" else ""
+        planned = engine.planned_for(path, options, begun, done, narrowing, folder)
         is_walk = walk or at is not None
-        hops = list(walk_hops(planned, done, options, partial(_recompiled, path))) if is_walk else []
+        hops = list(engine.walk_hops(planned, done, options, partial(engine.recompile, path))) if is_walk else []
     if hops:
         print_hops(hops, at, output, verbose=verbose)
     else:
-        _print(planned, output, verbose=verbose)
+        say(engine.write(planned, output, color=True, verbose=verbose), nl=False, out=True)
     grave = any(change.severity >= _LEAST[fail_on] for change in planned.difference.changes)
     some = fail_on == "any" and not (planned.is_empty and not planned.drift)
     raise SystemExit(FINDINGS if grave or some else DONE)
@@ -407,110 +294,49 @@ def plan(
 
 def plan_of(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> Plan:
     """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
-    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
+    given = engine.EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
-    path = PlannedPath(one, name, given, begun.state.ignored)
-    done, narrowing = compile_planned(path, options)
-    return planned_for(path, options, begun, done, narrowing, "html")
+    path = _planned_path(one, name, given, begun, UNTIMED)
+    done, narrowing = _compile_cluster(path, options)
+    return engine.planned_for(path, options, begun, done, narrowing)
 
 
-class PlannedPath(NamedTuple):
-    """What is applied: where it is and what it is called, the options that its olmc.yaml must not override, the
-    patterns of files that FROM leaves out, None where that is no workspace, and who hears how long it takes."""
-
-    one: Input
-    name: str
-    given: frozenset[str]
-    ignored: tuple[str, ...] | None = None
-    timings: Timings = UNTIMED
+def _planned_path(
+    one: Input, name: str, given: frozenset[str], begun: BegunCluster | None, timings: Timings
+) -> PlannedPath:
+    request = one.request(Options(), given, timings.stage)
+    ignored = begun.state.ignored if begun is not None else None
+    return engine.PlannedPath(request, name, ignored, one.is_staged, timings.compiled)
 
 
-def compile_planned(path: PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
-    """The compilation of PATH without the files that FROM leaves out, and what is left out: who changes PATH must not
-    choose what a plan gets to see. Files that PATH leaves out itself stay left out where they can't be compiled."""
-    one = path.one
-
-    def compile_with(narrowing: Narrowing | None = None) -> Compilation:
-        done = compile(one.request(options, path.given, path.timings.stage)._replace(narrowing=narrowing))
-        path.timings.compiled(one.root, done)
-        if done.workspace is None and not done.failed:
-            no_cluster(path.name, "PATH")
-        return done
-
-    own = narrowing_of(one.root, read_config(one.root, Report())).ignored
-    if path.ignored is None:
-        return compile_with(), Narrowing(own)
-    narrowing = Narrowing(path.ignored)
-    done = compile_with(narrowing)
-    if not done.failed:
-        return done, narrowing
-    wider = Narrowing((*path.ignored, *own))
-    return compile_with(wider), wider
+def _compile_cluster(path: PlannedPath, options: Options) -> tuple[Compilation, Narrowing]:
+    """Compile PATH as a plan does; a bundle by itself is wrong usage."""
+    done, narrowing = engine.compile_planned(path, options)
+    if done.workspace is None and not done.failed:
+        no_cluster(path.name, "PATH")
+    return done, narrowing
 
 
-def _recompiled(path: PlannedPath, options: Options) -> Compilation:
-    """PATH once more, with what somebody has approved or deleted by then."""
-    return compile_planned(path._replace(given=path.given | {"approve", "delete"}), options)[0]
-
-
-def planned_for(
-    path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing, output: str
-) -> Plan:
-    """The plan for PATH, which was compiled with `narrowing` for the cluster that it begins with."""
-    from olmc.review.diff.compare import compare, with_approval
-    from olmc.review.diff.settings import compiled_side
-    from olmc.review.plan.leftovers import applied_changes, compare_with_state
-    from olmc.review.plan.outcomes import planned_installs
-
-    assert done.settled is not None
-    assert done.workspace is not None
-    after = _side(path, options, begun, done, narrowing)
-    difference = compare(begun.side, after)
-    if not options.approve and any(install.waits for install in planned_installs(begun.state, done.settled)):
-        approving = path._replace(given=path.given | {"approve"})
-        later, _ = compile_planned(approving, options._replace(approve=("all",)))
-        approved = compiled_side(after.name, later)
-        approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
-        difference = with_approval(difference, compare(begun.side, approved))
-    applied = applied_changes(begun.state, done.workspace.manifests, done.options)
-    diagnostics = done.diagnostics
-    if output == "text":
-        root = None if path.one.is_staged else path.one.root
-        diagnostics = tuple(seen_from(folder_from_here(root), diagnostics))
-    plan = compare_with_state(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
-    return plan._replace(drift=drift_in(begun.state, options, partial(_recompiled, path)))
-
-
-def _side(path: PlannedPath, options: Options, begun: BegunCluster, done: Compilation, narrowing: Narrowing) -> Side:
-    """PATH as the side of a comparison. What it says about itself is compared with what a workspace says about itself,
-    and with nothing else."""
-    from olmc.compiler.load.workspace_files import redefined_in
-    from olmc.review.diff.settings import compiled_side, workspace_side
-
-    if path.one.is_staged or (begun.side.settings is None and begun.side.tools is None):
-        # A state has one definition of each object.
-        return compiled_side(path.name, done)._replace(left_out=redefined_in(done.inputs))
-
-    def compile_fresh() -> Compilation:
-        return compile_planned(path, options._replace(state=None))[0]
-
-    side = workspace_side(path.name, path.one.root, done, narrowing, compile_fresh)
-    if begun.side.settings is None:  # a folder of plain objects says nothing about what is left out
-        return side._replace(tools=side.settings, settings=None, left_out=())
-    return side
-
-
-def _print(plan: Plan, output: str, *, verbose: bool) -> None:
+def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose: bool) -> None:
+    """Print the hops, or the one with the index `at`; one that there is not is wrong usage."""
     from olmc.review.plan import outputs
 
-    if output == "text":
-        say(outputs.as_text(plan, color=True, verbose=verbose), nl=False, out=True)
+    chosen = [hop for hop in hops if at in (None, hop.number)]
+    if not chosen:
+        bad_value(f"there are the hops 0 to {len(hops) - 1}", "--at")
+    if output == "json":
+        data = [{"index": hop.number, "approved": hop.approved, "plan": outputs.as_data(hop.plan)} for hop in chosen]
+        say(json_text({"version": outputs.FORMAT_VERSION, "hops": data}), out=True)
         return
-    from olmc.review.plan.outputs import as_html  # jinja2 takes long to import
-
-    formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": as_html}
-    say(formats[output](plan), nl=False, out=True)
+    for number, hop in enumerate(chosen):
+        begins = "ClusterExtensions go on" if hop.number else "what is applied"
+        head = f"Hop {hop.number}: " + (f"{hop.approved} is approved" if hop.approved else begins)
+        if output == "markdown":
+            say(f"## {head}\n\n{outputs.as_markdown(hop.plan)}", out=True)
+        else:
+            text = outputs.as_text(hop.plan, color=True, verbose=verbose)
+            say(f"{chr(10) * (number > 0)}== {head}\n{text}", nl=False, out=True)
 
 
 def _moved(
@@ -523,8 +349,9 @@ def _moved(
     options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
     with progress() as doing:
         doing(f"compiling {one.root}")
-        path = PlannedPath(one, "", given, options.state.ignored if options.state is not None else None)
-        done, _ = compile_planned(path, before_the_move(options, move, given, one.root))
+        path = _planned_path(one, "", given, None, UNTIMED)
+        path = path._replace(ignored=options.state.ignored if options.state is not None else None)
+        done, _ = _compile_cluster(path, before_the_move(options, move, given, one.root))
         tell(done.diagnostics, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None or done.workspace is None:

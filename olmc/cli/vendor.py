@@ -11,7 +11,7 @@ import click
 
 from olmc.cli.as_click import GivenPath
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, wrong_usage
-from olmc.cli.options import allow_empty_option, approve_option, as_option, empty_finding
+from olmc.cli.options import allow_empty_option, approve_option, as_option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report
 
@@ -141,7 +141,11 @@ def vendor(
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
     is_empty = outcome is not None and outcome.is_empty and not allow_empty
-    tell([*report, *([empty_finding(path)] if is_empty else ())], path)
+    if is_empty:
+        from olmc.compiler.load.workspace import empty_finding  # most workspaces have something
+
+        report.add(empty_finding(path))
+    tell(tuple(report), path)
     if outcome is None:
         raise SystemExit(BAD_INPUT)
     code = _checked(outcome) if check else _done(outcome)

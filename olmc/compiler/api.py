@@ -168,6 +168,19 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     return _without_suppressed(made, path, report, config)
 
 
+def emptiness(root: Path | None, made: Compilation) -> tuple[Diagnostic, ...]:
+    """Report that a workspace has nothing in it, if that is so; a bundle by itself is no workspace.
+
+    `root` is None for files and streams. What is refused is something, and is reported by itself.
+    """
+    from olmc.compiler.load.workspace import empty_finding, is_empty  # a bundle by itself needs neither
+
+    something = made.failed or made.findings or made.suppressed
+    if made.workspace is None or something or not is_empty(made.workspace):
+        return ()
+    return (empty_finding(root),)
+
+
 def compile_manifests(
     manifests: Iterable[Manifest], options: Options, report: Report, targets: Sequence[Target] = ()
 ) -> Compilation:

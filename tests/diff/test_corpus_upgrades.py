@@ -12,11 +12,11 @@ from jsonschema import Draft202012Validator
 from kit import line, lines
 from test_algebra import permissions
 
-from olmc.cli.diff import write
 from olmc.compiler.api import Compilation
 from olmc.resources import schema
 from olmc.review.diff.compare import compare
 from olmc.review.diff.crd_kinds import BREAKING
+from olmc.review.diff.engine import write
 from olmc.review.diff.outputs import LIMIT, as_markdown
 from olmc.review.diff.settings import Side
 

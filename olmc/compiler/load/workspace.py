@@ -288,6 +288,14 @@ def is_empty(workspace: Workspace) -> bool:
     return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
 
 
+def empty_finding(root: Path | None) -> Diagnostic:
+    """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
+    from olmc.compiler.rules.texts.foreign import EMPTY  # most workspaces have something
+
+    path = root.as_posix() if root is not None else "what was given"
+    return EMPTY.finding(None, path="this directory" if path == "." else path)
+
+
 def of_manifests(manifests: Iterable[Manifest], report: Report) -> Workspace:
     """The workspace that manifests make up by themselves; their catalogs are ConfigMaps."""
     kept = without_duplicates(manifests_in_their_scope(manifests, (), report), report)

@@ -21,15 +21,14 @@ from olmc.compiler.load.releases import Release
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
 from olmc.compiler.model.catalog import Catalog
-from olmc.compiler.model.options import Indexing, Options
+from olmc.compiler.model.options import Indexing
 from olmc.compiler.output.messages import clean
 from olmc.compiler.resolver.predicates import cel_problem
 from olmc.compiler.rules.catalogue import rule_page
 from olmc.k8s.diagnostics import Diagnostic, Location, Misspelling, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.review.check.check import CheckInput, check_directory, select_findings
+from olmc.review.check.engine import CheckRules, check_compiled
 from olmc.review.check.validators.findings import ValidatorSettings
-from olmc.review.explain.left_out import left_out_of
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -204,14 +203,12 @@ def analyse(entry: WorkspaceEntry, texts: Mapping[Path, str], before: Analysis |
 
     Of the analysis `before` are the catalogs that are still the same, and the compilation if this one fails.
     """
-    root, options = with_unsaved(entry.root, texts), Options()
+    root = with_unsaved(entry.root, texts)
     catalogs: dict[str, LoadedCatalog] = {}
     loader = _loader(before.catalogs if before is not None else {}, catalogs)
-    made = compile(CompileRequest(root, options, release=entry.release, loader=loader))
-    left = left_out_of(root, made) if not made.failed else ()
-    compiled = CheckInput(made.workspace, made.settled, made.diagnostics, made.suppressed, left)
-    settings = ValidatorSettings(cel_problem=cel_problem, modes_optional=made.options.descoped)
-    result = select_findings(check_directory(root, compiled, settings, options), (), ())
+    request = CompileRequest(root, release=entry.release, loader=loader)
+    made = compile(request)
+    result = check_compiled(request, made, CheckRules(ValidatorSettings(cel_problem=cel_problem)))
     files = made.inputs.files | {each.location.path for each in result.diagnostics if each.location is not None}
     given = MappingProxyType(dict(texts))
     now = Analysis(entry, result.diagnostics, made, frozenset(files), given, catalogs, given)

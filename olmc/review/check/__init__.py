@@ -4,5 +4,6 @@ In goes a compilation with its workspace; out come diagnostics: what compiling r
 operator-sdk say (`validators`), what else looks wrong (`lints`), each mistake once and without what is suppressed.
 Compiling never needs this package.
 
-Public names: `check.check_directory`, all of it for one directory; `check.LINTS`; `validators.validate.validate`.
+Public names: `engine.check`, all of it; `check.check_directory`, the same for a directory that was compiled;
+`check.LINTS`; `validators.validate.validate`.
 """

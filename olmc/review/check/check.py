@@ -275,6 +275,17 @@ class CheckResult(NamedTuple):
     older: int = 0
     known: int = 0
 
+    @property
+    def failed(self) -> bool:
+        """Whether the directory could not be compiled."""
+        return any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    def __repr__(self) -> str:
+        """Summarize the findings in one line."""
+        counts = {str(s): sum(d.severity is s for d in self.diagnostics) for s in reversed(Severity)}
+        shown = [f"{n} {word}{'s' * (n != 1 and word != 'info')}" for word, n in counts.items() if n]
+        return f"<CheckResult: {', '.join(shown) or 'nothing found'}>"
+
 
 def check_directory(
     root: Path,
