@@ -5,8 +5,8 @@
     .venv/bin/python tests/mutants.py --only 3,17 --seed 7     two of these once more
 
 Each change is made alone, in a copy of the checkout: an operator, a constant, a condition, a statement that is left
-out, two arguments that change places; of each kind about as many. The fast tests of `FIRST` run against it, then all
-fast tests; a change that none of them notices survives. Not every survivor is a hole in the tests: some changes mean
+out, two arguments that change places; of each kind about as many. The fast tests of its package run against
+it, those of `FIRST`, then all fast tests; a change that none of them notices survives. Not every survivor is a hole in the tests: some changes mean
 the same as what was there.
 """
 
@@ -178,7 +178,8 @@ def is_noticed(root: Path, mutant: Mutant, number: int) -> str:
         path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
         # Modules are compiled anew where their time differs, which counts in whole seconds.
         os.utime(path, (number, number))
-        if not passes(root, *FIRST):
+        own = f"tests/{Path(mutant.path).parts[1]}"
+        if not passes(root, own) or not passes(root, *(folder for folder in FIRST if folder != own)):
             return "first"
         return "" if passes(root, "-n", "auto", "--dist", "worksteal") else "all"
     finally:

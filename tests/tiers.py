@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,15 @@ _BEGUN = pytest.StashKey[float]()
 _SPENT = pytest.StashKey[float]()
 _PYTHON = re.compile(r"(?:.*/)?(?:python[0-9.]*|olmc)")
 _SHELLS = ("sh", "bash")
-_OWN = "locked_down.py"  # in which olmc itself starts kustomize and helm
+# What olmc starts by itself: kustomize and helm, and workers.
+_OWN = ("locked_down.py", "olmc.cli.path_worker", "olmc.cli.fleet_worker")
+
+
+def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:
+    """Return the values of a parametrized test, all marked as slow but a few that stand for them."""
+    given = list(values)
+    assert set(fast) < set(given), "these are no values of the test"
+    return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in given]
 
 
 def markers_of(item: pytest.Item) -> set[str]:
