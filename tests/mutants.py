@@ -5,9 +5,9 @@
     .venv/bin/python tests/mutants.py --only 3,17 --seed 7     two of these once more
 
 Each change is made alone, in a copy of the checkout: an operator, a constant, a condition, a statement that is left
-out, two arguments that change places; of each kind about as many. The fast tests of its package run against
-it, those of `FIRST`, then all fast tests; a change that none of them notices survives. Not every survivor is a hole in the tests: some changes mean
-the same as what was there.
+out, two arguments that change places; of each kind about as many. The fast tests of its package run against it, those
+of `FIRST`, then all fast tests; a change that none of them notices survives. Not every survivor is a hole in the tests:
+some changes mean the same as what was there.
 """
 
 from __future__ import annotations
