@@ -81,6 +81,7 @@ def nested(depth: int) -> dict[str, Any]:
     return inner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("generators", "template"),
     [
