@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,12 @@ _SHELLS = ("sh", "bash")
 _OWN = ("locked_down.py", "olmc.cli.path_worker", "olmc.cli.fleet_worker")
 
 
-def mostly_slow(values: Iterable[Any], *fast: Any) -> list[Any]:
-    """Return the values of a parametrized test, all marked as slow but a few that stand for them."""
+def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], bool]) -> list[Any]:
+    """Return the values of a parametrized test with those marked that make it slow; the others stand for them."""
     given = list(values)
-    assert set(fast) < set(given), "these are no values of the test"
-    return [value if value in fast else pytest.param(value, marks=pytest.mark.slow) for value in given]
+    assert any(map(is_slow, given)), "no value makes the test slow"
+    assert not all(map(is_slow, given)), "no value stands for the slow ones"
+    return [pytest.param(value, marks=pytest.mark.slow) if is_slow(value) else value for value in given]
 
 
 def markers_of(item: pytest.Item) -> set[str]:

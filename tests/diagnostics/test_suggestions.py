@@ -63,6 +63,7 @@ def test_names_as_people_write_them_are_suggested_as_difflib_does(
     assert close_matches(name, names, most, cutoff) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [30, 190])
 def test_long_lists_of_long_names_cost_little(length: int) -> None:
     """As many as a file of 200 kB has: all pairs of them, compared by difflib, take minutes."""
