@@ -26,8 +26,8 @@ BASES = {
     "workspace": TESTS.parent / "fixtures" / "own-namespace",
 }
 LONG = re.compile(r"…(\d+) characters…")
-LARGE = "OLMC311"
-"""The one whose example has more objects than etcd takes."""
+ENDLESS = "OLMC311"
+"""The rule whose example upgrades a thousand times."""
 CODES = [rule.code for rule in all_rules() if example_of(rule.code)]
 
 # What `olmc check` finds; other commands have rules of their own, and some need more than a workspace to show.
@@ -69,7 +69,7 @@ def output(root: Path, example: Example, monkeypatch: pytest.MonkeyPatch) -> tup
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("code", marked_slow(CODES, LARGE.__eq__))
+@pytest.mark.parametrize("code", marked_slow(CODES, ENDLESS.__eq__))
 def test_the_bad_example_is_found_and_the_good_one_is_not(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
