@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from properties import PROFILES
 
 import olmc
+from olmc.k8s.yaml.lines import read_lines
 
 pytest_plugins = ["tiers"]
 
@@ -65,6 +67,18 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
     with tarfile.open(shared / "corpus" / "bundles.tar.xz") as archive:
         archive.extractall(root, filter="data")
     return sorted(path.parent for path in root.glob("bundles/*/*/manifests"))
+
+
+@pytest.fixture(scope="session")
+def kept_values() -> Callable[[str], list[Any]]:
+    """A reader of YAML that keeps the values of each text: the corpus has about 3,000."""
+    return functools.lru_cache(maxsize=5_000)(read_lines)
+
+
+@pytest.fixture
+def read_once(kept_values: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have olmc read each text once for all tests with this fixture; none may change what it gives."""
+    monkeypatch.setattr("olmc.k8s.yaml.reader.read_lines", kept_values)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from olmc.compiler.catalogs.properties import GVK_PROPERTY, bundle_properties, u
 from olmc.compiler.load.bundles import read_bundle
 from olmc.compiler.load.files import scan
 from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.workspace import Bundle
 from olmc.k8s.diagnostics import Report
 
 NAMESPACE = "home"
@@ -29,10 +31,7 @@ def operator_workspace(
     root: Path, bundle: Path, mode: str, types: tuple[str, ...] | None = ("olm.package", GVK_PROPERTY)
 ) -> str:
     """A workspace that subscribes to a real bundle from a catalog, with a group for an install mode; the CSV's name."""
-    folder = scan(bundle, Report())
-    assert folder is not None
-    read = read_bundle(bundle, folder, Report())
-    assert read is not None
+    read = read_published(bundle)
     name, image = str(read.csv.object["metadata"]["name"]), "registry.example.com/bundle:v1"
     properties = [
         {"type": each.type, "value": json.loads(json.dumps(each.value))}
@@ -66,13 +65,19 @@ def operator_workspace(
     return name
 
 
+@functools.lru_cache(maxsize=16)
+def read_published(folder: Path) -> Bundle:
+    """Read a published bundle, once for those that ask for it one after the other."""
+    found = scan(folder, Report())
+    assert found is not None
+    bundle = read_bundle(folder, found, Report())
+    assert bundle is not None
+    return bundle
+
+
 def supported_modes(bundle: Path) -> list[str]:
     """The install modes that a bundle supports."""
-    folder = scan(bundle, Report())
-    assert folder is not None
-    read = read_bundle(bundle, folder, Report())
-    assert read is not None
-    supported = {each.type for each in Csv(read.csv.object).install_modes if each.supported}
+    supported = {each.type for each in Csv(read_published(bundle).csv.object).install_modes if each.supported}
     return [mode for mode in TARGETS if mode in supported]
 
 

@@ -120,6 +120,7 @@ def package(name: str) -> Iterator[dict[str, Any]]:
     yield {**bundle, "image": f"registry.example.com/{name}:1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [False, True], ids=["empty", "full"])
 def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of a catalog with the cache, into which it is written and of which it is read, grows as the catalog
@@ -140,12 +141,20 @@ def test_cached_catalogs(full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert work[2] - work[1] < (cold - warm) / 4
 
 
+def test_a_small_channel(tmp_path: Path) -> None:
+    """What the slow ones do, with inputs that take no time."""
+    lines_run(*channel(tmp_path / "warm", 2), fine=(0, 1))
+    assert_linear([lines_run(*channel(tmp_path / str(count), count), fine=(0, 1)) for count in (2, 4, 8)])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [channel, namespaces, groups, bundles, packages])
 def test_compiling(make: Callable[[Path, int], Iterator[str]], tmp_path: Path) -> None:
     lines_run(*make(tmp_path / "warm", 4), fine=(0, 1))
     assert_linear([lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)])
 
 
+@pytest.mark.slow
 def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> None:
     def compared(count: int) -> int:
         sides = [tmp_path / f"{count}-{upgraded}.yaml" for upgraded in (0, count)]
@@ -157,6 +166,7 @@ def test_comparing(benchmark: Callable[[str], ModuleType], tmp_path: Path) -> No
     assert_linear([compared(count) for count in (2, 4, 8)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["same", "some", "gone"])
 def test_planning(benchmark: Callable[[str], ModuleType], tmp_path: Path, side: str) -> None:
     """A plan is as linear in the namespaces of a fleet as its renderings, and at most 1.3 times as much work as two."""

@@ -62,6 +62,7 @@ def classes(modules: dict[str, ast.Module]) -> Iterator[str]:
     return (node.name for tree in modules.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
 
+@pytest.mark.slow
 def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
     """Neither between modules nor between packages; graphlib names the circle that it finds."""
     graph = {name: set(imported(tree, modules)) for name, tree in modules.items() if name != "olmc"}

@@ -12,11 +12,12 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cpu_time import at_rest, loop_seconds
 
 MARKERS = {
     "corpus": "walks the published operators",
@@ -33,7 +34,7 @@ MARKERS = {
 FAST = "fast"
 
 SECONDS = 1.0
-"""The CPU seconds that a test without a marker may take: twice as many as make a test slow, for a busy machine."""
+"""The CPU seconds that a test without a marker may take: twice as many as make a test slow."""
 
 OF_FIXTURES = {"corpus": "corpus", "shared": "recorded", "browser": "browser", "host": "registry", "dask": "process"}
 OF_FOLDERS = {"limits": "limits", "fuzz": "fuzz"}
@@ -43,7 +44,16 @@ _BEGUN = pytest.StashKey[float]()
 _SPENT = pytest.StashKey[float]()
 _PYTHON = re.compile(r"(?:.*/)?(?:python[0-9.]*|olmc)")
 _SHELLS = ("sh", "bash")
-_OWN = "locked_down.py"  # in which olmc itself starts kustomize and helm
+# What olmc starts by itself: kustomize and helm, and workers.
+_OWN = ("locked_down.py", "olmc.cli.path_worker", "olmc.cli.fleet_worker")
+
+
+def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], bool]) -> list[Any]:
+    """Return the values of a parametrized test with those marked that make it slow; the others stand for them."""
+    given = list(values)
+    assert any(map(is_slow, given)), "no value makes the test slow"
+    assert not all(map(is_slow, given)), "no value stands for the slow ones"
+    return [pytest.param(value, marks=pytest.mark.slow) if is_slow(value) else value for value in given]
 
 
 def markers_of(item: pytest.Item) -> set[str]:
@@ -120,6 +130,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     start = cpu_seconds()
     yield
     spent = cpu_seconds() - start + item.stash.get(_SPENT, 0.0)
+    if spent > SECONDS:
+        spent = at_rest(spent, loop_seconds())
     if is_guarded(item) and (lacking := name_lacking_marker(spent, _started)):
         pytest.fail(lacking, pytrace=False)
 

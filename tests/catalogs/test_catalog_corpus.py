@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
+from cpu_time import measure
 
 from olmc.compiler.catalogs.content import served_candidates
 from olmc.compiler.catalogs.loading import load_catalog
@@ -34,9 +34,9 @@ def test_a_real_catalog_is_served_whole(files: dict[str, str]) -> None:
     if not c_reader_active():
         pytest.skip("without the C reader this takes a minute")
     report = Report()
-    start = time.process_time()
+    seconds = measure()
     catalog = load_catalog("catalogs/v4.20", files, report)
-    seconds = time.process_time() - start
+    taken = seconds()
     assert catalog.problem == ""
     assert not list(report)
     packages = catalog.packages.values()
@@ -46,4 +46,4 @@ def test_a_real_catalog_is_served_whole(files: dict[str, str]) -> None:
     entries = sum(len(channel.entries) for package in packages for channel in package.channels.values())
     candidates = served_candidates(CatalogKey("olm", "v4.20"), catalog)
     assert len(candidates) == entries == 929
-    assert seconds < CPU_SECONDS
+    assert taken < CPU_SECONDS

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from cpu_time import measure
 
 from olmc.compiler.catalogs.loading import kept_files
 
@@ -78,6 +77,6 @@ def test_files_are_walked_folder_by_folder() -> None:
 def test_stars_are_cheap(pattern: str) -> None:
     """Of a pattern with many stars not all ways to divide a name among them are tried."""
     files = {".indexignore": pattern, "a" * 250: "", "a/" * 200 + "c": ""}
-    start = time.process_time()
+    seconds = measure()
     assert len(kept_files("", files)) == 2
-    assert time.process_time() - start < 2
+    assert seconds() < 2

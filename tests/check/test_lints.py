@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from building import write_workspace
+from cpu_time import measure
 
 import olmc
 from olmc.compiler.load.config import options_from, read_config
@@ -244,9 +244,9 @@ def test_the_variables_of_many_objects_are_found_in_time(tmp_path: Path, monkeyp
     """A file is not looked through again for each of its objects."""
     monkeypatch.setenv("OLMC_LIMIT_FINDINGS", "3000")
     text = "---\n".join(SEVERAL.split("---\n")[1].replace("name: b", f"name: b{number}") for number in range(3000))
-    before = time.process_time()
+    seconds = measure()
     assert len(found(tmp_path, files={"several.yaml": text})) == 3000
-    assert time.process_time() - before < 10
+    assert seconds() < 10
 
 
 def test_without_a_substituting_kustomization_it_is_a_remark(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def test_first_commands(repository: str, name: str, clone: Callable[[str], Path]
     assert text == snapshot.use_extension(TextFile)
 
 
+@pytest.mark.slow
 @needs_kustomize
 @pytest.mark.parametrize("repository", sorted(CHANGES))
 def test_every_repository_has_an_answer_or_names_the_command(repository: str, clone: Callable[[str], Path]) -> None:

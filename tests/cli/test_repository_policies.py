@@ -42,6 +42,7 @@ def test_first_commands(name: str, snapshot: SnapshotAssertion) -> None:
     assert as_typed(*COMMANDS[name]) == snapshot.use_extension(TextFile)
 
 
+@pytest.mark.slow
 @needs_tool
 def test_a_change_of_a_policy_changes_what_it_installs(repository: Path) -> None:
     """In the work tree and in git; also what a PolicyGenerator makes of a manifest."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from patching import patched, values_of
+from tiers import marked_slow
 
 from olmc.cli.main import main
 from olmc.compiler.rules.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
@@ -25,6 +26,8 @@ BASES = {
     "workspace": TESTS.parent / "fixtures" / "own-namespace",
 }
 LONG = re.compile(r"…(\d+) characters…")
+ENDLESS = "OLMC311"
+"""The rule whose example upgrades a thousand times."""
 CODES = [rule.code for rule in all_rules() if example_of(rule.code)]
 
 # What `olmc check` finds; other commands have rules of their own, and some need more than a workspace to show.
@@ -66,7 +69,7 @@ def output(root: Path, example: Example, monkeypatch: pytest.MonkeyPatch) -> tup
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", marked_slow(CODES, ENDLESS.__eq__))
 def test_the_bad_example_is_found_and_the_good_one_is_not(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

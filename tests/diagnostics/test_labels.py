@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from test_examples import CODES, written
+from test_examples import CODES, ENDLESS, written
+from tiers import marked_slow
 
 from olmc.cli.main import main
 from olmc.compiler.rules.catalogue import RUN, Example, example_of
@@ -44,7 +45,7 @@ def places(output: str) -> Counter[tuple[object, ...]]:
     return Counter((each["code"].replace(ANOTHER, "OLMC"), *(each[key] for key in keys)) for each in found)
 
 
-@pytest.mark.parametrize("code", bad_examples())
+@pytest.mark.parametrize("code", marked_slow(bad_examples(), ENDLESS.__eq__))
 def test_other_labels_change_nothing_else(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = example_of(code)
     assert example is not None

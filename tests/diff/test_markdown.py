@@ -54,6 +54,7 @@ def many(count: int, value: str) -> list[dict[str, Any]]:
     return [config_map(f"settings-{number:05}", key=f"{value}{number}".ljust(50, "x")) for number in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [100, 2000, 4000])
 def test_the_limit(count: int) -> None:
     """What is cut is counted, and the lists stay whole."""

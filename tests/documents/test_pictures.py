@@ -14,6 +14,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 SCRIPT: dict[str, Any] = run_path(str(PROJECT / "docs" / "pictures.py"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", SCRIPT["TABLE"])
 def test_a_picture_is_of_today(name: str, tmp_path: Path) -> None:
     """If not, `make pictures` makes it anew."""
@@ -22,6 +23,7 @@ def test_a_picture_is_of_today(name: str, tmp_path: Path) -> None:
     assert SCRIPT["digest"](text) == digests[name]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", [name for name, picture in SCRIPT["TABLE"].items() if picture.command.endswith("svg")])
 def test_a_drawing_is_shown_whole(name: str, tmp_path: Path) -> None:
     picture = SCRIPT["TABLE"][name]

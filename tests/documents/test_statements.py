@@ -88,6 +88,7 @@ def test_open_statements_are_counted() -> None:
     assert sum(bool(row.fails) for row in STATEMENTS) == OPEN
 
 
+@pytest.mark.process
 def test_tests_that_are_named_exist(project: Path) -> None:
     """By pytest's own collection of the files that the rows name."""
     named = {name for row in STATEMENTS for name in row.tests}

@@ -96,6 +96,7 @@ def planned(fleet: Fleet, *names: str, command: str = "plan") -> tuple[int, dict
     return compiled(run), {name: one for one in outcomes for name in one.pop("clusters")}
 
 
+@pytest.mark.process
 def test_clusters_that_differ_in_values_only_are_compiled_once(fleet: Fleet) -> None:
     """Each has what it has alone, and what was shared comes from the cache as well."""
     named(fleet)
@@ -109,6 +110,7 @@ def test_clusters_that_differ_in_values_only_are_compiled_once(fleet: Fleet) -> 
         assert {**alone[f"clusters/{name}"], "count": 3} == together[f"clusters/{name}"]
 
 
+@pytest.mark.process
 def test_values_that_change_are_compared(fleet: Fleet) -> None:
     named(fleet)
     for name in NAMES:
@@ -117,6 +119,7 @@ def test_values_that_change_are_compared(fleet: Fleet) -> None:
     assert (count, len(outcomes)) == (3, 3)
 
 
+@pytest.mark.process
 def test_a_catalog_in_a_config_map_is_read(fleet: Fleet) -> None:
     """R-CAT-150: what the values say decides what is installed."""
     spec = "spec: {sourceType: configmap, configMap: cluster}\n"
@@ -132,6 +135,7 @@ def test_a_catalog_in_a_config_map_is_read(fleet: Fleet) -> None:
     assert planned(fleet, *NAMES)[0] == 3
 
 
+@pytest.mark.process
 def test_a_bundle_with_a_config_map_of_that_name_writes_it(fleet: Fleet) -> None:
     """R-CAT-712: the step of an InstallPlan is refused, or changes the values that are there."""
     named(fleet)
@@ -140,12 +144,14 @@ def test_a_bundle_with_a_config_map_of_that_name_writes_it(fleet: Fleet) -> None
     assert planned(fleet, *NAMES)[0] == 3
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("command", "count"), [("status", 1), ("check", 3)])
 def test_whatever_shows_values_compiles_each(fleet: Fleet, command: str, count: int) -> None:
     named(fleet)
     assert planned(fleet, *NAMES, command=command)[0] == count
 
 
+@pytest.mark.process
 def test_what_can_not_be_done_says_nothing_about_others(fleet: Fleet) -> None:
     """The like of a cluster that can't be compiled is compiled by itself: an end of time is nobody else's."""
     named(fleet)

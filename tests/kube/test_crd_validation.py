@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cpu_time import measure
 from hypothesis import given
 from hypothesis import strategies as st
 from patching import patched, values_of
@@ -250,9 +250,9 @@ def test_a_large_crd_takes_no_time() -> None:
     fields = {f"field{number}": {"type": "object", "properties": kinds} for number in range(1_650)}
     crd = made({"schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}})
     assert len(json.dumps(crd)) > 1_000_000
-    begun = time.process_time()
+    seconds = measure()
     assert creation_errors(crd) == []
-    assert time.process_time() - begun < 0.5
+    assert seconds() < 0.5
 
 
 @pytest.mark.parametrize(("given_versions", "expected"), [(None, ["v1beta1"]), ([], ["v1beta1"]), (["v1"], ["v1"])])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cpu_time import measure
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,10 +41,10 @@ def test_what_it_takes_r_cat_723(case: dict[str, Any]) -> None:
 
 def test_a_pattern_of_a_stranger_takes_no_time() -> None:
     """One that keeps a matcher busy which tries every way to split a text."""
-    begun = time.process_time()
+    seconds = measure()
     said = judged({"type": "string", "pattern": "^(a+)+$"}, "a" * 5_000 + "!")
     assert said.endswith("should match '^(a+)+$'")
-    assert time.process_time() - begun < 1
+    assert seconds() < 1
 
 
 VALUES = st.recursive(

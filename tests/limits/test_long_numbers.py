@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from cpu_time import measure
 
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.integrations.pipelines.argocd import parse_value
@@ -68,9 +67,9 @@ def test_selectors() -> None:
 
 def test_amounts() -> None:
     """They take no time either, whatever their exponent is."""
-    start = time.process_time()
+    seconds = measure()
     assert amount("1e2000000000") > amount("1e100") > amount("1e-1")
-    assert time.process_time() - start < 1
+    assert seconds() < 1
 
 
 def test_versions_of_a_crd() -> None:

@@ -294,6 +294,7 @@ def _doubling(folder: Path) -> None:
             (folder / f"links/{number}/{name}").symlink_to(f"../{number + 1}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attack", "problem"), [(_deep, "100 folders in each other"), (_doubling, "10,000 files")])
 def test_a_chart_of_folders_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Callable[[Path], None], problem: str

@@ -243,6 +243,7 @@ def test_several_namespaces_stay(fleet: Path) -> None:
     assert "2 namespaces" in reason.text
 
 
+@pytest.mark.slow
 def test_the_first_object_set_can_be_taken_out(fleet: Path) -> None:
     """R-V1-COS-7: the command of the steps, which applies it by hand, prints it once the files are changed."""
     steps = migrate(fleet, "--olm-version", "v1-experimental", "--steps").stdout
@@ -253,6 +254,7 @@ def test_the_first_object_set_can_be_taken_out(fleet: Path) -> None:
     assert sets == {"gauge-1", "kettle-1", "lantern-1", "sieve-1"}
 
 
+@pytest.mark.slow
 def test_only_ways_that_the_operator_has_are_advised(fleet: Path) -> None:
     """R-V1-CFG-1, R-V1-OPT-1: who can't watch all namespaces is not told to."""
 
@@ -387,6 +389,7 @@ def test_the_steps_keep_crds() -> None:
     assert [line for line in own if line in wanted] == wanted
 
 
+@pytest.mark.process
 def test_the_steps_execute_no_name(fleet: Path, tmp_path: Path) -> None:
     """RBAC names and paths may hold what a shell executes: each is one argument of kubectl, and nothing else."""
     (fleet / "tea.yaml").rename(fleet / "tea $(touch pwned).yaml")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from cpu_time import measure
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +60,7 @@ def test_any_text_is_judged(pattern: str) -> None:
 
 
 def test_a_long_pattern_takes_no_time() -> None:
-    begun = time.process_time()
+    seconds = measure()
     assert compile_error("(" * 300_000).startswith("error parsing regexp: missing closing )")
     assert compile_error("[a-z]*" * 50_000) == ""
-    assert time.process_time() - begun < 2
+    assert seconds() < 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -43,9 +44,10 @@ IN_DOCUMENTS_ALONE = {"crd.update", "resolver.precedence"}
 LATER_IN_OPENSHIFT = {"4.17": {"account.token": "0.28.0"}}
 
 
-def source_files(project: Path) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted((project / "olmc").rglob("*.py")):
-        yield path.relative_to(project).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+@functools.cache
+def source_files(project: Path) -> list[tuple[str, ast.Module]]:
+    paths = sorted((project / "olmc").rglob("*.py"))
+    return [(path.relative_to(project).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def is_profile(node: ast.expr) -> bool:
@@ -63,6 +65,7 @@ def uses(project: Path) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_every_feature_is_used_and_every_use_is_a_feature(project: Path) -> None:
     features = {field_of(feature) for feature in formats()["features"]}
     assert uses(project) - ABOUT_THE_PROFILE == features
@@ -89,6 +92,7 @@ def bare_uses(tree: ast.Module) -> Iterator[ast.AST]:
     yield from (node for node in ast.walk(tree) if is_version(node) and node not in handed_on)
 
 
+@pytest.mark.slow
 def test_nothing_else_branches_on_a_version(project: Path) -> None:
     """Outside of olmc/compiler/olm/profiles a version of OLM is handed on and shown, not compared or looked up."""
     for path, tree in source_files(project):
@@ -112,6 +116,7 @@ def test_what_counts_as_branching(code: str) -> None:
     assert list(bare_uses(ast.parse(code)))
 
 
+@pytest.mark.slow
 def test_nothing_else_has_the_formats_of_a_version(project: Path) -> None:
     """Names of a newer OLM are data in olmc/compiler/olm/profiles: other versions have other names."""
     held = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -20,6 +21,7 @@ ELSEWHERE = {
 _NAMED = re.compile(r"R-V1-([A-Z]+)-(\d+[a-z]?)(?: … (?:R-V1-[A-Z]+-)?(\d+))?")
 
 
+@functools.cache
 def _named() -> set[str]:
     """The rules that tests name, one by one or as the first and the last of several."""
     rules = set()

@@ -59,6 +59,7 @@ def findings(made: olmc.Compilation) -> list[tuple[str, str]]:
     return [(found.code, found.message) for found in made.diagnostics if found.severity >= Severity.WARNING]
 
 
+@pytest.mark.process
 def test_v0_runs_without_code_of_v1(project: Path) -> None:
     """Neither a bundle by itself nor a workspace imports anything of olmc.targets.v1. A bundle for OLM v1 does, and
     nothing of OLM v0's controllers, so that it costs no more."""

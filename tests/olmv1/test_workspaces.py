@@ -64,6 +64,7 @@ def test_every_workspace_is_explained() -> None:
         assert title.startswith("# ") and not blank and text, name
 
 
+@pytest.mark.process
 def test_a_workspace_of_olm_v0_needs_nothing_of_v1() -> None:
     """No module of OLM v1 is imported for one, whatever the command."""
     fixture = FIXTURES.parent / "all-namespaces"

@@ -121,6 +121,7 @@ def test_a_file_that_is_too_large_is_cut(monkeypatch: pytest.MonkeyPatch) -> Non
     assert made.left_out == 401 - len(results) > 0
 
 
+@pytest.mark.slow
 def test_a_small_file_of_many_bytes_is_whole() -> None:
     """The limit is one of the compressed file."""
     many = [WARNING._replace(message="m" * 200, location=Location("c.yaml", n)) for n in range(1, 25_001)]

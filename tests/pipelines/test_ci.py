@@ -409,6 +409,7 @@ def test_the_gitlab_job_leaves_files(repository: Repository) -> None:
     assert repository.runs(gitlab_script(), STATUS="0", FRESH="3")[0] == 3
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("ci", ["github", "gitlab"])
 def test_with_the_real_olmc(ci: str, repository: Repository) -> None:
     """From what the base left to what is checked out, and it is posted."""
@@ -425,6 +426,7 @@ def test_with_the_real_olmc(ci: str, repository: Repository) -> None:
     assert "beacon-controller" in text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("workspace", ["new", "operators"])
 def test_the_pull_request_that_brings_or_removes_the_workspace(workspace: str, repository: Repository) -> None:
     """One of both sides does not have it."""

@@ -423,6 +423,7 @@ def test_a_warning_about_the_list_stops_nothing() -> None:
     assert len(listed(result)["items"]) > 10
 
 
+@pytest.mark.process
 def test_a_terminal_is_no_input() -> None:
     """Somebody tries the command: it does not wait for what will never come."""
     main_end, end = os.openpty()

@@ -7,7 +7,6 @@ import io
 import json
 import resource
 import tarfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +17,7 @@ from threading import Thread
 import pytest
 import zstandard
 from click.testing import CliRunner
+from cpu_time import measure
 from image_kit import CATALOG_LABELS, Image, catalog_image, digest, folder_files, image, member, packed, tar
 from running import tree
 
@@ -198,11 +198,11 @@ def test_what_the_digest_proves_counts(name: str, workspace: Path, catalog: Path
 
 @pytest.mark.parametrize("name", LIES)
 def test_a_lie_is_refused(name: str, workspace: Path, catalog: Path) -> None:
-    start = time.process_time()
+    seconds = measure()
     said = check_refused(workspace, catalog_image(catalog), LIES[name])
     assert "\x1b" not in said
     assert len(said) < 5000
-    assert time.process_time() - start < 5
+    assert seconds() < 5
 
 
 def in_catalog(

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from corpus_workspaces import NAMESPACE, operator_workspace, supported_mode
 
 import olmc
@@ -46,6 +47,7 @@ def access_of(made: olmc.Compilation) -> SideAccess:
     return access(objects, operators_of(objects))
 
 
+@pytest.mark.usefixtures("read_once")
 def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
     """R-OPERATOR-13: an operator that runs becomes an Operator, and everything that runs runs on as it did."""
     outcomes: Counter[str] = Counter()
@@ -71,6 +73,7 @@ def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
     assert outcomes["left"] <= 2, outcomes
 
 
+@pytest.mark.usefixtures("read_once")
 def test_descoped_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
     """R-DESCOPE-8: what runs goes on, loses no permission, and each that it gains is named (OLMC693)."""
     outcomes: Counter[str] = Counter()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cpu_time import measure
 
 from olmc.compiler.model.catalog import (
     Candidate,
@@ -108,7 +108,7 @@ def test_every_failure_has_a_derivation(cases: list[dict[str, Any]]) -> None:
 
 def test_they_take_a_few_seconds(cases: list[dict[str, Any]]) -> None:
     resolve_requests = [resolve_request(case) for case in cases]
-    start = time.process_time()
+    seconds = measure()
     for asked in resolve_requests:
         resolve(asked)
-    assert time.process_time() - start < 5
+    assert seconds() < 5

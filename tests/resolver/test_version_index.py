@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from cpu_time import measure
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +55,6 @@ def test_alternatives_over_each_other_are_looked_at_once() -> None:
         for version, declared in zip(versions, properties, strict=True)
     ]
     index, allowed = version_index(entries), parse_range(" || ".join([">0.0.0 !=1.0.5"] * 10_000))
-    start = time.process_time()
+    seconds = measure()
     assert len(index.inside(allowed)) == 999
-    assert time.process_time() - start < 1
+    assert seconds() < 1

@@ -134,6 +134,7 @@ def corpus(shared: Path) -> Iterator[tuple[str, str]]:
                 yield member.name, content.read().decode("utf-8")
 
 
+@pytest.mark.process
 def test_works_without_the_c_reader(project: Path) -> None:
     """Without the C reader, olmc says so when asked, and reads the same."""
     program = (

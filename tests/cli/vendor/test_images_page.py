@@ -33,6 +33,8 @@ def as_pattern(output: str) -> str:
     return "".join(lines) + r"\Z"
 
 
+@pytest.mark.registry
+@pytest.mark.process
 def test_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTAINERS_REGISTRIES_CONF", str(tmp_path / "registries.conf"))
     monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "none.json"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 from commands import olmc
+from cpu_time import measure
 from image_kit import BUNDLE_LABELS, CATALOG_LABELS, bundle_image, folder_files, image, index, packed, tar
 from image_workspaces import CATALOG
 from vendoring import BEACON, FERRY, at_registry, locked, replaced
@@ -303,9 +303,9 @@ def test_what_is_cheap_to_send_and_not_to_unpack_is_not_proven_again(
     )
     root = replaced(tmp_path, host, f"bomb-{len(layers)}", bomb)
     assert olmc("vendor", root).exit_code == 0
-    start = time.process_time()
+    seconds = measure()
     assert proofs(root)[FERRY] is Proof.RECORDED
-    assert time.process_time() - start < 5
+    assert seconds() < 5
     assert olmc("vendor", root, "--check").exit_code == 0
 
 
@@ -320,6 +320,6 @@ def test_a_catalog_of_many_documents_is_proven_at_once(tmp_path: Path, host: str
     root = replaced(tmp_path, host, "many", made, CATALOG)
     assert olmc("vendor", root).exit_code == 0
     assert locked(root)[CATALOG].packages == "2 of 3"
-    start = time.process_time()
+    seconds = measure()
     assert proofs(root)[CATALOG] is Proof.PROVEN
-    assert time.process_time() - start < 5
+    assert seconds() < 5

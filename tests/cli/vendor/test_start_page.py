@@ -109,6 +109,7 @@ def repository(section: str, root: Path, host: str) -> None:
     commit(root, "change")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("section", sections())
 def test_commands_of_the_page(section: str, host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / f"start{list(sections()).index(section)}"

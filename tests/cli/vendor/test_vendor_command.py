@@ -268,6 +268,7 @@ def test_an_unknown_catalog_is_one_finding_with_the_way_out(
     assert hint in result.stderr
 
 
+@pytest.mark.process
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path) -> None:
     run = "import sys; sys.modules['urllib3'] = None; from olmc.cli.main import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", run, "vendor", str(tmp_path)]

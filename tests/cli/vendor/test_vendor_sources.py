@@ -43,6 +43,7 @@ def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 def test_what_asks_no_registry_works_in_a_plain_installation(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     layout = write_layout(tmp_path / "layout", with_images(root, "dependency"))
@@ -52,6 +53,7 @@ def test_what_asks_no_registry_works_in_a_plain_installation(tmp_path: Path) -> 
     assert (plain("vendor", root, "--check").returncode, names(root)) == (0, names("dependency"))
 
 
+@pytest.mark.process
 def test_what_a_plain_installation_lacks_is_named(tmp_path: Path) -> None:
     root = tmp_path / "workspace"
     layout = write_layout(tmp_path / "layout", with_images(root, "dependency", "zstd"))
