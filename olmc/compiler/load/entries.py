@@ -33,7 +33,8 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import POLICY_GROUP
 
 _OLM_INPUT = regex(
-    r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
+    r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b",
+    re.MULTILINE,
 )
 _COMPONENT = "Component"
 _MOST = 40

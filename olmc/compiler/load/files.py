@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 _STARS = regex(r"(?:^!?|(?<=/))\*\*(?=/|$)|\*")
 _MOST_STARS = 3
 _LONGEST = 1_000
-_POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
+# What stands from a bracket on up to the next one that closes, and whether there is one.
+_BRACKETS = regex(r"\[[^\]]*+(\])?")
+_NAMED_CLASS = regex(r"\[:[a-z]++:\]\Z")
 
 
 class PathPatterns:
@@ -70,7 +72,7 @@ def _pattern_of(line: str) -> GitIgnoreSpecPattern:
 
     if len(line) > _LONGEST:
         raise ValueError(f"a pattern of {len(line):,} characters is longer than the {_LONGEST:,} that olmc compares")
-    if _POSIX_CLASS.search(line):
+    if any(match[1] and _NAMED_CLASS.search(match[0], 1) for match in _BRACKETS.finditer(line)):
         raise ValueError(f"{line!r} has a class of characters by name; write ranges, such as [a-z]")
     with warnings.catch_warnings():
         # Of brackets in brackets, which Python might read in another way one day.

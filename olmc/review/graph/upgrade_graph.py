@@ -34,7 +34,7 @@ from olmc.k8s.objects import CatalogKey
 from olmc.k8s.semver import tolerant_or_none
 
 _DEPRECATED = "olm.deprecated"
-_VERSION_IN_NAME = regex(r"v?([0-9]+\.[0-9]+\.[0-9]+.*)$")
+_VERSION_IN_NAME = regex(r"(?<![0-9])([0-9]+\.[0-9]+\.[0-9]+.*)")
 
 
 class Vertex(NamedTuple):
@@ -173,7 +173,7 @@ def _rank(name: str, bundle: CatalogBundle | None) -> tuple[object, ...]:
 
 def version_in(name: str) -> str:
     """The version that the name of a CSV ends with, "" for none; good for a label, not for a decision."""
-    match = _VERSION_IN_NAME.search(name)
+    match = _VERSION_IN_NAME.search(name.removesuffix("\n").rpartition("\n")[2])
     return match[1] if match else ""
 
 
