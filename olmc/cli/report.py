@@ -86,7 +86,7 @@ def report(
         given = given_version(ctx) | given_fields(ctx, proposed)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
-        name = paths[0].as_posix() if paths else Path.cwd().name
+        name = _shown_name(paths[0]) if paths else Path.cwd().name
         plan = None
         if proposed.get("from_"):
             doing("planning")
@@ -106,6 +106,13 @@ def report(
     several = "" if len(operators) == 1 else "s"
     click.echo(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages")
     ctx.exit(DONE)
+
+
+def _shown_name(path: Path) -> str:
+    """The name of a workspace in pages that others read: a path says where the folder of its author is only where that
+    is below the current one."""
+    leads_away = path.is_absolute() or ".." in path.parts
+    return path.resolve().name if leads_away else path.as_posix()
 
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:
