@@ -492,6 +492,8 @@ def growth(call: Callable[[Any], object], attack: Attack, *, is_bytes: bool = Fa
             break
         if first <= FLOOR or cost(call, text(count), 5) <= FLOOR:
             continue
+        if count < SURE:
+            return f"{cost(call, text(count)):.2f} s for {count} characters"  # twice as many may take years
         least = float("inf")
         for _ in range(5):
             half, whole = cost(call, text(count), 5), cost(call, text(2 * count), 3)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Indexing, IndexingMode
@@ -54,15 +54,51 @@ class PathPatterns:
         many = any(map(_has_many_stars, lines))
         self.effort = sum(map(_weight, lines)) if many else 0
         patterns = [_pattern_of(line) for line in lines]
+        # Those of whole sets are looked at where they name a path; the others, which are few, are always.
+        whole = 0 if many else len(lines) // _SET * _SET
+        self._sets = [(patterns[at : at + _SET], _set_of(tuple(lines[at : at + _SET]))) for at in range(0, whole, _SET)]
+        self._others = patterns[whole:]
         try:
-            self._spec = GitIgnoreSpec(patterns, backend="re2" if many else "simple")
+            self._spec = GitIgnoreSpec(self._others, backend="re2" if many else "simple")
         except Exception as error:
             # re2 has one exception for all, of no other kind: a set of patterns has no space in its memory.
             raise ValueError(f"the patterns are too long to be compared: {error}") from error
 
     def __call__(self, path: str) -> bool:
         # A name need be no text to the system; what can't be encoded is some character to a pattern.
-        return bool(self._spec.match_file(path.encode("utf-8", "replace").decode()))
+        text = path.encode("utf-8", "replace").decode()
+        named = [patterns[index] for patterns, found in self._sets for index in sorted(found.Match(text) or ())]
+        # What does not name the path does not count, so these few decide as all of them would.
+        spec = type(self._spec)([*named, *self._others], backend="simple") if named else self._spec
+        return bool(spec.match_file(text))
+
+
+_SET = 128
+"""So many patterns are compared with a path at once."""
+
+
+@lru_cache(maxsize=128)
+def _set_of(lines: tuple[str, ...]) -> Any:
+    """A set of patterns for which it takes one look at a path to know those that may name it.
+
+    The folders below a `.gitignore` have its patterns in common, and so their sets. Raises ValueError like
+    `PathPatterns`.
+    """
+    import re2  # takes its time to import, and hardly any run needs it
+
+    options = re2.Options()
+    options.log_errors = False
+    found = re2.Set.SearchSet(options)
+    try:
+        for line in lines:
+            regex_of = _pattern_of(line).regex
+            # A line without a pattern, such as a comment, names no path.
+            found.Add(regex_of.pattern if regex_of is not None else r"\z\A.")
+        found.Compile()
+    except Exception as error:
+        # re2 has one exception for all, of no other kind.
+        raise ValueError(f"the patterns can't be compared: {error}") from error
+    return found
 
 
 @lru_cache(maxsize=2 * PATTERNS.default)
