@@ -408,9 +408,17 @@ def plan_of(ctx: click.Context, one: Input, name: str, options: Options, propose
     given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
+    begun = begun._replace(side=begun.side._replace(name=" and ".join(map(name_for_others, proposed["from_"]))))
     path = PlannedPath(one, name, given, begun.state.ignored)
     done, narrowing = compile_planned(path, options)
     return planned_for(path, options, begun, done, narrowing, "html")
+
+
+def name_for_others(name: str) -> str:
+    """The name of a workspace, a state or a revision in pages that others read: of a path that leads out of the current
+    folder only the last part, since the others say where the folders of its author are."""
+    path = Path(name)
+    return path.resolve().name if path.is_absolute() or ".." in path.parts else name
 
 
 class PlannedPath(NamedTuple):

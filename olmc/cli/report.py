@@ -64,7 +64,7 @@ def report(
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.
     """
-    from olmc.cli.plan import plan_of
+    from olmc.cli.plan import name_for_others, plan_of
     from olmc.review.check.check import CheckInput, check_directory
     from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.explain.left_out import left_out_of
@@ -86,7 +86,7 @@ def report(
         given = given_version(ctx) | given_fields(ctx, proposed)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
-        name = _shown_name(paths[0]) if paths else Path.cwd().name
+        name = name_for_others(paths[0].as_posix()) if paths else Path.cwd().name
         plan = None
         if proposed.get("from_"):
             doing("planning")
@@ -106,13 +106,6 @@ def report(
     several = "" if len(operators) == 1 else "s"
     click.echo(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages")
     ctx.exit(DONE)
-
-
-def _shown_name(path: Path) -> str:
-    """The name of a workspace in pages that others read: a path says where the folder of its author is only where that
-    is below the current one."""
-    leads_away = path.is_absolute() or ".." in path.parts
-    return path.resolve().name if leads_away else path.as_posix()
 
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:

@@ -434,15 +434,15 @@ def _example(item: Any, flags: int) -> str:
     operator, value = item
     if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
         if operator is sre.LITERAL:
-            return chr(value)
+            return chr(int(value))
         chars = _class(item, flags)
-        return next((char for char in "a0 /.-:\n" if char in chars), min(chars, default=""))
+        return str(next((char for char in "a0 /.-:\n" if char in chars), min(chars, default="")))
     if operator in (*REPEATS, sre.POSSESSIVE_REPEAT):
-        return "".join(_example(each, flags) for each in value[2]) * min(value[0], MANY)
+        return "".join(_example(each, flags) for each in value[2]) * min(int(value[0]), MANY)
     if operator in (sre.ASSERT, sre.ASSERT_NOT, sre.AT):
         return ""
     if operator is sre.BRANCH:
-        choices = ["".join(_example(each, flags) for each in branch) for branch in value[1]]
+        choices: list[str] = ["".join(_example(each, flags) for each in branch) for branch in value[1]]
         return min(choices, key=len)
     return "".join(_example(each, flags) for inner in _children(item)[:1] for each in inner)
 
