@@ -449,7 +449,7 @@ def _example(item: Any, flags: int) -> str:
 
 # What a pattern costs.
 
-LADDER = (20, 28, 40, 64, 256, 1024, 8192)
+LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 8192)
 """So many characters, of a text that is so short at first that even an exponential pattern ends."""
 FLOOR = 0.016
 """Seconds that no linear pattern needs for so many characters, but for the last numbers of them."""
@@ -490,10 +490,10 @@ def growth(call: Callable[[Any], object], attack: Attack, *, is_bytes: bool = Fa
         first = cost(call, text(count))
         if count == SURE and first <= FAST:
             break
-        if first <= FLOOR or cost(call, text(count), 5) <= FLOOR:
+        if first <= FLOOR or (first < 10 * FLOOR and cost(call, text(count), 5) <= FLOOR):
             continue
         if count < SURE:
-            return f"{cost(call, text(count)):.2f} s for {count} characters"  # twice as many may take years
+            return f"{first:.2f} s for {count} characters"  # twice as many may take years
         least = float("inf")
         for _ in range(5):
             half, whole = cost(call, text(count), 5), cost(call, text(2 * count), 3)
