@@ -449,9 +449,9 @@ def _example(item: Any, flags: int) -> str:
 
 # What a pattern costs.
 
-LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 8192)
+LADDER = (20, 24, 28, 32, 36, 40, 64, 256, 1024, 4096)
 """So many characters, of a text that is so short at first that even an exponential pattern ends."""
-FLOOR = 0.016
+FLOOR = 0.006
 """Seconds that no linear pattern needs for so many characters, but for the last numbers of them."""
 SURE, FAST = 1024, 0.0002
 """A pattern that needs so few seconds for so many characters is not quadratic: that would be half a million steps."""
@@ -492,12 +492,11 @@ def growth(call: Callable[[Any], object], attack: Attack, *, is_bytes: bool = Fa
             break
         if first <= FLOOR or (first < 10 * FLOOR and cost(call, text(count), 5) <= FLOOR):
             continue
-        if count < SURE:
+        if count < SURE or first > 10 * FLOOR:
             return f"{first:.2f} s for {count} characters"  # twice as many may take years
         least = float("inf")
-        for _ in range(5):
-            half, whole = cost(call, text(count), 5), cost(call, text(2 * count), 3)
-            least = min(least, whole / half)
+        for _ in range(4):
+            least = min(least, cost(call, text(2 * count), 2) / cost(call, text(count), 2))
             if least <= RATIO:
                 break
         else:
