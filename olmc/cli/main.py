@@ -23,7 +23,7 @@ from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import regex
 
-_EXAMPLES = regex(r"\n\n(\s*\x08\n\s*Examples?:\n(?:.*\S.*(?:\n|$))+)")
+_EXAMPLES = regex(r"\n\n([^\S\n]*+\x08\n[^\S\n]*+Examples?:\n(?:[^\S\n]*+\S[^\n]*+(?:\n|$))+)")
 
 
 class Commands(click.Group):

@@ -297,9 +297,17 @@ def plan_of(ctx: click.Context, one: Input, name: str, options: Options, propose
     given = engine.EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
     given |= {"approve"} if options.approve else frozenset()
     options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
+    begun = begun._replace(side=begun.side._replace(name=" and ".join(map(name_for_others, proposed["from_"]))))
     path = _planned_path(one, name, given, begun, UNTIMED)
     done, narrowing = _compile_cluster(path, options)
     return engine.planned_for(path, options, begun, done, narrowing)
+
+
+def name_for_others(name: str) -> str:
+    """Return the name of a workspace, a state or a revision for pages that others read: of a path that leads out of the
+    current folder only the last part, since the others need not know the folders of its author."""
+    path = Path(name)
+    return path.resolve().name if path.is_absolute() or ".." in path.parts else name
 
 
 def _planned_path(

@@ -64,7 +64,7 @@ def report(
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.
     """
-    from olmc.cli.plan import plan_of
+    from olmc.cli.plan import name_for_others, plan_of
     from olmc.review.check.check import CheckInput, check_directory
     from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.explain.left_out import left_out_of
@@ -86,7 +86,7 @@ def report(
         given = given_version(ctx) | given_fields(ctx, proposed)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
-        name = paths[0].as_posix() if paths else Path.cwd().name
+        name = name_for_others(paths[0].as_posix()) if paths else Path.cwd().name
         plan = None
         if proposed.get("from_"):
             doing("planning")

@@ -55,10 +55,14 @@ CONFLICTS = Limit(
 CONFIG = Limit(
     "CONFIG", 300_000, "entries of Subscriptions' configs in containers", "a workspace, of all its Deployments"
 )
+CONTAINERS = Limit("CONTAINERS", 30_000, "containers of operators", "a workspace, in all its namespaces")
+CSV_BYTES = Limit(
+    "CSV_BYTES", 100_000_000, "bytes of ClusterServiceVersions", "a workspace, with the copies in all its namespaces"
+)
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (
     FILE_BYTES, FILES, DEPTH, PATTERNS, REVISION, DOCUMENTS, KEYS, ALIASES, CEL_STEPS, CEL_TOTAL, CONFLICTS, CONFIG,
-    FINDINGS,
+    CONTAINERS, CSV_BYTES, FINDINGS,
 )  # fmt: skip
 """Those of what is compiled, in the order of the table."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import string
+import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from asgi_client import Reply, ask, request, until_all_wait
@@ -175,3 +177,57 @@ def test_any_request_gets_an_answer_or_a_status(path: str, query: str, accept: s
         refused(reply, reply.code)
     elif reply.headers["content-type"].startswith("application/json"):
         assert isinstance(reply.data, dict)
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({}, 200), ({"Origin": "https://localhost:5443"}, 200), ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Origin": "https://example.com"}, 403), ({"Origin": "null"}, 403),
+        ({"Origin": "https://localhost:8080"}, 403), ({"Origin": "https://localhost:5443.example.com"}, 403),
+        ({"Origin": ""}, 403), ({"Origin": "localhost:5443"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site"}, 403), ({"Sec-Fetch-Site": "none, cross-site"}, 403),
+        ({"Origin": "https://localhost:5443", "Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("hosts", [(), ("localhost",)], ids=["for others", "local"])
+def test_no_page_of_another_origin_is_answered(hosts: tuple[str, ...], headers: dict[str, str], code: int) -> None:
+    """Whatever it asks for: a list, a review that needs a POST, or whether the server lives."""
+    for method, path in (("GET", "/apis"), ("GET", "/healthz"), ("POST", "/apis"), ("OPTIONS", "/apis")):
+        reply = ask(app(RequestLimits(hosts=hosts)), path, method, headers={"Host": "localhost:5443", **headers})
+        assert reply.code == (code if code == 403 or method == "GET" else 405), (method, path)
+
+
+def test_the_parts_of_a_request_are_limited_before_they_are_read() -> None:
+    assert ask(app(), "/apis/" + "x" * 2_000).code == 404
+    refused(ask(app(), "/apis/" + "x" * 2_100), 414)
+    refused(ask(app(), "/apis/" + "%78" * 700), 414)
+    for name in ("Accept", "Content-Type", "If-None-Match", "Origin", "Host"):
+        refused(ask(app(), "/apis", headers={name: ";q=1," * 1_000}), 431)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * 4_000 + "x", "a" + " " * 4_000 + "x", "metadata.name" + " " * 4_000, "=" * 4_000, "a!" * 2_000,
+        " \t" * 2_000 + "!", "a in (" + "(" * 4_000, "metadata.name=" + " " * 4_000 + "x",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("parameter", ["fieldSelector", "labelSelector"])
+def test_no_selector_keeps_the_server_busy(parameter: str, text: str) -> None:
+    """It is the same thread that answers whether the server lives."""
+    start = time.thread_time()
+    for resource in RESOURCES:
+        ask(app(), f"/apis/{resource.api_version}/{resource.plural}?{parameter}={quote(text)}")
+    assert time.thread_time() - start < 1
+
+
+@pytest.mark.parametrize("parameter", ["fieldSelector", "labelSelector"])
+@pytest.mark.parametrize(("text", "code"), [("a!=b,", 400), ("metadata.name!=b,", 400)])
+def test_the_length_of_a_selector_is_limited(parameter: str, text: str, code: int) -> None:
+    resource = RESOURCES[0]
+    path = f"/apis/{resource.api_version}/{resource.plural}?{parameter}="
+    assert ask(app(), path + quote("metadata.name!=b")).code == 200
+    assert ask(app(), path + quote(",".join(["metadata.name!=b"] * 64))).code == 200
+    assert "Too many" in refused(ask(app(), path + quote(",".join(["metadata.name!=b"] * 65))), code)
+    assert "Too long" in refused(ask(app(), path + quote(text * 300 + "a" * 3_000)), code)

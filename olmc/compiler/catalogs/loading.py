@@ -128,10 +128,12 @@ def _components(parts: list[str]) -> str:
 
 
 _BOUND = r"\\.|[^\\\]-]"
-_SET = rf"(?:(?:{_BOUND})(?:-(?:{_BOUND}))?)+"
-_TOKENS = regex(rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])", re.DOTALL)
+_SET = rf"(?:(?:{_BOUND})(?:-(?:{_BOUND}))?)++"
+_TOKEN = rf"\\(?P<escaped>.)|(?P<one>\?)|\[(?P<no>\^?)(?P<set>{_SET})\]|(?P<plain>[^\\\[?])"
+# A bracket that nothing closes would have every one behind it look for the same end.
+_TOKENS = regex(rf"{_TOKEN}|\[.*", re.DOTALL)
 _RANGE = regex(rf"(?P<first>{_BOUND})(?:-(?P<last>{_BOUND}))?", re.DOTALL)
-_WELL_FORMED = regex(rf"(?:{_TOKENS.pattern})*", re.DOTALL)
+_WELL_FORMED = regex("(?:" + re.sub(r"\?P<\w+>", "?:", _TOKEN) + ")*+", re.DOTALL)
 
 
 def _component(part: str) -> str:

@@ -32,7 +32,8 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, POLICY_GROUP
 
 _OLM_INPUT = regex(
-    r"^[\"'\s{-]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b", re.MULTILINE
+    r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b",
+    re.MULTILINE,
 )
 _COMPONENT = "Component"
 _MOST = 40

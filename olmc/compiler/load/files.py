@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Indexing, IndexingMode
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 _STARS = regex(r"(?:^!?|(?<=/))\*\*(?=/|$)|\*")
 _MOST_STARS = 3
 _LONGEST = 1_000
-_POSIX_CLASS = regex(r"\[[^\]]*\[:[a-z]+:\]")
+# What stands from a bracket on up to the next one that closes, and whether there is one.
+_BRACKETS = regex(r"\[[^\]]*+(\])?")
+_NAMED_CLASS = regex(r"\[:[a-z]++:\]\Z")
 
 
 class PathPatterns:
@@ -54,15 +56,51 @@ class PathPatterns:
         many = any(map(_has_many_stars, lines))
         self.effort = sum(map(_weight, lines)) if many else 0
         patterns = [_pattern_of(line) for line in lines]
+        # Those of whole sets are looked at where they name a path; the others, which are few, are always.
+        whole = 0 if many else len(lines) // _SET * _SET
+        self._sets = [(patterns[at : at + _SET], _set_of(tuple(lines[at : at + _SET]))) for at in range(0, whole, _SET)]
+        self._others = patterns[whole:]
         try:
-            self._spec = GitIgnoreSpec(patterns, backend="re2" if many else "simple")
+            self._spec = GitIgnoreSpec(self._others, backend="re2" if many else "simple")
         except Exception as error:
             # re2 has one exception for all, of no other kind: a set of patterns has no space in its memory.
             raise ValueError(f"the patterns are too long to be compared: {error}") from error
 
     def __call__(self, path: str) -> bool:
         # A name need be no text to the system; what can't be encoded is some character to a pattern.
-        return bool(self._spec.match_file(path.encode("utf-8", "replace").decode()))
+        text = path.encode("utf-8", "replace").decode()
+        named = [patterns[index] for patterns, found in self._sets for index in sorted(found.Match(text) or ())]
+        # What does not name the path does not count, so these few decide as all of them would.
+        spec = type(self._spec)([*named, *self._others], backend="simple") if named else self._spec
+        return bool(spec.match_file(text))
+
+
+_SET = 128
+"""So many patterns are compared with a path at once."""
+
+
+@lru_cache(maxsize=128)
+def _set_of(lines: tuple[str, ...]) -> Any:
+    """A set of patterns for which it takes one look at a path to know those that may name it.
+
+    The folders below a `.gitignore` have its patterns in common, and so their sets. Raises ValueError like
+    `PathPatterns`.
+    """
+    import re2  # takes its time to import, and hardly any run needs it
+
+    options = re2.Options()
+    options.log_errors = False
+    found = re2.Set.SearchSet(options)
+    try:
+        for line in lines:
+            regex_of = _pattern_of(line).regex
+            # A line without a pattern, such as a comment, names no path.
+            found.Add(regex_of.pattern if regex_of is not None else r"\z\A.")
+        found.Compile()
+    except Exception as error:
+        # re2 has one exception for all, of no other kind.
+        raise ValueError(f"the patterns can't be compared: {error}") from error
+    return found
 
 
 @lru_cache(maxsize=2 * PATTERNS.default)
@@ -72,7 +110,7 @@ def _pattern_of(line: str) -> GitIgnoreSpecPattern:
 
     if len(line) > _LONGEST:
         raise ValueError(f"a pattern of {len(line):,} characters is longer than the {_LONGEST:,} that olmc compares")
-    if _POSIX_CLASS.search(line):
+    if any(match[1] and _NAMED_CLASS.search(match[0], 1) for match in _BRACKETS.finditer(line)):
         raise ValueError(f"{line!r} has a class of characters by name; write ranges, such as [a-z]")
     with warnings.catch_warnings():
         # Of brackets in brackets, which Python might read in another way one day.

@@ -74,9 +74,11 @@ SECONDS = 60
 LIBRARY = "helm_python"
 """The package of the extra olmc[helm]."""
 
-_PLACED = regex(r"\(?([\w.-]+/[\w./ -]*?\w):([0-9]{1,9})(?::([0-9]{1,9}))?\)?")
+# What may have a path in it, with the line and the column that follow it, and where in it a path begins.
+_PLACED = regex(r"([\w./ -]++)(?:(?<=\w):([0-9]{1,9})(?::([0-9]{1,9}))?)?")
+_PATH = regex(r"(?<![\w.-])[\w.-]++/")
 _SOURCE = regex(r"^# Source: (.+)$", re.MULTILINE)
-_DEBUG = regex(r"\s*Use --debug flag to render out invalid YAML\s*$")
+_DEBUG = "Use --debug flag to render out invalid YAML"
 _NOTES = "NOTES.txt"
 
 
@@ -351,10 +353,12 @@ def _manifests(staged: _Staged, texts: Iterable[tuple[str, str]], command: str, 
 
 def _explained(staged: _Staged, problem: str) -> tuple[Location, str]:
     """Where what Helm says is meant, and what it says in one line, with paths as seen from the workspace."""
-    text = relative_to(staged.copy, _DEBUG.sub("", problem))
+    kept = problem.rstrip()
+    text = relative_to(staged.copy, kept.removesuffix(_DEBUG).rstrip() if kept.endswith(_DEBUG) else problem)
     place = Location(staged.chart.path)
     for match in _PLACED.finditer(text):
-        shown = staged.shown(match[1])
+        path = _PATH.search(match[1]) if match[2] else None
+        shown = staged.shown(match[1][path.start() :]) if path else None
         if shown is not None:
             return Location(shown, int(match[2]), int(match[3] or 0) or 1), text
     return place, text

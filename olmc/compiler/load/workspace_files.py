@@ -75,7 +75,8 @@ _CATALOG = regex(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
 
 _OLM = regex(r"\boperators\.coreos\.com/v\d")
 _OLM_KIND = regex(
-    r"^[ \t]*-?[ \t]*kind:[ \t]*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
+    r"^[ \t]*+(?:-[ \t]*+)?kind:[ \t]*[\"']?"
+    r"(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
     re.MULTILINE,
 )
 _SHOWN = 5
@@ -151,7 +152,8 @@ _OF_CATALOG = "olm.package"
 # A key with a text at the beginning of a line, or anywhere in a document that is written in one line: a CRD has a
 # `schema` as well, with a mapping below it.
 _CATALOG_TEXT = regex(
-    r"""^\s*[{,]?\s*["']?(?:schema|packageName)["']?\s*:[ \t]*[^\s{\[#]|[{,]\s*["']?schema["']?\s*:\s*["']?olm\.""",
+    r"""^[^\S\n]*+(?:[{,][^\S\n]*+)?["']?(?:schema|packageName)["']?\s*:[ \t]*[^\s{\[#]"""
+    r"""|[{,]\s*["']?schema["']?\s*:\s*["']?olm\.""",
     re.MULTILINE | re.IGNORECASE,
 )
 

@@ -28,7 +28,7 @@ from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bu
 from olmc.compiler.rules.texts import reconcile as rules
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.limits import CONFIG
+from olmc.k8s.limits import CONFIG, CONTAINERS, Limit
 from olmc.k8s.objects import (
     CatalogKey,
     Manifest,
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Selection
     from olmc.compiler.resolver.rounds import ResolutionRound
 
-# How much the configs of Subscriptions add to Deployments: each container gets all of it, so it is bounded.
+# How many containers there are in all namespaces, and how much the configs of Subscriptions add to each of them. A
+# small input makes many of both, so they are bounded.
 #
 # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/overrides/initializer.go#L44-L107
 
@@ -58,15 +59,17 @@ _LISTS = ("env", "envFrom", "volumeMounts")
 
 
 class ConfigSizeError(Exception):
-    """The configs of the Subscriptions add more than olmc takes on; says how much, and with which it is too much."""
+    """The workspace has more than a limit allows; says how much, and the Subscription or the CSV with which it is too
+    much, None where that has no text."""
 
-    def __init__(self, size: int, source: Source | None) -> None:
+    def __init__(self, limit: Limit, size: int, source: Source | None) -> None:
         super().__init__(size)
-        self.size, self.source = size, source
+        self.limit, self.size, self.source = limit, size, source
 
 
 def check_config_size(cluster: Cluster) -> None:
-    """Raise ConfigSizeError where configs would be written into more places than may be (R-DEP-6)."""
+    """Raise ConfigSizeError where there are too many containers, or configs add too much to them (R-DEP-6)."""
+    count_containers(cluster.csvs.values(), 0)
     size = 0
     for subscription in cluster.subscriptions.values():
         entries = _entries(mapping(subscription.spec.get("config")))
@@ -75,7 +78,18 @@ def check_config_size(cluster: Cluster) -> None:
         csv = cluster.csvs.get(name) if entries else None
         size += entries * _containers(csv) if csv is not None else 0
         if size > CONFIG.most:
-            raise ConfigSizeError(size, subscription.source)
+            raise ConfigSizeError(CONFIG, size, subscription.source)
+
+
+def count_containers(csvs: Iterable[Csv], others: int) -> int:
+    """How many containers the Deployments of CSVs have, with `others`; ConfigSizeError where these are too many:
+    what each of them takes to judge and to write, a small input asks for in each of its namespaces."""
+    total = others
+    for csv in csvs:
+        total += _containers(csv)
+        if total > CONTAINERS.most:
+            raise ConfigSizeError(CONTAINERS, total, csv.source)
+    return total
 
 
 def _entries(config: Mapping[str, Any]) -> int:
@@ -252,16 +266,20 @@ def reconcile(
     """The state that OLM comes to rest in on a workspace.
 
     `direct` are steps that are carried out without an InstallPlan: those of a bare bundle, all in the namespace `home`,
-    or of an Install, each where its object says; `installed` are CSVs that Installs brought. Where the configs of the
-    Subscriptions add more than olmc takes on, that is reported.
+    or of an Install, each where its object says; `installed` are CSVs that Installs brought. Where there are more
+    containers than a limit allows, or the configs of the Subscriptions add more to them, that is reported.
     """
     cluster = initial_state(workspace, options, report)
     try:
         return _reconciled(workspace, cluster, options, report, direct, home, installed)
     except ConfigSizeError as error:
-        place = locate(error.source, ("spec", "config")) if error.source is not None else None
-        report.add(too_large("the workspace", CONFIG, error.size, place=place))
+        place = locate(error.source, ("spec", *_SIZED[error.limit])) if error.source is not None else None
+        report.add(too_large("the workspace", error.limit, error.size, place=place))
         return SettledCluster(cluster, cluster)
+
+
+_SIZED: Mapping[Limit, tuple[str, ...]] = {CONFIG: ("config",), CONTAINERS: ("install",)}
+"""The field of a spec that is too large where a limit is exceeded."""
 
 
 def _reconciled(
@@ -321,7 +339,7 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
     history: list[ResolutionRound] = []
     namespaces = sorted(cluster.subscriptions.parts)
     for _ in range(MAX_ROUNDS):
-        planned = False
+        planned, containers = False, 0
         for namespace in namespaces:
             round_ = resolve_namespace(workspace, cluster, namespace, options)
             # Also a round without a plan writes: why nothing could be resolved stands in the Subscriptions (R-CAT-653).
@@ -333,6 +351,7 @@ def _upgrade(workspace: Workspace, cluster: Cluster, options: Options, report: R
                 planned = True
                 history.append(round_)
                 cluster = with_plan(cluster, round_.plan, options)
+                containers = count_containers(cluster.csvs.within(namespace).values(), containers)
         # Namespaces resolve independently of each other's phases, so one judgement a sweep is enough.
         if planned:
             check_config_size(cluster)

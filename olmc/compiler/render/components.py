@@ -4,6 +4,7 @@ carries them (R-COMP-1 … R-COMP-5).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -149,6 +150,21 @@ def copy_targets(context: RenderContext, member: CsvState) -> tuple[str, ...]:
         protected = context.options.protected_copied_csv_namespaces
         return tuple(n for n in existing if n in protected and context.profile.copied_disable == "global, protected")
     return tuple(existing)
+
+
+def size_of_csvs(context: RenderContext) -> tuple[int, Csv | None]:
+    """How many bytes the CSVs have as JSON, with their copies, and the one that has the most; 0 where there are few."""
+    copied = {
+        name: len(copy_targets(context, member)) if context.options.copied_csvs else 0
+        for name, member in context.cluster.members.items()
+    }
+    if len(context.csvs) + sum(copied.values()) <= _FEW:
+        return 0, None
+    sizes = {name: (1 + copied.get(name, 0)) * len(json.dumps(obj)) for name, obj in context.csvs.items()}
+    return sum(sizes.values()), context.cluster.csvs[max(sizes, key=lambda name: sizes[name])]
+
+
+_FEW = 100
 
 
 def homes_of_copies(context: RenderContext) -> dict[NamespacedName, str]:

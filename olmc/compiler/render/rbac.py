@@ -24,14 +24,17 @@ from olmc.compiler.render.components import (
     olmconfig,
     owned_by_configmaps,
     report_unserved,
+    size_of_csvs,
     stored_objects,
 )
 from olmc.compiler.render.deployments import certificates, conditions, deployments
 from olmc.compiler.render.install_plans import install_plans, subscriptions
 from olmc.compiler.render.operator_groups import SUFFIXES, namespaces, operator_groups
 from olmc.compiler.render.webhooks import Pass, RenderContext, apiservices, crds, render_context, rendered, webhooks
+from olmc.compiler.rules.texts.workspace import too_large
 from olmc.k8s.api.rbac_access import access
-from olmc.k8s.diagnostics import Report
+from olmc.k8s.diagnostics import Location, Report
+from olmc.k8s.limits import CSV_BYTES
 from olmc.k8s.objects import (
     APIEXTENSIONS,
     CRD_V1,
@@ -353,9 +356,15 @@ def render(
     """All objects that a settled cluster holds, or what can be applied without OLM, in apply order.
 
     Each object is there once; `include` and `exclude` of the options are applied. `further` passes run after the
-    others, and `rewrites` change the objects of all, one after the other.
+    others, and `rewrites` change the objects of all, one after the other. CSVs and their copies that exceed a limit
+    are reported, and then there are no objects.
     """
     context = render_context(cluster, options)
+    size, largest = size_of_csvs(context)
+    if size > CSV_BYTES.most:
+        place = Location(largest.source.path) if largest is not None and largest.source is not None else None
+        report.add(too_large("the workspace", CSV_BYTES, size, place=place))
+        return ()
     objects: dict[ObjectKey, Rendered] = {}
     for render_kind in (*PASSES, *further):
         for obj in render_kind(context):

@@ -18,8 +18,8 @@ _NAMED = regex(
 )
 _TITLE = regex(r"\*\*(.+?)\.?\*\*\s?", re.DOTALL)
 _SOURCES = regex(r"^Source:\s(?=\[)", re.MULTILINE)
-_LINK = regex(r"\[([^\]]+)\]\((https:[^)]+)\)")
-_DEFINITION = regex(r"^\[[^\]]+\]: .*\n?", re.MULTILINE)
+_LINK = regex(r"\[([^\[\]]+)\]\((https:[^()]+)\)")
+_DEFINITION = regex(r"^\[[^\[\]\n]+\]: .*\n?", re.MULTILINE)
 
 
 class RuleSource(NamedTuple):

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 # What ends a line for an editor and for YAML; for JSON only the line feed does.
 _EDITOR_BREAK = regex("\r\n|\n|\r")
 _YAML_BREAK = regex("\r\n|[\n\r\x85\u2028\u2029]")
-# A text in quotes, else what stands up to the end of a key, a comment, an item or the line.
-_TOKEN = regex(r"""\"(?:[^"\\\n]|\\.)*\"|'(?:[^'\n]|'')*'|[^\r\n]*?(?=\s*(?:$|[\r\n]|:(?:\s|$)|\s\#|[,\]}]))""")
+# A text in quotes, else what stands up to the end of a key, a comment, an item or the line; blanks are taken as one.
+_END = r"$|[\r\n]|:(?:\s|$)|[,\]}]"
+_TOKEN = regex(rf"""\"(?:[^"\\\n]|\\.)*+\"|'(?:[^'\n]|'')*'|(?:(?!{_END})\S|[^\S\r\n]++(?!{_END}|\#))*+""")
 _WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 

@@ -458,11 +458,14 @@ Say = Callable[[str], None]
 class RequestLimits(NamedTuple):
     """What a request may take: bytes of its address, headers and body, seconds, and how many there may be at once.
 
-    `hosts` are the names that a request may call the server by, () for any.
+    `path` is the part of the address before its parameters, `header` one of the headers that the server reads. `hosts`
+    are the names that a request may call the server by, () for any.
     """
 
     address: int = 16 * 1024
+    path: int = 2 * 1024
     headers: int = 64 * 1024
+    header: int = 4 * 1024
     body: int = 3 * 1024 * 1024
     seconds: float = 60.0
     requests: int = 400
@@ -527,13 +530,38 @@ def _check(scope: Scope, store: Store, limits: RequestLimits) -> None:
     # Watches have a limit of their own, since they stay.
     if store.requests - store.watches > limits.requests:
         raise too_many("too many requests, please try again later")
-    if len(scope["raw_path"]) + len(scope["query_string"]) > limits.address:
+    path, parameters = len(scope["raw_path"]), len(scope["query_string"])
+    if path > limits.path or path + parameters > limits.address:
         raise StatusError(status(414, "the address of the request is too long"))
     if sum(len(name) + len(value) for name, value in scope["headers"]) > limits.headers:
         raise StatusError(status(431, "the headers of the request are too large"))
+    if any(len(value) > limits.header for name, value in scope["headers"] if name in _READ):
+        raise StatusError(status(431, "a header of the request is too large"))
     # Else a page in a browser could reach the server under a name of its own (DNS rebinding).
     if limits.hosts and _host(_header(scope, b"host")) not in limits.hosts:
         raise StatusError(status(403, "this server answers only to the names of the local machine"))
+    if _is_foreign(scope):
+        raise StatusError(status(403, "this server answers no page of another origin"))
+
+
+_READ = frozenset({b"accept", b"content-length", b"content-type", b"host", b"if-none-match", b"origin"})
+"""The headers that this server parses."""
+
+_OWN = frozenset({b"same-origin", b"none"})
+
+
+def _is_foreign(scope: Scope) -> bool:
+    """Whether a browser sends the request for a page that this server did not send.
+
+    Browsers name the page's origin, or how it relates to this server, and no page can change these headers. Other
+    clients send neither of them.
+    """
+    host = _header(scope, b"host").lower()
+    return any(
+        (name == b"origin" and value.decode("latin-1").lower().partition("://")[2] != host)
+        or (name == b"sec-fetch-site" and value not in _OWN)
+        for name, value in scope["headers"]
+    )
 
 
 def _header(scope: Scope, name: bytes) -> str:

@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from olmc.compiler.model.cluster import NamespacedName
@@ -395,17 +396,30 @@ def query_of(resource: Resource, given: Mapping[str, str]) -> Query:
 
 
 def selection(resource: Resource, labels: str, fields: str) -> SelectedObjects:
-    """The selectors of a query; StatusError (400) when one can't be read or names an unsupported field (R-CAT-809)."""
+    """The selectors of a query; StatusError (400) when one can't be read or names an unsupported field (R-CAT-809).
+
+    Each is compared with every object, so neither of them may be longer than MAX_SELECTOR or have more than MAX_TERMS.
+    """
+    for name, text in (("labelSelector", labels), ("fieldSelector", fields)):
+        if len(text) > MAX_SELECTOR:
+            raise bad_request(f"{name}: Too long: may not be more than {MAX_SELECTOR:,} characters")
     try:
         terms = []
-        requirements = tuple(parse_label_selector(labels))
-        for term in parse_field_selector(fields):
+        requirements = tuple(islice(parse_label_selector(labels), MAX_TERMS + 1))
+        for term in islice(parse_field_selector(fields), MAX_TERMS + 1):
             if term.field not in resource.fields:
                 raise bad_request(f"field label not supported: {term.field}")
             terms.append(term)
     except SelectorError as error:
         raise bad_request(str(error)) from error
+    for name, found in (("labelSelector", requirements), ("fieldSelector", terms)):
+        if len(found) > MAX_TERMS:
+            raise bad_request(f"{name}: Too many: may not have more than {MAX_TERMS} terms")
     return SelectedObjects(requirements, tuple(terms))
+
+
+MAX_SELECTOR = 4 * 1024
+MAX_TERMS = 64
 
 
 def _check(query: Query) -> None:

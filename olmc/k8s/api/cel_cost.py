@@ -29,7 +29,7 @@ _TOKENS = regex(
     r"|(?P<known>\b(?:matches|contains|size|string|bytes|semver_compare)\b)|(?P<word>\w+|.)",
     re.DOTALL,
 )
-_REPEATED = regex(r"\{(\d*),?(\d*)\}")
+_REPEATED = regex(r"\{(\d*+)(?:,(\d*+))?\}")
 _ESCAPED = regex(r"\\[xXuU0-7]")
 _CLASS = regex(r"\\[pP]|[^\x00-\x7f]")
 

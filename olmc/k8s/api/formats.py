@@ -171,8 +171,8 @@ def seconds(duration: str) -> Fraction:
 
 _UNITS = frozenset({"ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk"})
 _LONG_UNITS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week", "µs")
-_DURATION = regex(r"\s*(?:[0-9]+\s*[A-Za-zµ]+\s*)+")
-_PART = regex(r"([0-9]+)\s*([A-Za-zµ]+)")
+_DURATION = regex(r"\s*+(?:[0-9]++\s*+[A-Za-zµ]++\s*+)++")
+_PART = regex(r"(?<![0-9])([0-9]++)\s*+([A-Za-zµ]++)")
 _DATE = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # go-openapi doesn't escape the dot before the fraction either, so any sign will do there.
 _TIME = regex(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")

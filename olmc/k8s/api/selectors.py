@@ -134,7 +134,7 @@ SELECTOR_FIELDS = frozenset({"matchLabels", "matchExpressions"})
 _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")
 _TOKEN = regex(r"\s*(==|!=|=|!|,|\(|\)|<|>|[^\s=!,()<>]+)")
-_FIELD_TERM = regex(r"\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*", re.DOTALL)
+_FIELD_TERM = regex(r"([^=!]++)(==|!=|=)")
 
 
 class SelectorError(ValueError):
@@ -417,8 +417,9 @@ def parse_field_selector(selector: str) -> Iterator[FieldTerm]:
     """The terms in a text like `metadata.name=a,status!=b`; SelectorError when it can't be read."""
     for term in selector.split(","):
         if term.strip():
-            parts = _FIELD_TERM.fullmatch(term)
-            if parts is None:
+            head = _FIELD_TERM.match(term)
+            if head is None:
                 raise SelectorError(f"invalid selector: '{selector}'; can't understand '{term}'")
-            field, operator, value = parts.groups()
-            yield FieldTerm(field, value, operator != "!=")
+            # A field of blanks alone is one that no resource has.
+            field = head[1].strip() or head[1][-1]
+            yield FieldTerm(field, term[head.end() :].strip(), head[2] != "!=")

@@ -17,7 +17,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {exponent // 10: suffix for suffix, exponent in _BINARY.items()} | {0: ""}
-_EXPONENT = regex(r"[eE]([+-]?)(?=[0-9])0*([0-9]*)")
+_EXPONENT = regex(r"[eE]([+-]?)(?=[0-9])0*+([0-9]*+)")
 
 _MAX_INT64 = 2**63 - 1
 _FAR = 60

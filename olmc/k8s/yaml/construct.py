@@ -311,7 +311,7 @@ def _short(tag: str) -> str:
 
 # JSON text: its values, and nodes with the place of everything in it.
 
-_TOKEN = regex(r'([{}\[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}\[\],:"]+)', re.DOTALL)
+_TOKEN = regex(r'([{}\[\],:]|"(?:[^"\\]|\\.)*+"?|[^\s{}\[\],:"]+)', re.DOTALL)
 
 
 def tokens(text: str, start: int) -> Iterator[tuple[str, int]]:

@@ -14,7 +14,7 @@ from olmc.k8s.yaml.locate import locate
 from olmc.k8s.yaml.reader import looks_like_json, read
 from olmc.k8s.yaml.split import is_separator
 
-_QUOTED = regex(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
+_QUOTED = regex(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*'")
 _PLAIN = regex(r"(?:[^ \t\r\n#]|(?<![ \t])#|[ \t]+(?![# \t\r\n]))*")
 _PLAIN_IN_BRACKETS = regex(r"[^,{}\[\]\r\n]*[^,{}\[\]\s]")
 _OPENING = regex(r"\{(\s*)")
@@ -107,8 +107,11 @@ def _replace(source: Source, keys: Sequence[str], value: str) -> Iterator[str]:
     place = locate(source, keys)
     lines = _lines(source)
     line, column = lines[place.line - 1], place.column - 1
-    patterns = (_QUOTED,) if line[column : column + 1] in ("'", '"') else (_PLAIN, _PLAIN_IN_BRACKETS)
-    matches = [match for pattern in patterns if (match := pattern.match(line, column))]
+    if line[column : column + 1] in ("'", '"'):
+        found = [_QUOTED.match(line, column)]
+    else:
+        found = [_PLAIN.match(line, column), _PLAIN_IN_BRACKETS.match(line, column)]
+    matches = [match for match in found if match]
     if not matches:
         raise EditError("the value goes over several lines", keys)
     for match in matches:

@@ -25,9 +25,9 @@ _DIFFERS_ELSEWHERE = regex(
       =|<<                                                          # the tags !!value and !!merge of YAML 1.1
     | [0-9]{4}-[0-9][0-9]?-[0-9][0-9]?                              # dates and times
       (?:(?:[Tt]|\ +)[0-9][0-9]?:[0-9][0-9]?:[0-9][0-9]?.*)?
-    | [-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?              # numbers of base 60
+    | [-+]?[0-9][0-9_]*+(?::[0-5]?[0-9])++(?:\.[0-9_]*+)?           # numbers of base 60
     | [-+]?(?:0b[01_]+|0o[0-7_]+|0x[0-9a-fA-F_]+|[0-9_]+)
-    | [-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?
+    | [-+]?(?:[0-9][0-9_]*+(?:\.[0-9_]*+)?|\.[0-9_]++)(?:[eE][-+]?[0-9]+)?
     | [-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)
     """,
     re.VERBOSE,
@@ -106,7 +106,7 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
-_COMMAND = regex(r"^\s*::", re.MULTILINE)
+_COMMAND = regex(r"^[^\S\n]*+::", re.MULTILINE)
 OBEYED = regex(r"##(?=(?:vso)?\[)")
 """Where GitHub and Azure take the rest of a line of a log for a command, whatever stands before it."""
 

@@ -70,10 +70,10 @@ from olmc.review.explain.left_out import SettledCompilation
 # document is written otherwise, all of them are read.
 
 _OLM_INPUT = regex(
-    r"^[\"'\s]*kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
+    r"^(?:[\"']|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|OLMConfig)\b",
     re.MULTILINE,
 )
-_CATALOG = regex(r"^[\"'\s]*schema[\"']?\s*:\s*[\"']?olm\.", re.MULTILINE)
+_CATALOG = regex(r"^(?:[\"']|[^\S\n])*+schema[\"']?\s*:\s*[\"']?olm\.", re.MULTILINE)
 _STATUS = regex(r"^(status|  \"status\"|    \"status\"|      \"status\")\s*\"?:", re.MULTILINE)
 
 Memory = dict[str, tuple[KubernetesObject, ...]]

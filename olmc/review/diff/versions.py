@@ -186,7 +186,8 @@ def _decoded(annotation: Any) -> Any:
 # As the resolver says it: the catalog is not known, its content is not there, or the package was left out of it.
 _UNKNOWN = regex(
     r"no operators found from catalog (?P<absent>\S+) in namespace \S+ referenced by"
-    r"|error using catalogsource \S+/(?P<empty>\S+): failed to list bundles: .* no content in the workspace"
+    r"|error using catalogsource \S+/(?P<empty>[^\s/]+): failed to list bundles: "
+    r"(?:(?!error using )[^\n])* no content in the workspace"
     r"|package \S+ of catalog (?P<partial>\S+) in \S+ is not vendored"
 )
 

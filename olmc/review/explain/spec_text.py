@@ -15,7 +15,7 @@ from olmc.k8s.lean import regex
 _ITEM = regex(r"(?:\*|[0-9]+\.) +")
 _SPAN = regex(r"(``.+?``|`[^`]*`)", re.DOTALL)
 _ID = r"(?:R|T|U|Q|D)-?[A-Z0-9-]*[0-9][a-z]?|R-V1-PIPE|observed-[0-9]+"
-_RANGE = regex(r"\b((?:R-[A-Z0-9-]+|T-CAT)-)([0-9]+)(?: … (?:\1)?| (?:to|and) \1)([0-9]+)\b")
+_RANGE = regex(r"(?<![\w-])((?:R-[A-Z0-9-]+|T-CAT)-)([0-9]+)(?: … (?:\1)?| (?:to|and) \1)([0-9]+)\b")
 
 
 def as_text(rule: SpecRule, modules: Sequence[str]) -> str:
@@ -48,9 +48,9 @@ def modules_naming(rule_id: str) -> tuple[str, ...]:
 def plain(text: str) -> str:
     """Markdown without its markup; what is code keeps its backticks."""
     spans = _SPAN.findall(text)
-    kept = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", _SPAN.sub("\0", text))
+    kept = re.sub(r"\[([^\[\]]+)\]\([^()]*\)", r"\1", _SPAN.sub("\0", text))
     kept = re.sub(rf"\[({_ID})\]", r"\1", kept)
-    kept = re.sub(r"(?<![\w*])(\*\*?)(?=\S)(.+?)(?<=\S)\1(?!\w)", r"\2", kept)
+    kept = re.sub(r"(?<![\w*])(\*\*?)(?=[^\s*])([^*\n]+)(?<=\S)\1(?!\w)", r"\2", kept)
     return "".join(chain.from_iterable(zip_longest(kept.split("\0"), spans, fillvalue="")))
 
 

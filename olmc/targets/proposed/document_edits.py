@@ -16,7 +16,7 @@ from olmc.k8s.yaml.edit import EditError, block_of, document_lines, value_of, wi
 
 FieldPath = tuple[str, ...]
 _KEY = regex(r"^\s+([A-Za-z]+):")
-_COMMENT = regex(r"(?:^|\s)(#.*?)\s*$")
+_COMMENT = regex(r"(?:^|\s)(#.*)")
 
 
 def in_place(
@@ -53,7 +53,8 @@ def _comments(lines: Sequence[str], fields: Mapping[str, FieldPath]) -> _Comment
     waiting: list[str] = []
     section = ""
     for line in lines:
-        comment = _COMMENT.search(line)
+        found = _COMMENT.search(line)
+        comment = found[1].rstrip() if found else ""
         if line.strip().startswith("#"):
             waiting.append(line.strip())
             continue
@@ -63,9 +64,9 @@ def _comments(lines: Sequence[str], fields: Mapping[str, FieldPath]) -> _Comment
         if field is not None:
             before[field] = waiting
             if comment:
-                behind[field] = comment.group(1)
+                behind[field] = comment
         else:
-            others += waiting + ([comment.group(1)] if comment else [])
+            others += waiting + ([comment] if comment else [])
         waiting = []
     return _Comments(before, behind, others + waiting)
 

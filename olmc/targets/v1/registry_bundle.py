@@ -23,7 +23,7 @@ MANIFESTS = "manifests/"
 ANNOTATIONS = "metadata/annotations.yaml"
 PROPERTIES = "metadata/properties.yaml"
 PROPERTIES_ANNOTATION = "olm.properties"
-_BETWEEN_TOKENS = regex(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
+_BETWEEN_TOKENS = regex(r'("(?:[^"\\]|\\.)*+"?)|[ \t\r\n]++')
 
 ALL_NAMESPACES, OWN_NAMESPACE = "AllNamespaces", "OwnNamespace"
 SINGLE_NAMESPACE, MULTI_NAMESPACE = "SingleNamespace", "MultiNamespace"

@@ -9,7 +9,7 @@ sorted by name. What each catalog came to is kept, so that an answer can be expl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cmp_to_key, lru_cache
 
 from olmc.compiler.model.catalog import CatalogBundle, Channel, Deprecation, Package
@@ -108,8 +108,8 @@ def installed_bundle(bundle: CatalogBundle, version: BundleVersion, *, releases:
 # (`olmc.k8s.semver`). A text goes in; a `VersionRange` comes out, or VersionRangeError with the library's message.
 
 _SPACE = r"[\t\n\f\r ]"
-_PART = r"[0-9|xX*]+"
-_IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
+_PART = r"[0-9|xX*]++"
+_IDENTIFIERS = r"[0-9A-Za-z-]++(?:\.[0-9A-Za-z-]++)*+"
 _VERSION = (
     rf"v?(?P<major>{_PART})(?P<minor>\.{_PART})?(?P<patch>\.{_PART})?"
     rf"(?P<pre>-{_IDENTIFIERS})?(?P<build>\+{_IDENTIFIERS})?"
@@ -117,12 +117,17 @@ _VERSION = (
 _PLAIN = re.sub(r"\?P<\w+>", "?:", _VERSION)
 _OPERATOR = r"(?:!=|>=|=>|<=|=<|~>|[=<>~^])?"
 # The library's expressions without what makes them ambiguous: spaces are taken whole, or long texts take for ever.
-_HYPHENATED = regex(rf"{_SPACE}*+({_PLAIN}){_SPACE}++-{_SPACE}++({_PLAIN}){_SPACE}*+")
+_HYPHEN = regex(rf"(?<!{_SPACE}){_SPACE}++-{_SPACE}++({_PLAIN}){_SPACE}*+")
+# A version read from its end, with the spaces before it: of all that end there, the one that begins first.
+_NOISREV = regex(
+    r"(?:[0-9A-Za-z-]++(?:\.[0-9A-Za-z-]++)*+\+)?(?:[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*-)?"
+    rf"(?:{_PART}\.)?(?:{_PART}\.)?{_PART}v?{_SPACE}*+"
+)
 _CONDITION = rf"{_OPERATOR}{_SPACE}*+{_PLAIN}"
 _CONDITIONS = regex(
     rf"{_SPACE}*+{_CONDITION}(?:(?:{_SPACE}*+,{_SPACE}*+|{_SPACE}++){_CONDITION})*+{_SPACE}*+", re.ASCII
 )
-_EACH = regex(rf"(?P<operator>{_OPERATOR}){_SPACE}*+(?:{_VERSION})")
+_EACH = regex(rf"[\t\n\f\r ,]*+(?P<operator>{_OPERATOR}){_SPACE}*+(?:{_VERSION})")
 _LONGEST, _MOST_PARTS = 512, 32
 _WILD = ("x", "X", "*")
 _LARGEST = 2**64 - 1
@@ -242,8 +247,8 @@ def parse_version_range(text: str) -> VersionRange:
     if len(text.encode("utf-8", "surrogatepass")) > _LONGEST:
         raise VersionRangeError(f"constraint string is too long (max {_LONGEST} bytes)")
     rewritten = text
-    for match in _HYPHENATED.finditer(text):
-        rewritten = rewritten.replace(match[0], f">= {match[1]}, <= {match[2]} ", 1)
+    for hyphenated, first, last in _hyphenated(text):
+        rewritten = rewritten.replace(hyphenated, f">= {first}, <= {last} ", 1)
     parts = rewritten.split("||")
     if len(parts) > _MOST_PARTS:
         raise VersionRangeError(f"too many constraint groups (max {_MOST_PARTS})")
@@ -253,7 +258,27 @@ def parse_version_range(text: str) -> VersionRange:
 def _conditions(part: str) -> tuple[VersionCondition, ...]:
     if not _CONDITIONS.fullmatch(part):
         raise VersionRangeError(f"improper constraint: {quoted(part)}")
-    return tuple(map(_condition, _EACH.finditer(part)))
+    return tuple(map(_condition, _each(part)))
+
+
+def _each(part: str) -> Iterator[re.Match[str]]:
+    """The conditions of a part that `_CONDITIONS` takes, one after another."""
+    at = 0
+    while match := _EACH.match(part, at):
+        yield match
+        at = match.end()
+
+
+def _hyphenated(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each `FIRST - LAST` in a text with the spaces around it, and the two versions."""
+    start = at = 0
+    while hyphen := _HYPHEN.search(text, at):
+        first = _NOISREV.match(text[start : hyphen.start()][::-1])
+        if first:
+            yield text[hyphen.start() - first.end() : hyphen.end()], first[0][::-1].lstrip(), hyphen[1]
+            start = at = hyphen.end()
+        else:
+            start, at = text.index("-", hyphen.start()) + 1, hyphen.start(1)
 
 
 def _condition(match: re.Match[str]) -> VersionCondition:

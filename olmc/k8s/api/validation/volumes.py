@@ -21,6 +21,7 @@ from olmc.k8s.api.validation.metadata import (
     size,
 )
 from olmc.k8s.gojson.scalars import quantity, thousandths
+from olmc.k8s.lean import regex
 from olmc.k8s.objects import mappings
 
 # What containers are given of ConfigMaps, Secrets, their pod and its tokens: as environment variables and as files.
@@ -257,11 +258,9 @@ _PORTAL_TOO_LONG = (
 _CALLED = {"gcePersistentDisk": "persistentDisk"}
 _CALLED_WHEN_SECOND = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 # As in Kubernetes the dots of two are not escaped, and the first need not match from the beginning.
-_INITIATORS = {
-    "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)$",
-    "eui": r"^eui.[A-Za-z0-9]{16}$",
-    "naa": r"^naa.[A-Za-z0-9]{32}$",
-}
+_IQN = regex(r"iqn\.[0-9]{4}-[0-9]{2}\..")
+_NO_IQN, _NOT_IN_IQN = regex(r"[^A-Za-z0-9.-]"), regex(r"[,;*&$|\s]", re.ASCII)
+_EUI, _NAA = regex(r"eui.[A-Za-z0-9]{16}$"), regex(r"naa.[A-Za-z0-9]{32}$")
 _REGISTRIES = "must be a host:port pair or multiple pairs separated by commas"
 _AZURE_MANAGED = (
     "/subscriptions/",
@@ -373,10 +372,24 @@ def _iscsi(source: Struct) -> Iterator[FieldError]:
 
 
 def _initiator_problems(name: str) -> list[str]:
-    pattern = _INITIATORS.get(name[:3])
-    if pattern is None:
-        return ["must be valid format starting with iqn, eui, or naa"]
-    return [] if re.search(pattern, name, re.ASCII) else ["must be valid format"]
+    match name[:3]:
+        case "iqn":
+            is_valid = _has_qualified_name(name)
+        case "eui":
+            is_valid = _EUI.match(name) is not None
+        case "naa":
+            is_valid = _NAA.match(name) is not None
+        case _:
+            return ["must be valid format starting with iqn, eui, or naa"]
+    return [] if is_valid else ["must be valid format"]
+
+
+def _has_qualified_name(name: str) -> bool:
+    """Whether a name ends with `iqn.YEAR-MONTH.AUTHORITY:NAME`, wherever that begins."""
+    *before, last = _NOT_IN_IQN.split(name)[-1].split(":")
+    # A colon needs something behind it, which may be another one.
+    ended = before if last else before[:-1]
+    return any(_IQN.search(_NO_IQN.split(part)[-1]) for part in ended)
 
 
 def _flocker(source: Struct) -> Iterator[FieldError]:

@@ -31,7 +31,8 @@ from olmc.review.check.lints import LintSubject, of_kind
 from olmc.review.check.validators.folders import SUPPORTED
 
 _FLUX = "kustomize.toolkit.fluxcd.io/"
-_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)[^}\n]*\}")
+# Where no brace closes it in its line, the match has the rest of the line, so that no other one goes through it again.
+_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*+)[^}\n]*+(\})?")
 _WAVE = "argocd.argoproj.io/sync-wave"
 _INTEGER = regex("[+-]?[0-9]+")
 
@@ -123,7 +124,7 @@ def variables(subject: LintSubject) -> Iterator[Diagnostic]:
 def _variables_in(value: Any, keys: Keys = ()) -> Iterator[tuple[re.Match[str], Keys, bool]]:
     """The first `${…}` of each text in a value, the keys that lead to the text, and whether it is a key itself."""
     if isinstance(value, str):
-        match = _VARIABLE.search(value)
+        match = next((found for found in _VARIABLE.finditer(value) if found[2]), None)
         if match:
             yield match, keys, False
     elif isinstance(value, list):

@@ -247,13 +247,14 @@ def _label_problem(dockerfile: str, apis: str) -> str:
 #
 # Mail addresses and links are read as Go reads them, with what it says about those that are none (R-CAT-241).
 
-_ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\x80-\U0010ffff]+"
-_DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"
-_QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
-_SPEC = rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|\[[^\[\]\\]*\])"
-_WORD = rf"(?:{_ATOM}(?:\.+{_ATOM})*\.?|{_QUOTED})"
-_COMMENT = r"\([^()]*\)"
-_ADDRESS = regex(rf"\s*(?:{_SPEC}|(?:{_WORD}\s*)*<{_SPEC}>)\s*(?:{_COMMENT}\s*)*")
+# Each part takes all that it can and gives nothing back: no text has a second way to be an address.
+_ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~\x80-\U0010ffff]++"
+_DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*+"
+_QUOTED = r'"(?:[^"\\\r\n]|\\.)*+"'
+_SPEC = rf"(?:{_DOT_ATOM}|{_QUOTED})@(?:{_DOT_ATOM}|\[[^\[\]\\]*+\])"
+_WORD = rf"(?:{_ATOM}(?:\.++{_ATOM})*+\.?+|{_QUOTED})"
+_COMMENT = r"\([^()]*+\)"
+_ADDRESS = regex(rf"\s*+(?:{_SPEC}|(?:{_WORD}\s*+)*+<{_SPEC}>)\s*+(?:{_COMMENT}\s*+)*+")
 _SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CONTROL = regex(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = regex(r"%(?![0-9A-Fa-f]{2})")

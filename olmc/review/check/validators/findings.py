@@ -225,7 +225,8 @@ _CONVENTIONAL = ("candidate", "stable", "fast")
 _ALL = ("*", "[*]")
 _RESOURCES = {"customresourcedefinitions", *_ALL}
 _VERBS = {"create", "patch", *_ALL}
-_VERSION = regex(r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+)?\Z", re.ASCII)
+# The version at the end of a text, read from its end: the longest one begins first, and is found without a search.
+_NOISREV = regex(r"(?:[0-9A-Za-z-]++\+)?(?:[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*-)?[0-9]++\.[0-9]++\.[0-9]++", re.ASCII)
 _NO_REQUESTS = (
     "It is recommended to ensure the resource request for CPU and Memory. Be aware that for some clusters "
     "configurations it is required to specify requests or limits for those values. Otherwise, the system or quota may "
@@ -305,9 +306,9 @@ def _permission_remarks(csv: Csv) -> Iterator[tuple[Keys, str]]:
 
 def _name_remarks(name: str) -> Iterator[tuple[Keys, str]]:
     keys = ("metadata", "name")
-    match = _VERSION.search(name)
+    match = _NOISREV.match(name[::-1])
     try:
-        parse_strict(match[0] if match else "")
+        parse_strict(match[0][::-1] if match else "")
     except VersionError:
         yield (
             keys,

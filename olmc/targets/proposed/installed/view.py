@@ -231,7 +231,10 @@ def _labels(each: InstalledOperator) -> dict[str, str]:
 
 def _label_value(name: str) -> str:
     """A name as the value of a label: at most 63 characters, the last one a letter or a digit (R-INST-5)."""
-    return re.sub("[^0-9A-Za-z]+$", "", name[:_LABEL_LENGTH]) if len(name) > _LABEL_LENGTH else name
+    if len(name) <= _LABEL_LENGTH:
+        return name
+    match = re.match("(?s:.*)[0-9A-Za-z]", name[:_LABEL_LENGTH])
+    return match[0] if match else ""
 
 
 class InstalledView(NamedTuple):
