@@ -87,6 +87,8 @@ def test_catalogs_that_the_cluster_has(tmp_path: Path) -> None:
         (folder / "catalog.yaml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     extension = (FIXTURES / "extension" / "extension.yaml").read_text(encoding="utf-8")
     (tmp_path / "extension.yaml").write_text(extension, encoding="utf-8")
+    account, _, _ = read_fixture("extension/cluster.yaml").rpartition("---\n")
+    (tmp_path / "cluster.yaml").write_text(account, encoding="utf-8")
     _, printed = run("resolve", str(tmp_path), "-o", "json")
     assert '"catalog": "mine"' in printed
     assert "catalog openshift-community-operators (priority -400)" in printed
@@ -121,7 +123,7 @@ EXTENSION = "extension/extension.yaml"
         ("refused", {"OLMC730", "OLMC731", "OLMC732"}),
         ("ambiguous", {"OLMC732"}),
         ("unsafe-crd", {"OLMC733"}),
-        ("installer-rights", {"OLMC735"}),
+        ("installer-rights", {"OLMC733"}),
         ("upgrade", {"OLMC739"}),
     ],
 )
@@ -131,9 +133,19 @@ def test_findings(name: str, expected: set[str]) -> None:
 
 
 def test_an_account_that_is_missing(tmp_path: Path) -> None:
-    """R-V1-SA-1: the cluster may have it, so this is a warning, and what it may do is not judged."""
+    """R-V1-SA-1: nothing is installed without it, and the rights that it has are not judged."""
     catalog = read_fixture("installer-rights/cluster.yaml").rpartition("---\n")[2]
-    assert codes(workspace(tmp_path, "installer-rights", cluster=catalog)) == {"OLMC734"}
+    root = workspace(tmp_path, "installer-rights", cluster=catalog)
+    assert codes(root) == {"OLMC734"}
+    printed = run("render", str(root))[1]
+    assert "status: Unknown\n    reason: Failed" in printed
+    assert "kind: Deployment" not in printed
+    # Releases that use no account need none, and none of its rights (R-V1-REL-1).
+    (root / "namespace.yaml").write_text(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: brewing}}", encoding="utf-8"
+    )
+    assert codes(root, "--olm-version", "v1.11") == set()
+    assert "kind: Deployment" in run("render", str(root), "--olm-version", "v1.11")[1]
 
 
 def test_content_that_is_missing(tmp_path: Path) -> None:
@@ -159,7 +171,7 @@ def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
     root = workspace(tmp_path, "extension", second=second)
     exit_code, printed = run("status", str(root), "-o", "wide")
     assert exit_code == 1
-    taken = "CustomResourceDefinition 'kettles.example.com' already exists in namespace '' and cannot be managed by"
+    taken = "ServiceAccount 'kettle' already exists in namespace 'brewing' and cannot be managed by operator-controller"
     assert taken in printed
     assert "It belongs to ClusterExtension kettle, and an object has one owner" in run("check", str(root))[1]
 
@@ -174,7 +186,7 @@ def test_a_revision_takes_nothing_from_another_extension(tmp_path: Path) -> None
     assert "It belongs to ClusterExtension kettle, and an object has one owner" in printed
     rendered = run("render", str(root), "--olm-version", "v1-experimental", "-o", "name")[1].splitlines()
     assert "ClusterObjectSet/kettle-1" in rendered
-    assert "ClusterObjectSet/pot-1" not in rendered
+    assert "ClusterObjectSet/pot-1" in rendered
     assert len(rendered) == len(set(rendered))
 
 
@@ -195,12 +207,15 @@ def test_fields_that_no_crd_has(tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_misspelt(tmp_path: Path) -> None:
-    """R-V1-RES-14, R-V1-SA-1: what was meant is asked, and the account that is missing is told all the same."""
+    """R-V1-RES-14, R-V1-SA-1: what was meant is asked; without the account the controller does not get that far."""
     given = read_fixture(EXTENSION).replace("packageName: kettle", "packageName: kettel")
-    root = workspace(tmp_path, "extension", extension=given.replace("kettle-installer", "nobody"))
+    root = workspace(tmp_path / "a", "extension", extension=given)
     printed = run("check", str(root))[1]
     assert "Catalog tools (priority 0): it does not have the package. Did you mean kettle?" in printed
+    root = workspace(tmp_path / "b", "extension", extension=given.replace("kettle-installer", "nobody"))
+    printed = run("check", str(root))[1]
     assert 'service account "nobody" not found in namespace "brewing" [OLMC734]' in printed
+    assert "OLMC732" not in printed
 
 
 def test_what_a_configuration_lacks_deep_inside(tmp_path: Path) -> None:
@@ -233,7 +248,11 @@ def test_the_printed_roles_are_enough(tmp_path: Path) -> None:
     _, roles = run("rbac", "installer-rights", "--installers")
     assert codes(workspace(tmp_path, "installer-rights", roles=roles)) == set()
     fewer = roles.replace("- deployments\n", "- daemonsets\n", 1)
-    assert codes(workspace(tmp_path / "fewer", "installer-rights", roles=fewer)) == {"OLMC735"}
+    assert codes(workspace(tmp_path / "fewer", "installer-rights", roles=fewer)) == {"OLMC733"}
+    # What only a later upgrade needs is a warning.
+    less = roles.replace("- delete\n  - get", "- get", 1)
+    assert less != roles
+    assert codes(workspace(tmp_path / "less", "installer-rights", roles=less)) == {"OLMC735"}
 
 
 def test_what_is_installed_stays_when_an_upgrade_fails(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 from olmc.compiler.api import Compilation
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND, OLM_GROUP
 from olmc.compiler.model.workspace import Manifest
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, COPIED_FROM
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, COPIED_FROM, helm_marks
 from olmc.compiler.output.messages import clean
-from olmc.compiler.transition.deletion import delete, helm_marks
+from olmc.compiler.transition.deletion import delete
 from olmc.k8s.diagnostics import Source, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (

@@ -57,7 +57,7 @@ from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
 from olmc.targets.v1.resolution import DEPENDENCIES
-from olmc.targets.v1.single_extension import RevisionBundle, extension_objects
+from olmc.targets.v1.single_extension import ExtensionOwner, RevisionBundle, extension_objects
 
 # What `olmc migrate --to olm-v1` changes in the files: the documents of OLM v0, and olmc.yaml.
 
@@ -334,7 +334,8 @@ def refusals(
                 yield refusal
         return
     resolved = RevisionBundle(registry.name, registry.package, "", "")
-    extension_objects(registry, rendered, registry.package, resolved, gates, options, report)
+    owner = ExtensionOwner(registry.package, name.namespace)
+    extension_objects(registry, rendered, owner, resolved, gates, options, report)
     for finding in report:
         if finding.severity is Severity.FAILURE:
             kind, rule = _NOT_CREATED[finding.code]
