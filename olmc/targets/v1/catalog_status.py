@@ -29,9 +29,12 @@ def stored_catalogs(
     stored = {}
     for manifest in workspace.extension_catalogs:
         obj = manifest.object
+        content = None if name_of(obj) in lacking else known.get(name_of(obj))
+        live = options.state.objects.get(object_key(obj)) if options.state is not None else None
         if not api_errors(obj):
-            content = None if name_of(obj) in lacking else known.get(name_of(obj))
             stored[name_of(obj)] = _stored(obj, content, options)
+        elif live is not None:
+            stored[name_of(obj)] = live.object
     return stored
 
 

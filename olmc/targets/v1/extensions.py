@@ -37,6 +37,7 @@ from olmc.targets.v1.extension_status import (
 )
 from olmc.targets.v1.generators import FeatureGates, gates_of
 from olmc.targets.v1.installing import (
+    SYNTHETIC_USER,
     Condition,
     ExtensionSetting,
     account_missing,
@@ -302,7 +303,8 @@ def _without_account(result: ExtensionResult, setting: ExtensionSetting, report:
     there or not used."""
     extension = result.extension
     account, namespace = extension.service_account, extension.namespace
-    is_needed = setting.release.uses_account and not setting.gates.synthetic_permissions
+    is_synthetic = setting.gates.synthetic_permissions and account == SYNTHETIC_USER
+    is_needed = setting.release.checks_account or (setting.release.uses_account and not is_synthetic)
     if not is_needed or account_exists(setting.cluster.objects, namespace, account):
         return None
     place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))

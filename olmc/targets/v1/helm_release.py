@@ -56,7 +56,7 @@ class HelmOutcome(NamedTuple):
 
 def install_order(objects: Sequence[KubernetesObject]) -> list[KubernetesObject]:
     """Objects in the order in which Helm creates them: by kind, kinds that it does not list last and by name
-    (R-V1-HELM-5)."""
+    (R-V1-HELM-6)."""
     return sorted(
         objects, key=lambda obj: (_ORDER.get(obj["kind"], len(_ORDER)), "" if obj["kind"] in _ORDER else obj["kind"])
     )
@@ -65,7 +65,7 @@ def install_order(objects: Sequence[KubernetesObject]) -> list[KubernetesObject]
 def conflict(
     objects: Sequence[KubernetesObject], server: ApiServer, marks: HelmMarks, known: Collection[ObjectKey] | None
 ) -> str:
-    """What the dry run says of objects that are there and not the release's, "" for nothing (R-V1-HELM-4, R-V1-HELM-6).
+    """What the dry run says of objects that are there and not the release's, "" for nothing (R-V1-HELM-4, R-V1-HELM-7).
 
     `known` are the objects of the release that is there, None for a first installation.
     """
@@ -198,7 +198,7 @@ def _always_patched(obj: KubernetesObject) -> bool:
 
 def _watched(made: Mapping[ObjectKey, KubernetesObject], server: ApiServer) -> HelmOutcome:
     """The outcome of a release that is deployed: the next reconciliation patches its objects again, and then all kinds
-    are watched in the whole cluster (R-V1-HELM-7)."""
+    are watched in the whole cluster (R-V1-HELM-8)."""
     objects = tuple(made.values())
     ordered = install_order(objects)
     for obj in ordered:

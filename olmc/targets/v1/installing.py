@@ -331,6 +331,7 @@ def _stored(crd: KubernetesObject) -> list[str]:
     return [text(version.get("name")) for version in versions if version.get("storage") is True]
 
 
+SYNTHETIC_USER = "olm.synthetic-user"
 _MOST = 3
 _MEND = "Choose another version, or correct what the message names."
 
@@ -414,7 +415,7 @@ def _account(extension: ClusterExtension, setting: ExtensionSetting) -> tuple[Su
     """In whose name the objects are written, with groups; None for the controller's own, which may do everything."""
     if not setting.release.uses_account:
         return None, ()
-    if setting.gates.synthetic_permissions and extension.service_account == "olm.synthetic-user":
+    if setting.gates.synthetic_permissions and extension.service_account == SYNTHETIC_USER:
         # R-V1-SA-2
         return Subject("User", "", f"olm:clusterextension:{extension.name}"), ("olm:clusterextensions",)
     return installer(extension), ()
