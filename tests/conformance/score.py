@@ -6,8 +6,8 @@ Runs the comparison of the shared data three times: on all cases except those li
 transitions, which begin with the cluster that their `before/` leaves; and on the transitions once more, which begin
 with what was observed of that cluster. Compares the two totals of each with its floor*.txt: the share of objects
 that are equal, of all objects observed or rendered, and the share of statuses that are equal. Then runs the
-comparison of OLM v1 for each recorded release of it. Exits 1 when a total is below its floor or a case failed. Without the shared data (OLMC_SHARED, or the folder `shared` beside the
-checkout) it says so and exits 0.
+comparison of OLM v1 for each recorded release of it. Exits 1 when a total is below its floor or a case failed.
+Without the shared data (OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
 """
 
 from __future__ import annotations

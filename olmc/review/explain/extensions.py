@@ -34,6 +34,7 @@ def extension_states(results: Iterable[ExtensionResult]) -> Iterator[OperatorSta
             missing=tuple(_problem(result)),
             fails=bool(result.problem),
             extension=extension.name,
+            controller=result.controller,
         )
 
 

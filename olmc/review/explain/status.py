@@ -46,7 +46,7 @@ UNKNOWN = "Unknown"
 """Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
-_OPTIONAL = ("operator", "extension")
+_OPTIONAL = ("operator", "extension", "controller")
 
 
 class OperatorStatus(NamedTuple):
@@ -72,6 +72,7 @@ class OperatorStatus(NamedTuple):
     fails: bool
     operator: str = ""
     extension: str = ""
+    controller: str = ""
 
 
 def operators(

@@ -86,7 +86,7 @@ class ExtensionResult(NamedTuple):
     those that it passed on the way, and `further` is the next one where it never comes to rest, "" for none. `missing`
     and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
     ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
-    names, `dropped` the fields of its spec that the CRD does not have.
+    names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
     """
 
     extension: ClusterExtension
@@ -105,6 +105,7 @@ class ExtensionResult(NamedTuple):
     is_refused: bool = False
     active: tuple[ActiveRevision, ...] = ()
     dropped: tuple[str, ...] = ()
+    controller: str = ""
 
     @property
     def derivation(self) -> tuple[str, ...]:
@@ -281,7 +282,7 @@ def _result(
         stored = live.object if live is not None else None
         return ExtensionResult(
             extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored,
-            is_refused=True,
+            is_refused=True, controller=setting.release.tag,
         )  # fmt: skip
     _report_unknown_fields(manifest, report)
     dropped = () if experimental else tuple(ignored_fields(manifest.object))
@@ -293,6 +294,7 @@ def _result(
     start = ExtensionResult(
         extension, manifest, installed=extension.installed, objects=held, dropped=dropped,
         conditions=read_conditions(status_of(was).get("conditions")), active=read_active(was),
+        controller=setting.release.tag,
     )  # fmt: skip
     missing = _without_account(start, setting, report)
     return missing if missing is not None else _walked(start, setting, taken, report)

@@ -169,6 +169,12 @@ def controller_of(name: str) -> str:
     return str((named.get(name) or {}).get("controller", named[V1]["controller"]))
 
 
+def controller_text(controller: str) -> str:
+    """A release of operator-controller in words: its tag, or the commit that it is."""
+    commit = formats()["controllers"][controller].get("commit", "")
+    return f"{commit}, between v1.10.0 and v1.11.0" if commit else controller
+
+
 def gates_known_to(name: str) -> tuple[str, ...]:
     """The feature gates that the operator-controller of a profile knows; `name` is a canonical one."""
     return tuple(sorted(formats()["controllers"][controller_of(name.partition("+")[0])]["knows"]))
