@@ -13,9 +13,9 @@ from olmc.k8s.objects import KubernetesObject, labels_of, metadata_of, name_of, 
 from olmc.targets.v1.extension_status import merged_conditions, read_conditions, written_conditions
 from olmc.targets.v1.installing import Condition, condition
 from olmc.targets.v1.permissions import api_errors, cluster_catalog, without_status
+from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import ServedCatalog
 
-_NAMESPACES = {True: "openshift-catalogd", False: "olmv1-system"}
 _UNAVAILABLE = "Catalog availability mode is set to Unavailable"
 _CONTENT = ("lastUnpacked", "resolvedSource", "urls")
 
@@ -67,7 +67,7 @@ def _status(
         content = {key: before[key] for key in _CONTENT if key in before}
         conditions = (condition("Progressing", "True", "Retrying", served.unpacking),)
     else:
-        home = _NAMESPACES[options.olm_version.startswith(("v1-openshift", "ocp-"))]
+        home = release_of(options.olm_version).catalogs_namespace
         content = {
             "resolvedSource": {"type": "Image", "image": {"ref": _resolved(catalog.image)}},
             "urls": {"base": f"https://catalogd-service.{home}.svc/catalogs/{catalog.name}"},

@@ -31,7 +31,9 @@ class UnknownVersionError(ValueError):
             return
         known, named = known_versions(), formats()["named"]
         shipped = [name for name in named if is_openshift(name)]
-        others = ", ".join(name for name in named if not is_openshift(name))
+        controllers = [name for name in named if _OF_CONTROLLER.fullmatch(name)]
+        own = [name for name in named if not (is_openshift(name) or name in controllers)]
+        others = ", ".join((*own[:-1], f"{controllers[0]} … {controllers[-1]}", own[-1]))
         known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {others}."
         self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
 
@@ -45,6 +47,7 @@ def is_openshift(version: str) -> bool:
 
 
 _OPENSHIFT = regex(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_OF_CONTROLLER = regex(r"v1\.\d+(-experimental)?")
 _CONTROLLER = regex(r"v1(?:\.\d+){2}")
 _NUMBERS = regex(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
