@@ -27,7 +27,7 @@ from olmc.compiler.olm.profiles.data import (
 from olmc.compiler.olm.profiles.page import gaps_text, page
 
 KNOWN = (*formats()["versions"], *formats()["named"])
-ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates", "controller"}
+ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates", "controller", "controller_is_admin"}
 
 # What is not in the specification: features in which clusters of older versions differed, and what an OpenShift version
 # got with a patch release only.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -262,3 +263,105 @@ def test_what_is_installed_stays_when_an_upgrade_fails(tmp_path: Path) -> None:
     _, printed = run("render", str(root), "-o", "yaml")
     assert "image: registry.example.com/kettle:v1.0.0" in printed
     assert "kettle:v1.1.0" not in printed
+
+
+def test_a_catalog_that_can_not_be_read_and_one_that_does_not_fit(tmp_path: Path) -> None:
+    """R-V1-CC-4, R-V1-RES-2, R-V1-RES-3: documents are read and not compared with each other."""
+    heads = "---\n{schema: olm.channel, package: kettle, name: stable, entries: [{name: kettle.v1.0.0}, {name: x}]}\n"
+    content = FIXTURES / "extension" / "catalogs" / "tools" / "catalog.yaml"
+    for name, more in (("heads", heads), ("broken", "---\na: 1\nb: [x\n")):
+        root = workspace(tmp_path / name, "extension")
+        text = content.read_text(encoding="utf-8") + more
+        (root / "catalogs" / "tools" / "catalog.yaml").write_text(text, encoding="utf-8")
+        printed = run("render", str(root))[1]
+        if name == "heads":
+            assert "reason: Available" in printed
+            assert "Installed bundle registry.example.com/bundles/kettle:v1.1.0 successfully" in printed
+        else:
+            assert "error storing fbc: error walking FBC root: error converting YAML to JSON: yaml: line" in printed
+            assert 'catalog "tools" is not being served' in printed
+            assert "resolvedSource" not in printed
+
+
+def test_what_stays_of_a_status(tmp_path: Path) -> None:
+    """R-V1-CND-3, R-V1-CND-4, R-V1-CND-5: names that the status can't have, and images that are not there."""
+    root = workspace(tmp_path, "extension")
+    for path in root.rglob("*.yaml"):
+        text = path.read_text(encoding="utf-8").replace("kettle.v1.1.0", "kettle.v1.1.0+1")
+        path.write_text(text, encoding="utf-8")
+    printed = run("render", str(root))[1]
+    assert "kind: Deployment" in printed
+    assert 'catalog "tools" is not being served' in printed
+    assert "\n  install:\n    bundle:" not in printed
+    printed = run("render", str(root), "--olm-version", "v1-experimental")[1]
+    assert "message: Revision 1.1.0 is rolling out." in printed
+    assert "Object Deployment.apps/v1 brewing/kettle-controller: missing .status.conditions" in printed
+    assert "message: Revision succeeded rolling out." in printed  # of the ClusterObjectSet
+    shutil.rmtree(root / "bundles" / "kettle-1.1.0")
+    printed = run("render", str(root))[1]
+    assert (
+        "error creating image source: reading manifest v1.1.0 in registry.example.com/bundles/kettle: manifest"
+        in printed
+    )
+
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "escalate", "bind")
+RESOURCES = ("serviceaccounts", "customresourcedefinitions", "clusterroles", "clusterrolebindings", "deployments")
+CREATED = {"ServiceAccount/brewing/kettle"}
+INSTALLED = {*CREATED, "Deployment/brewing/kettle-controller"}
+
+
+@pytest.mark.parametrize(
+    ("without", "resource", "problem", "there"),
+    [
+        (("get",), "deployments", "could not get information about the resource Deployment", set()),
+        (("create",), "deployments", "failed to create resource: deployments.apps is forbidden", CREATED),
+        (("patch",), "customresourcedefinitions", "patch error: customresourcedefinitions.api", INSTALLED),
+        (("list",), "deployments", "waiting for sync: failed to list *unstructured.Unstructured: dep", INSTALLED),
+        (("escalate", "bind"), "clusterroles", "attempting to grant RBAC permissions not currently held", INSTALLED),
+    ],
+    ids=["get", "create", "patch", "list", "escalate"],
+)  # fmt: skip
+def test_what_each_right_is_needed_for(
+    tmp_path: Path, without: tuple[str, ...], resource: str, problem: str, there: set[str]
+) -> None:
+    """R-V1-HELM-6, R-V1-HELM-7, R-V1-HELM-8, R-V1-SRV-1: an installation without a right leaves what Helm leaves."""
+    fewer = [verb for verb in VERBS if verb not in without]
+    rules = [
+        {"apiGroups": ["*"], "resources": [each], "verbs": fewer if each == resource else list(VERBS)}
+        for each in RESOURCES
+    ]
+    metadata = {"name": "installing"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    cluster = read_fixture("extension/cluster.yaml").replace("name: cluster-admin", "name: installing")
+    root = workspace(tmp_path, "extension", cluster=cluster, role=json.dumps(role))
+    exit_code, printed = run("render", str(root))
+    assert exit_code == 1
+    assert problem in " ".join(printed.split())
+    names = set(run("render", str(root), "-o", "name")[1].splitlines())
+    assert names & INSTALLED == there
+    assert any(name.startswith("ClusterRole/kettle.v") for name in names) == bool(there and "bind" not in without)
+
+
+def test_revisions_that_get_stuck(tmp_path: Path) -> None:
+    """R-V1-COS-9, R-V1-COS-10, R-V1-COS-11, R-V1-COS-12: what is there, and what both statuses say."""
+    account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: kettle, labels: {a: b}}}"
+    root = workspace(tmp_path / "twice", "extension")
+    (root / "bundles" / "kettle-1.1.0" / "manifests" / "account.yaml").write_text(account, encoding="utf-8")
+    printed = run("render", str(root), "--olm-version", "v1-experimental")[1]
+    assert (
+        'phase "identity": /v1, Kind=ServiceAccount brewing/kettle: duplicate object found in phases: identity'
+        in printed
+    )
+    assert "kind: Deployment\n  metadata" not in printed
+    assert "digest: sha256:" in printed
+    assert "deprecation status unknown: catalog data unavailable" in printed
+    assert "activeRevisions:\n  - name: kettle-1" in printed
+    printed = run("render", str(root), "--olm-version", "v1-experimental+PreflightPermissions=false", "-o", "name")[1]
+    assert "Deployment/brewing/kettle-controller" not in printed
+    cluster = read_fixture("extension/cluster.yaml").replace("name: cluster-admin", "name: nothing")
+    root = workspace(tmp_path / "rights", "extension", cluster=cluster)
+    version = "v1-experimental+PreflightPermissions=false"
+    printed = run("render", str(root), "--olm-version", version)[1]
+    assert "reconciling object: validating: /v1, Kind=ServiceAccount brewing/kettle: serviceaccounts" in printed
+    assert 'RBAC: clusterrole.rbac.authorization.k8s.io "nothing" not found' in " ".join(printed.split())

@@ -52,6 +52,7 @@ _SHOWN = 3
 _BOOKS = (
     "olm.", "olmcahash", COMPONENT_PREFIX, PREFIX, "operatorframework.io/installed-alongside-",
     "operatorframework.io/properties", "cert-manager.io/inject-ca-from", "service.beta.openshift.io/",
+    "meta.helm.sh/", "app.kubernetes.io/managed-by", "operator-sdk/primary-resource",
 )  # fmt: skip
 _OWN_GROUPS = frozenset({OLM_GROUP, PREFIX.rstrip("/"), "packages.operators.coreos.com"})
 _CONDITIONS = "operatorconditions"

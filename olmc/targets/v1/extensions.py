@@ -87,6 +87,7 @@ class ExtensionResult(NamedTuple):
     and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
     ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
     names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
+    Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
     """
 
     extension: ClusterExtension
@@ -106,6 +107,7 @@ class ExtensionResult(NamedTuple):
     active: tuple[ActiveRevision, ...] = ()
     dropped: tuple[str, ...] = ()
     controller: str = ""
+    trial: ExtensionResult | None = None
 
     @property
     def derivation(self) -> tuple[str, ...]:
@@ -296,11 +298,13 @@ def _result(
         conditions=read_conditions(status_of(was).get("conditions")), active=read_active(was),
         controller=setting.release.tag,
     )  # fmt: skip
-    missing = _without_account(start, setting, report)
+    missing = _without_account(start, setting, taken, report)
     return missing if missing is not None else _walked(start, setting, taken, report)
 
 
-def _without_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> ExtensionResult | None:
+def _without_account(
+    result: ExtensionResult, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
+) -> ExtensionResult | None:
     """The result without the account, which the controller looks for before all else (R-V1-SA-1); None where it is
     there or not used."""
     extension = result.extension
@@ -312,9 +316,10 @@ def _without_account(result: ExtensionResult, setting: ExtensionSetting, report:
     place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
     report.add(rules.NO_ACCOUNT.finding(place, name=extension.name, account=account, namespace=namespace))
     conditions = account_missing(account, namespace, checked=setting.release.checks_account)
+    trial = _hop(result, setting, taken, Report())
     return result._replace(
         problem=conditions[0].message, conditions=merged_conditions(result.conditions, conditions),
-        objects=kept_objects(result, setting),
+        objects=kept_objects(result, setting), trial=trial, required=trial.required,
     )  # fmt: skip
 
 

@@ -43,8 +43,8 @@ def release_of(version: str) -> ControllerRelease:
     number = (int(match[1]), int(match[2])) if match is not None else _MAIN
     return ControllerRelease(
         tag,
-        uses_account=number < (1, 11),
-        checks_account=(1, 9) <= number < (1, 11),
+        uses_account=not profile.controller_is_admin,
+        checks_account=number >= (1, 9) and not profile.controller_is_admin,
         names_dry_run=number >= (1, 3),
         sets_operator_namespace=number >= (1, 11),
         blocks_bad_config=number >= (1, 8),

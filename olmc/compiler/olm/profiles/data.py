@@ -153,8 +153,9 @@ def profile_of(version: str) -> Profile:
     gates = dict.fromkeys(open_gates(name), True) | dict(map(_switched, switches))
     is_open = tuple(gate for gate, on in gates.items() if on)
     return Profile(
-        "+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, controller_of(name), **values
-    )
+        "+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, controller_of(name),
+        _is_admin(name), **values,
+    )  # fmt: skip
 
 
 SUBSCRIPTION, EXTENSION = "Subscription", "ClusterExtension"
@@ -170,6 +171,11 @@ def controller_of(name: str) -> str:
     """The release of operator-controller that a profile models, as its tag, or `main`; `name` is a canonical one."""
     named = formats()["named"]
     return str((named.get(name) or {}).get("controller", named[V1]["controller"]))
+
+
+def _is_admin(name: str) -> bool:
+    """Whether the operator-controller of a profile writes with rights of its own, which are those of cluster-admin."""
+    return bool(formats()["controllers"][controller_of(name)].get("isAdmin"))
 
 
 def controller_text(controller: str) -> str:
