@@ -518,7 +518,10 @@ def _judged(
 def _beyond_account(result: ExtensionResult | None) -> ExtensionResult | None:
     """The result as if the account were there, whose roles are written once it is known what it needs."""
     trial = result.trial if result is not None else None
-    return result if trial is None else trial._replace(problem="" if trial.required else trial.problem)
+    if trial is None or not trial.required:
+        return trial or result
+    chosen = trial.resolution.installed if trial.resolution is not None else None
+    return trial._replace(problem="", installed=chosen)
 
 
 def _pinned(move: ExtensionMove, instead: str) -> ExtensionMove:

@@ -510,16 +510,15 @@ def bundle_files(bundle: Bundle) -> dict[str, str]:
 
 
 def _with_rights(
-    result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: ExtensionSetting
+    result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: ExtensionSetting, number: int = 1
 ) -> ExtensionResult:
-    """The result with the rights that its account needs, and those that it lacks if the workspace has the account."""
+    """The result with the rights that its account needs, and those that it lacks if the workspace has the account;
+    `number` is that of its ClusterObjectSet."""
     extension, there = result.extension, setting.cluster.objects
     if not setting.release.uses_account:
         return result
     mapper = rest_mapper(rendered)
     # The account must also be allowed to set the finalizers of the revision that owns what it creates.
-    latest = latest_revision(setting.held.get(extension.name, ()))
-    number = latest.number + 1 if latest is not None else 1
     revision = f"{extension.name}-{number}" if setting.gates.boxcutter_runtime else ""
     required = required_rules(extension, rendered, mapper, revision)
     account = installer(extension)
@@ -640,6 +639,7 @@ def _with_revision(result: ExtensionResult, attempt: _Attempt, report: Report, *
         # What a revision has is never changed; another one is made for other objects (R-V1-COS-1, R-V1-COS-4).
         is_new = not is_same_revision(latest.written.object, again)
         resolved = resolved._replace(revision=latest.number + is_new)
+        result = _with_rights(result, attempt.rendered, setting, resolved.revision)
     revision = object_set(attempt.registry, attempt.rendered, owner, resolved, resolved.revision)
     problem = _revision_problem(result, attempt, revision) if is_new else ""
     if problem:
