@@ -130,6 +130,7 @@ def status(
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (all_metrics or legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
+    from olmc.compiler.olm.profiles.data import controller_text
     from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
@@ -160,6 +161,8 @@ def status(
         say_table(as_table(found, wide=output == "wide"), wide=output == "wide")
         if not found:
             say("olmc: no operators here")
+        for controller in sorted({operator.controller for _, operator in found} - {""}):
+            say(f"OLM v1 as in operator-controller {controller_text(controller)}")
     for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
         tell_left_out(path, one)
         folder = "" if is_staged else folder_from_here(path)

@@ -127,11 +127,13 @@ def version(_: click.Context, /, profile: str | None) -> None:
 
         say(gaps_text(canonical_version(profile)), nl=False, out=True)
         return
+    from olmc.compiler.olm.profiles.data import V1, controller_of, controller_text
     from olmc.k8s.yaml.reader import c_reader_active
 
     reader = "C reader active" if c_reader_active() else "C reader missing: olmc works, but slowly"
     say(f"olmc {__version__}", out=True)
     say(f"OLM v{Options().olm_version}", out=True)
+    say(f"OLM v1: operator-controller {controller_text(controller_of(V1))}; --olm-version names releases", out=True)
     say(f"Python {sys.version.split()[0]}", out=True)
     say(f"ruamel.yaml {_version_of_reader()} ({reader})", out=True)
 

@@ -4,10 +4,10 @@
 
 Runs the comparison of the shared data three times: on all cases except those listed in waiting.txt; on the
 transitions, which begin with the cluster that their `before/` leaves; and on the transitions once more, which begin
-with what was observed of that cluster. Holds the two totals of each against its floor*.txt: the share of objects
-that are equal, of all objects observed or rendered, and the share of statuses that are equal. Exits 1 when a total
-is below its floor or a case failed. Without the shared data (OLMC_SHARED, or the folder `shared` beside the
-checkout) it says so and exits 0.
+with what was observed of that cluster. Compares the two totals of each with its floor*.txt: the share of objects
+that are equal, of all objects observed or rendered, and the share of statuses that are equal. Then runs the
+comparison of OLM v1 for each recorded release of it. Exits 1 when a total is below its floor or a case failed.
+Without the shared data (OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
 """
 
 from __future__ import annotations
@@ -116,6 +116,31 @@ def judged(run: Round, shared: Path, *, verbose: bool) -> bool:
     return is_reached and not failed
 
 
+def judged_v1(release: str, args: argparse.Namespace) -> bool:
+    """Whether the recordings of a release of OLM v1 reach their floor, which is printed.
+
+    A case whose outcome depends on something that no input shows does not count.
+    """
+    lowest = {key: float(value) for key, value in (line.split() for line in lines(args.floors / "floor-v1.txt"))}
+    # The folder `main` was recorded on the commit that the profile `v1` models.
+    olmc = args.olmc
+    if release != "main":
+        olmc = shlex.join([sys.executable, str(HERE / "as_release.py"), release, args.olmc])
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "results.json")
+        options = ["--olmc", olmc, "--json", str(output), *(["-v"] if args.verbose else [])]
+        script = args.shared / "v1" / "compare_v1.py"
+        subprocess.run([sys.executable, script, *options, args.shared / "v1" / release], check=True)
+        results = [result for result in json.loads(output.read_text(encoding="utf-8")) if not result["outside"]]
+    reached = {key: percent(sum(r[f"{key}_equal"] for r in results), sum(r[key] for r in results)) for key in lowest}
+    shown = ", ".join(f"{key} {reached[key]:.2f} % (floor {lowest[key]:.2f} %)" for key in lowest)
+    print(f"conformance, OLM v1 {release}: {shown}, {len(results)} states")
+    is_reached = all(reached[key] >= lowest[key] for key in lowest)
+    if not is_reached:
+        print(f"the score of OLM v1 {release} is below the floor", file=sys.stderr)
+    return is_reached
+
+
 def main() -> int:
     shared = Path(os.environ.get("OLMC_SHARED", PROJECT.parent / "shared"))
     olmc = PROJECT / ".venv" / "bin" / "olmc"
@@ -132,6 +157,8 @@ def main() -> int:
         return 0
     # All of them run, however the first ends: one report says everything.
     reached = [judged(run, args.shared, verbose=args.verbose) for run in rounds(args) if run.cases]
+    recorded = sorted(path.name for path in args.shared.glob("v1/*") if path.is_dir())
+    reached += (judged_v1(release, args) for release in recorded)
     return 0 if all(reached) else 1
 
 

@@ -118,6 +118,41 @@ def test_observed_state_beside_what_was_applied() -> None:
     ]
 
 
+V1 = """\
+import json, pathlib, sys
+options, folder = sys.argv[1:-1], pathlib.Path(sys.argv[-1])
+assert options[::2] == ["--olmc", "--json"], options
+state = {"objects": 4, "statuses": 2, "catalogs": 1, "objects_equal": 4, "statuses_equal": 2, "catalogs_equal": 1}
+if "as_release" in options[1]:
+    assert " v1.11 " in options[1], options
+    state["catalogs_equal"] = 0
+outside = {**dict.fromkeys(state, 9), "objects_equal": 0, "outside": "what no input tells"}
+pathlib.Path(options[3]).write_text(json.dumps([{**state, "outside": None}, outside]))
+"""
+
+
+def test_releases_of_olm_v1(tmp_path: Path) -> None:
+    """Each is compared by itself, and a state that depends on what no input tells does not count."""
+    for release in ("main", "v1.11"):
+        (tmp_path / "v1" / release).mkdir(parents=True)
+    (tmp_path / "v1" / "compare_v1.py").write_text(V1)
+    (tmp_path / "floor-v1.txt").write_text("objects 100\nstatuses 98\ncatalogs 98\n")
+    done = run(tmp_path, [GOOD], "objects 0\nstatuses 0\n")
+    assert "conformance, OLM v1 main: objects 100.00 % (floor 100.00 %), statuses 100.00 %" in done.stdout
+    assert (done.returncode, done.stderr) == (1, "the score of OLM v1 v1.11 is below the floor\n")
+
+
+def test_another_release_takes_the_place_of_the_profile(tmp_path: Path) -> None:
+    printing = tmp_path / "print.py"
+    printing.write_text("import sys; print(sys.argv[1:])")
+    script = str(SCRIPT.with_name("as_release.py"))
+    for rest in ("", "-experimental+BoxcutterRuntime=false"):
+        arguments = ("render", "x", "--olm-version", f"v1{rest}")
+        command = [sys.executable, script, "v1.11", f"{sys.executable} {printing}", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.stdout == f"['render', 'x', '--olm-version', 'v1.11{rest}']\n"
+
+
 def test_failed_case(tmp_path: Path) -> None:
     done = run(tmp_path, [GOOD, FAILED], "objects 80\nstatuses 75\n")
     assert "objects 80.00 %" in done.stdout

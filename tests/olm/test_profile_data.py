@@ -28,7 +28,7 @@ from olmc.compiler.olm.profiles.data import (
 from olmc.compiler.olm.profiles.page import gaps_text, page
 
 KNOWN = (*formats()["versions"], *formats()["named"])
-ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates"}
+ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates", "controller", "controller_is_admin"}
 
 # What is not in the specification: features in which clusters of older versions differed, and what an OpenShift version
 # got with a patch release only.
@@ -190,7 +190,7 @@ def test_versions_that_there_are_not(given: str) -> None:
     with pytest.raises(UnknownVersionError) as caught:
         canonical(given)
     assert str(caught.value) == f"olmc knows no OLM version {given}"
-    v1 = "v1, v1-experimental, v1-openshift, v1-openshift-experimental"
+    v1 = "v1, v1-experimental, v1-openshift, v1-openshift-experimental, v1.0 … v1.11-experimental"
     assert f"Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, {v1}, docs." in caught.value.hint
 
 

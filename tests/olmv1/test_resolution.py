@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from v1_vectors import cases
 
-from olmc.compiler.catalogs.conversion import Blobs, add_document
+from olmc.compiler.catalogs.conversion import Blobs, add_document, unchecked_packages
 from olmc.k8s.diagnostics import Source
-from olmc.targets.v1.catalog_content import served_packages
-from olmc.targets.v1.installing import condition, conditions_after, rolling_out, service_account_missing
+from olmc.targets.v1.installing import account_missing, condition, conditions_after, mirrored
 from olmc.targets.v1.permissions import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
 
@@ -25,7 +24,7 @@ def _served(name: str, fbc: Sequence[Any], priority: int = 0, **values: Any) -> 
         assert not add_document(document, Source("catalog.yaml", ""), blobs, is_yaml=False)
     labels = {METADATA_NAME: name, **values.get("labels", {})}
     catalog = ClusterCatalog(name, labels, "", priority, values.get("available", True))
-    return ServedCatalog(catalog, served_packages(blobs), values.get("problem", ""))
+    return ServedCatalog(catalog, unchecked_packages(blobs), values.get("problem", ""))
 
 
 def _source(given: Mapping[str, Any]) -> CatalogFilter:
@@ -236,16 +235,19 @@ def test_a_release_is_build_metadata_or_a_field_of_its_own() -> None:
 
 def test_conditions_of_other_situations() -> None:
     """R-V1-CND-1, R-V1-SA-1, R-V1-COS-8."""
-    progressing, installed = service_account_missing("installer", "brewing")
+    progressing, installed = account_missing("installer", "brewing", checked=True)
     text = (
         "operation cannot proceed due to the following validation error(s): "
         'service account "installer" not found in namespace "brewing"'
     )
     assert progressing == ("Progressing", "True", "Retrying", text)
     assert installed == ("Installed", "Unknown", "Failed", text)
-    assert rolling_out("1.0.0", None) == [
-        ("Progressing", "True", "RollingOut", "Revision 1.0.0 is rolling out."),
-        ("Installed", "False", "Absent", "No bundle installed"),
-    ]
+    progressing, installed = account_missing("installer", "brewing", checked=False)
+    assert progressing.message == "installation cannot proceed due to missing ServiceAccount"
+    assert installed.message.endswith("unable to authenticate with the Kubernetes cluster.")
+    rolling = condition("Progressing", "True", "RollingOut", "Revision 1.0.0 is rolling out.")
+    assert mirrored(rolling, None) == [rolling, ("Installed", "False", "Absent", "No bundle installed")]
+    stuck = rolling._replace(reason="Retrying")
+    assert mirrored(stuck, None) == [stuck, ("Installed", "False", "Failed", "No bundle installed")]
     cut = condition("Progressing", "True", "Retrying", "x" * 40000).message
     assert (len(cut), cut[-24:]) == (32768, "\n... [message truncated]")

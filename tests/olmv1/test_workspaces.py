@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -89,6 +90,8 @@ def test_catalogs_that_the_cluster_has(tmp_path: Path) -> None:
         (folder / "catalog.yaml").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     extension = (FIXTURES / "extension" / "extension.yaml").read_text(encoding="utf-8")
     (tmp_path / "extension.yaml").write_text(extension, encoding="utf-8")
+    account, _, _ = read_fixture("extension/cluster.yaml").rpartition("---\n")
+    (tmp_path / "cluster.yaml").write_text(account, encoding="utf-8")
     _, printed = run("resolve", str(tmp_path), "-o", "json")
     assert '"catalog": "mine"' in printed
     assert "catalog openshift-community-operators (priority -400)" in printed
@@ -123,7 +126,7 @@ EXTENSION = "extension/extension.yaml"
         ("refused", {"OLMC730", "OLMC731", "OLMC732"}),
         ("ambiguous", {"OLMC732"}),
         ("unsafe-crd", {"OLMC733"}),
-        ("installer-rights", {"OLMC735"}),
+        ("installer-rights", {"OLMC733"}),
         ("upgrade", {"OLMC739"}),
     ],
 )
@@ -133,9 +136,19 @@ def test_findings(name: str, expected: set[str]) -> None:
 
 
 def test_an_account_that_is_missing(tmp_path: Path) -> None:
-    """R-V1-SA-1: the cluster may have it, so this is a warning, and what it may do is not judged."""
+    """R-V1-SA-1: nothing is installed without it, and the rights that it has are not judged."""
     catalog = read_fixture("installer-rights/cluster.yaml").rpartition("---\n")[2]
-    assert codes(workspace(tmp_path, "installer-rights", cluster=catalog)) == {"OLMC734"}
+    root = workspace(tmp_path, "installer-rights", cluster=catalog)
+    assert codes(root) == {"OLMC734"}
+    printed = run("render", str(root))[1]
+    assert "status: Unknown\n    reason: Failed" in printed
+    assert "kind: Deployment" not in printed
+    # Releases that use no account need none, and none of its rights (R-V1-REL-1).
+    (root / "namespace.yaml").write_text(
+        "{apiVersion: v1, kind: Namespace, metadata: {name: brewing}}", encoding="utf-8"
+    )
+    assert codes(root, "--olm-version", "v1.11") == set()
+    assert "kind: Deployment" in run("render", str(root), "--olm-version", "v1.11")[1]
 
 
 def test_content_that_is_missing(tmp_path: Path) -> None:
@@ -161,7 +174,7 @@ def test_an_object_belongs_to_one_extension(tmp_path: Path) -> None:
     root = workspace(tmp_path, "extension", second=second)
     exit_code, printed = run("status", str(root), "-o", "wide")
     assert exit_code == 1
-    taken = "CustomResourceDefinition 'kettles.example.com' already exists in namespace '' and cannot be managed by"
+    taken = "ServiceAccount 'kettle' already exists in namespace 'brewing' and cannot be managed by operator-controller"
     assert taken in printed
     assert "It belongs to ClusterExtension kettle, and an object has one owner" in run("check", str(root))[1]
 
@@ -176,7 +189,7 @@ def test_a_revision_takes_nothing_from_another_extension(tmp_path: Path) -> None
     assert "It belongs to ClusterExtension kettle, and an object has one owner" in printed
     rendered = run("render", str(root), "--olm-version", "v1-experimental", "-o", "name")[1].splitlines()
     assert "ClusterObjectSet/kettle-1" in rendered
-    assert "ClusterObjectSet/pot-1" not in rendered
+    assert "ClusterObjectSet/pot-1" in rendered
     assert len(rendered) == len(set(rendered))
 
 
@@ -197,12 +210,15 @@ def test_fields_that_no_crd_has(tmp_path: Path) -> None:
 
 
 def test_a_package_that_is_misspelt(tmp_path: Path) -> None:
-    """R-V1-RES-14, R-V1-SA-1: what was meant is asked, and the account that is missing is told all the same."""
+    """R-V1-RES-14, R-V1-SA-1: what was meant is asked; without the account the controller does not get that far."""
     given = read_fixture(EXTENSION).replace("packageName: kettle", "packageName: kettel")
-    root = workspace(tmp_path, "extension", extension=given.replace("kettle-installer", "nobody"))
+    root = workspace(tmp_path / "a", "extension", extension=given)
     printed = run("check", str(root))[1]
     assert "Catalog tools (priority 0): it does not have the package. Did you mean kettle?" in printed
+    root = workspace(tmp_path / "b", "extension", extension=given.replace("kettle-installer", "nobody"))
+    printed = run("check", str(root))[1]
     assert 'service account "nobody" not found in namespace "brewing" [OLMC734]' in printed
+    assert "OLMC732" not in printed
 
 
 def test_what_a_configuration_lacks_deep_inside(tmp_path: Path) -> None:
@@ -235,7 +251,11 @@ def test_the_printed_roles_are_enough(tmp_path: Path) -> None:
     _, roles = run("rbac", "installer-rights", "--installers")
     assert codes(workspace(tmp_path, "installer-rights", roles=roles)) == set()
     fewer = roles.replace("- deployments\n", "- daemonsets\n", 1)
-    assert codes(workspace(tmp_path / "fewer", "installer-rights", roles=fewer)) == {"OLMC735"}
+    assert codes(workspace(tmp_path / "fewer", "installer-rights", roles=fewer)) == {"OLMC733"}
+    # What only a later upgrade needs is a warning.
+    less = roles.replace("- delete\n  - get", "- get", 1)
+    assert less != roles
+    assert codes(workspace(tmp_path / "less", "installer-rights", roles=less)) == {"OLMC735"}
 
 
 def test_what_is_installed_stays_when_an_upgrade_fails(tmp_path: Path) -> None:
@@ -245,3 +265,105 @@ def test_what_is_installed_stays_when_an_upgrade_fails(tmp_path: Path) -> None:
     _, printed = run("render", str(root), "-o", "yaml")
     assert "image: registry.example.com/kettle:v1.0.0" in printed
     assert "kettle:v1.1.0" not in printed
+
+
+def test_a_catalog_that_can_not_be_read_and_one_that_does_not_fit(tmp_path: Path) -> None:
+    """R-V1-CC-4, R-V1-RES-2, R-V1-RES-3: documents are read and not compared with each other."""
+    heads = "---\n{schema: olm.channel, package: kettle, name: stable, entries: [{name: kettle.v1.0.0}, {name: x}]}\n"
+    content = FIXTURES / "extension" / "catalogs" / "tools" / "catalog.yaml"
+    for name, more in (("heads", heads), ("broken", "---\na: 1\nb: [x\n")):
+        root = workspace(tmp_path / name, "extension")
+        text = content.read_text(encoding="utf-8") + more
+        (root / "catalogs" / "tools" / "catalog.yaml").write_text(text, encoding="utf-8")
+        printed = run("render", str(root))[1]
+        if name == "heads":
+            assert "reason: Available" in printed
+            assert "Installed bundle registry.example.com/bundles/kettle:v1.1.0 successfully" in printed
+        else:
+            assert "error storing fbc: error walking FBC root: error converting YAML to JSON: yaml: line" in printed
+            assert 'catalog "tools" is not being served' in printed
+            assert "resolvedSource" not in printed
+
+
+def test_what_stays_of_a_status(tmp_path: Path) -> None:
+    """R-V1-CND-3, R-V1-CND-4, R-V1-CND-5: names that the status can't have, and images that are not there."""
+    root = workspace(tmp_path, "extension")
+    for path in root.rglob("*.yaml"):
+        text = path.read_text(encoding="utf-8").replace("kettle.v1.1.0", "kettle.v1.1.0+1")
+        path.write_text(text, encoding="utf-8")
+    printed = run("render", str(root))[1]
+    assert "kind: Deployment" in printed
+    assert 'catalog "tools" is not being served' in printed
+    assert "\n  install:\n    bundle:" not in printed
+    printed = run("render", str(root), "--olm-version", "v1-experimental")[1]
+    assert "message: Revision 1.1.0 is rolling out." in printed
+    assert "Object Deployment.apps/v1 brewing/kettle-controller: missing .status.conditions" in printed
+    assert "message: Revision succeeded rolling out." in printed  # of the ClusterObjectSet
+    shutil.rmtree(root / "bundles" / "kettle-1.1.0")
+    printed = run("render", str(root))[1]
+    assert (
+        "error creating image source: reading manifest v1.1.0 in registry.example.com/bundles/kettle: manifest"
+        in printed
+    )
+
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "escalate", "bind")
+RESOURCES = ("serviceaccounts", "customresourcedefinitions", "clusterroles", "clusterrolebindings", "deployments")
+CREATED = {"ServiceAccount/brewing/kettle"}
+INSTALLED = {*CREATED, "Deployment/brewing/kettle-controller"}
+
+
+@pytest.mark.parametrize(
+    ("without", "resource", "problem", "there"),
+    [
+        (("get",), "deployments", "could not get information about the resource Deployment", set()),
+        (("create",), "deployments", "failed to create resource: deployments.apps is forbidden", CREATED),
+        (("patch",), "customresourcedefinitions", "patch error: customresourcedefinitions.api", INSTALLED),
+        (("list",), "deployments", "waiting for sync: failed to list *unstructured.Unstructured: dep", INSTALLED),
+        (("escalate", "bind"), "clusterroles", "attempting to grant RBAC permissions not currently held", INSTALLED),
+    ],
+    ids=["get", "create", "patch", "list", "escalate"],
+)  # fmt: skip
+def test_what_each_right_is_needed_for(
+    tmp_path: Path, without: tuple[str, ...], resource: str, problem: str, there: set[str]
+) -> None:
+    """R-V1-HELM-6, R-V1-HELM-7, R-V1-HELM-8, R-V1-SRV-1: an installation without a right leaves what Helm leaves."""
+    fewer = [verb for verb in VERBS if verb not in without]
+    rules = [
+        {"apiGroups": ["*"], "resources": [each], "verbs": fewer if each == resource else list(VERBS)}
+        for each in RESOURCES
+    ]
+    metadata = {"name": "installing"}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules}
+    cluster = read_fixture("extension/cluster.yaml").replace("name: cluster-admin", "name: installing")
+    root = workspace(tmp_path, "extension", cluster=cluster, role=json.dumps(role))
+    exit_code, printed = run("render", str(root))
+    assert exit_code == 1
+    assert problem in " ".join(printed.split())
+    names = set(run("render", str(root), "-o", "name")[1].splitlines())
+    assert names & INSTALLED == there
+    assert any(name.startswith("ClusterRole/kettle.v") for name in names) == bool(there and "bind" not in without)
+
+
+def test_revisions_that_get_stuck(tmp_path: Path) -> None:
+    """R-V1-COS-9, R-V1-COS-10, R-V1-COS-11, R-V1-COS-12: what is there, and what both statuses say."""
+    account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: kettle, labels: {a: b}}}"
+    root = workspace(tmp_path / "twice", "extension")
+    (root / "bundles" / "kettle-1.1.0" / "manifests" / "account.yaml").write_text(account, encoding="utf-8")
+    printed = run("render", str(root), "--olm-version", "v1-experimental")[1]
+    assert (
+        'phase "identity": /v1, Kind=ServiceAccount brewing/kettle: duplicate object found in phases: identity'
+        in printed
+    )
+    assert "kind: Deployment\n  metadata" not in printed
+    assert "digest: sha256:" in printed
+    assert "deprecation status unknown: catalog data unavailable" in printed
+    assert "activeRevisions:\n  - name: kettle-1" in printed
+    printed = run("render", str(root), "--olm-version", "v1-experimental+PreflightPermissions=false", "-o", "name")[1]
+    assert "Deployment/brewing/kettle-controller" not in printed
+    cluster = read_fixture("extension/cluster.yaml").replace("name: cluster-admin", "name: nothing")
+    root = workspace(tmp_path / "rights", "extension", cluster=cluster)
+    version = "v1-experimental+PreflightPermissions=false"
+    printed = run("render", str(root), "--olm-version", version)[1]
+    assert "reconciling object: validating: /v1, Kind=ServiceAccount brewing/kettle: serviceaccounts" in printed
+    assert 'RBAC: clusterrole.rbac.authorization.k8s.io "nothing" not found' in " ".join(printed.split())

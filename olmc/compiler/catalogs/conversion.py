@@ -19,7 +19,7 @@ from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Place, Rule, Source
 from olmc.k8s.gojson import DecodeError, decode, mismatch_text
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import KubernetesObject
+from olmc.k8s.objects import KubernetesObject, mapping, text
 from olmc.k8s.semver import parse_release, parse_strict
 from olmc.k8s.strconv import quoted
 
@@ -113,6 +113,13 @@ def schema_of(value: Any) -> str:
     key = meta_key(value, "schema") if isinstance(value, dict) else None
     schema = value[key] if key is not None else ""
     return schema if isinstance(schema, str) else ""
+
+
+def package_of_document(value: Mapping[str, Any]) -> str:
+    """The package that a document is of, "" for none."""
+    key = meta_key(value, "name" if schema_of(value) == PACKAGE else "package")
+    name = value[key] if key is not None else ""
+    return name if isinstance(name, str) else ""
 
 
 def add_document(value: Any, source: Source, blobs: Blobs, *, is_yaml: bool) -> list[CatalogError]:
@@ -239,6 +246,34 @@ class _ReadProperties(NamedTuple):
 
     made: dict[tuple[str, int], tuple[dict[str, Any] | DecodeError, Property]]
     sound: props.SoundItems
+
+
+def unchecked_packages(blobs: Blobs) -> dict[str, Package]:
+    """The packages as the documents have them, for a server that compares nothing (R-V1-RES-3).
+
+    Of documents with the same schema, package and name the last one counts.
+    """
+    defaults = {package.name: package.default_channel for package in blobs.packages}
+    channels: dict[str, dict[str, Channel]] = {}
+    for channel in blobs.channels:
+        channels.setdefault(channel.package, {})[channel.name] = Channel(channel.name, channel.package, channel.entries)
+    bundles: dict[str, dict[str, CatalogBundle]] = {}
+    for bundle in blobs.bundles:
+        bundles.setdefault(bundle.package, {})[bundle.name] = _unchecked_bundle(bundle)
+    deprecations: dict[str, tuple[Deprecation, ...]] = {blob.package: blob.entries for blob in blobs.deprecations}
+    return {
+        name: Package(
+            name, defaults.get(name, ""), channels.get(name, {}), bundles.get(name, {}), deprecations.get(name, ())
+        )
+        for name in {**defaults, **channels, **bundles, **deprecations}
+    }
+
+
+def _unchecked_bundle(blob: BundleBlob) -> CatalogBundle:
+    properties = tuple(Property(kind, None if value is ABSENT else value) for kind, value in blob.properties)
+    package = next((prop.value for prop in properties if prop.type == "olm.package"), None)
+    version = text(mapping(package).get("version"))
+    return CatalogBundle(blob.name, blob.package, blob.image, version, properties, blob.objects, blob.related_images)
 
 
 def packages_of(blobs: Blobs) -> tuple[dict[str, Package], list[CatalogError]]:

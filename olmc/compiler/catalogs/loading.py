@@ -11,7 +11,16 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.catalogs.content import check_model
-from olmc.compiler.catalogs.conversion import SCHEMA_PREFIX, Blobs, add_document, meta_key, packages_of, schema_of
+from olmc.compiler.catalogs.conversion import (
+    SCHEMA_PREFIX,
+    Blobs,
+    add_document,
+    meta_key,
+    package_of_document,
+    packages_of,
+    schema_of,
+    unchecked_packages,
+)
 from olmc.compiler.catalogs.csv_graphs import base_of, database_bundle, joined, package_manifest, package_of
 from olmc.compiler.catalogs.properties import (
     CatalogError,
@@ -213,6 +222,10 @@ def catalog_of(blobs: Blobs, report: Report, known: Known | None = None) -> Cata
     return Catalog(packages)
 
 
+# The documents that no reader of a file-based catalog can take, whatever it does with them.
+_UNREADABLE = (rules.NOT_A_BLOB, rules.SAME_KEYS, rules.NOT_TEXT)
+
+
 def looks_like_package_manifest(document: Document) -> bool:
     """Whether a document is a package file: it has a packageName (R-CAT-140)."""
     value = document.value
@@ -357,18 +370,23 @@ def load_catalog(
     if _holds_package_manifests(read):
         return load_package_manifests(root, read, indexing, report)
     blobs = Blobs()
-    problem = ""
+    problem = unreadable = ""
     images: dict[str, None] = {}
+    spoilt: dict[str, str] = {}
     for file in read.values():
         images |= dict.fromkeys(_template_images(file, bundles))
-        errors = _add_file(file, blobs, bundles, report)
+        errors = _add_file(file, blobs, bundles, report, spoilt)
         report_errors(errors, report, known)
         problem = problem or next((error.text for error in errors if error.stops), "")
+        unreadable = unreadable or next((error.text for error in errors if error.rule in _UNREADABLE), "")
         if file.problem:
             unread = rules.NOT_READ.finding(file.location, path=file.path, cause=file.problem)
             report.add(unread.caused_by(file.cause))
             problem = problem or file.problem
+            unreadable = unreadable or _go_problem(files[file.path], file.problem)
     catalog = unavailable(problem) if problem else catalog_of(blobs, report, known)
+    if catalog.problem:
+        catalog = catalog._replace(documents=unchecked_packages(blobs), unread=unreadable, spoilt=spoilt)
     documents = [document for file in read.values() for document in file.documents]
     unused = (manifest for document in documents for manifest in applied_objects(document))
     return catalog._replace(
@@ -377,6 +395,13 @@ def load_catalog(
         unused=tuple(unused),
         self_contained=not any(schema_of(document.value) in _TEMPLATES for document in documents),
     )
+
+
+def _go_problem(text: str, problem: str) -> str:
+    """What Go says of a text that is no YAML."""
+    from olmc.k8s.yaml.problems import parser_problem  # hardly any catalog is no YAML
+
+    return f"error converting YAML to JSON: {parser_problem(text, at_problem=True) or problem}"
 
 
 def _template_images(file: CatalogFile, bundles: Mapping[str, UncataloguedBundle]) -> Iterator[str]:
@@ -396,14 +421,20 @@ def _holds_package_manifests(files: Mapping[str, CatalogFile]) -> bool:
 
 
 def _add_file(
-    file: CatalogFile, blobs: Blobs, bundles: Mapping[str, UncataloguedBundle], report: Report
-) -> list[CatalogError]:
-    """Add what a file holds to `blobs`; what is wrong with it comes back."""
+    file: CatalogFile, blobs: Blobs, bundles: Mapping[str, UncataloguedBundle], report: Report,
+    spoilt: dict[str, str],
+) -> list[CatalogError]:  # fmt: skip
+    """Add what a file holds to `blobs`; what is wrong with it comes back, and in `spoilt` by the packages that it is
+    of."""
     errors: list[CatalogError] = []
     for document in file.documents:
         expand = _TEMPLATES.get(schema_of(document.value))
         if expand is None:
-            errors += add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
+            found = add_document(document.value, document.source, blobs, is_yaml=file.is_yaml)
+            spoilt.update(
+                (package_of_document(document.value), each.text) for each in found if each.rule == rules.BAD_BLOB
+            )
+            errors += found
         else:
             context = TemplateContext(document.source, bundles, report)
             errors += expand_template(document.value, expand, context, blobs)

@@ -112,6 +112,10 @@ class Catalog(NamedTuple):
     were read, `unused` the objects in them that count for nothing in a catalog. `left_out` are the packages that it has
     besides, of which no more is known. `entry_index` is what is known of its entries without making them;
     `self_contained`: its files alone say all of it, so that they need not be read again.
+
+    Where the parts do not fit together, `documents` are the packages as the documents have them, for a server that
+    compares nothing. `unread` is Go's text for a document that no server can read, `spoilt` by package that for one
+    with a wrong shape.
     """
 
     packages: Mapping[str, Package]
@@ -123,6 +127,9 @@ class Catalog(NamedTuple):
     left_out: tuple[LeftOutPackage, ...] = ()
     entry_index: CatalogIndex | None = None
     self_contained: bool = False
+    documents: Mapping[str, Package] = MappingProxyType({})
+    unread: str = ""
+    spoilt: Mapping[str, str] = MappingProxyType({})
 
 
 def names_of_bundles(catalogs: Iterable[Catalog]) -> set[str]:

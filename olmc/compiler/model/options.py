@@ -207,15 +207,18 @@ class Profile(NamedTuple):
 
     `name` is how the version is called: `0.46.0`, `ocp-4.14`, `v1`, `docs`; `gaps` says what olmc can't reproduce, by
     the feature or, of what is none, a name of its own. `bundles_by` is the kind of object by which a bundle by itself
-    is installed, `feature_gates` are those of operator-controller that are open (R-V1-FG-1). Any other field bears the
-    id of its feature, in lower case and with underscores; what the values mean stands beside them. Texts with braces
-    are format strings.
+    is installed, `feature_gates` are those of operator-controller that are open (R-V1-FG-1). `controller` is the tag of
+    that operator-controller, or `main` for the commit that the rules were read from; `controller_is_admin`: it writes
+    with rights of its own, which are those of cluster-admin. Any other field bears the id of its feature, in lower
+    case and with underscores; what the values mean stands beside them. Texts with braces are format strings.
     """
 
     name: str
     gaps: Mapping[str, str]
     bundles_by: str
     feature_gates: Sequence[str]
+    controller: str
+    controller_is_admin: bool
     og_clusterrole_name: Mapping[str, str]
     og_clusterrole_labels: Mapping[str, str]
     og_clusterrole_aggregation: Mapping[str, str]

@@ -301,6 +301,7 @@ PROPERTIES = "operatorframework.io/properties"
 ALONGSIDE = "operatorframework.io/installed-alongside-"
 PERMISSIONS_HASH = "olm.permissions.hash"
 TARGETS = "olm.targetNamespaces"
+OPERATOR_NAMESPACE = "olm.operatorNamespace"
 
 
 def managed_labels(is_managed: bool) -> dict[str, str]:
@@ -377,6 +378,19 @@ def with_known_config(subscription: KubernetesObject, profile: Profile) -> Kuber
 def cleanup_status(profile: Profile) -> dict[str, Any]:
     """The part of a CSV's status about a cleanup that OLM never carries out, where there is such a field."""
     return {"cleanup": {}} if profile.csv_cleanup else {}
+
+
+class HelmMarks(NamedTuple):
+    """The labels and annotations by which Helm knows the objects of a release as its own (R-V1-HELM-4)."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def helm_marks(extension: str, namespace: str) -> HelmMarks:
+    """The marks of the release of a ClusterExtension."""
+    annotations = {"meta.helm.sh/release-name": extension, "meta.helm.sh/release-namespace": namespace}
+    return HelmMarks({"app.kubernetes.io/managed-by": "Helm"}, annotations)
 
 
 # The highest OpenShift that an operator says it supports, and what OLM says of the operators whose maximum keeps the

@@ -31,7 +31,6 @@ from olmc.compiler.render.deployments import certificates, conditions, deploymen
 from olmc.compiler.render.install_plans import install_plans, subscriptions
 from olmc.compiler.render.operator_groups import SUFFIXES, namespaces, operator_groups
 from olmc.compiler.render.webhooks import Pass, RenderContext, apiservices, crds, render_context, rendered, webhooks
-from olmc.k8s.yaml.rules import too_large
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.limits import CSV_BYTES
@@ -51,6 +50,7 @@ from olmc.k8s.objects import (
     owner_references,
     redacted,
 )
+from olmc.k8s.yaml.rules import too_large
 
 ALWAYS = "always"
 REPLACING = "Replacing"

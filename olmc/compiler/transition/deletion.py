@@ -12,7 +12,7 @@ from olmc.compiler.model.operators import CONVERSION, CSV_KIND, Csv
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState, Workspace
 from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata, original_of
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, owner_labels
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, helm_marks, owner_labels
 from olmc.compiler.olm.profiles.data import filled, profile_of
 from olmc.compiler.reconcile.initial_state import served_folder
 from olmc.compiler.reconcile.loop import FINALIZED_KINDS
@@ -231,19 +231,6 @@ def _three_way(before: Mapping[str, Any], live: Mapping[str, Any], after: Mappin
 # `olmc migrate --to olm-v1 --steps` are taken (R-V1-MIG-2).
 
 _EXTENSION = "ClusterExtension"
-
-
-class HelmMarks(NamedTuple):
-    """The labels and annotations by which Helm knows the objects of a release as its own (R-V1-HELM-4)."""
-
-    labels: dict[str, str]
-    annotations: dict[str, str]
-
-
-def helm_marks(extension: str, namespace: str) -> HelmMarks:
-    """The marks of the release of a ClusterExtension."""
-    annotations = {"meta.helm.sh/release-name": extension, "meta.helm.sh/release-namespace": namespace}
-    return HelmMarks({"app.kubernetes.io/managed-by": "Helm"}, annotations)
 
 
 class Handover(NamedTuple):

@@ -387,14 +387,20 @@ def _instead_of_a_value(error: _ParserError) -> _Explanation | None:
     return None
 
 
-def parser_problem(text: str) -> str:
-    """What go-yaml says about a text that it can't parse, "" where the parser has no objection."""
+def parser_problem(text: str, *, at_problem: bool = False) -> str:
+    """What go-yaml says about a text that it can't parse, "" where the parser has no objection.
+
+    Its version 3 names the line where the construct begins that it does not understand; `at_problem` is for version 2,
+    which names the line where it gives up. See fail() in https://github.com/go-yaml/yaml/blob/v2.4.0/decode.go#L60.
+    """
     try:
         parse(text, lambda events: [*events])
     except PARSE_ERRORS as error:
         # go-yaml numbers lines from 1 where the scanner gives up, and from 0 where the parser does.
         counted_from = 1 if type(error).__name__ == "ScannerError" else 0
-        marks = (getattr(error, "context_mark", None), getattr(error, "problem_mark", None))
+        marks = [getattr(error, "context_mark", None), getattr(error, "problem_mark", None)]
+        if at_problem:
+            marks.reverse()
         line = next((mark.line for mark in marks if mark is not None and mark.line), None)
         where = f"line {line + counted_from}: " if line is not None else ""
         return f"yaml: {where}{getattr(error, 'problem', None) or error}"

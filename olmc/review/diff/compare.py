@@ -323,7 +323,8 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     everything = cache(
         lambda: Rights(access(everybody[0], before, old.manifests), access(everybody[1], after, new.manifests))
     )
-    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything)
+    admin = new.settled is not None and new.settled.cluster.profile.controller_is_admin
+    owners = _Owners(*makers, names, *crds, extensions(new.objects), moved.operators, everything, admin)
     for pair in map(without_books, pairs):
         # Most objects are as they were: nobody has to look for defaults in them.
         if old.is_held and pair.old is not None and pair.new is not None and not identical(pair.old, pair.new):
@@ -410,7 +411,8 @@ def _without_secrets(old: Side, new: Side) -> tuple[Side, Side]:
 class _Owners(NamedTuple):
     """Who makes the objects of both sides, and what operators run as; by ClusterExtension the CRDs that both sides have
     of it, and the ClusterExtensions of the new side, and the operators that move to such; `rights` are asked for where
-    somebody is exchanged for somebody else."""
+    somebody is exchanged for somebody else. `admin`: the operator-controller of the new side writes with the rights of
+    cluster-admin."""
 
     old: Makers
     new: Makers
@@ -420,6 +422,7 @@ class _Owners(NamedTuple):
     extensions: Mapping[str, DiffExtension]
     moved: Mapping[str, DiffOperator]
     rights: Callable[[], Rights]
+    admin: bool = False
 
     def apis(self, old: KubernetesObject | None, new: KubernetesObject | None) -> frozenset[str]:
         """The APIs of the operator that an object is part of, on the new side if it is there."""
@@ -479,7 +482,8 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield crd_added(known) if pair.old is None else crd_removed(known, bool(owner_of(pair.old)))
         return
     if is_extension(pair.new or pair.old or {}):
-        yield from extension_changes(pair, owners.old_crds.get(known.name, ()), owners.moved.get(known.name))
+        crds, moved = owners.old_crds.get(known.name, ()), owners.moved.get(known.name)
+        yield from extension_changes(pair, crds, moved, admin=owners.admin)
         return
     if _is_olm(known, "Subscription"):
         yield from subscription_changes(pair)

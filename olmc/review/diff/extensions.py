@@ -80,9 +80,14 @@ _RECKLESS = {"upgradeConstraintPolicy": "SelfCertified", "crdUpgradeSafety": "No
 
 
 @change_kind("ExtensionAdded", ChangeGroup.VERSIONS, ADDED)
-def extension_added(package: str, version: str, asks: str) -> Judgement:
-    """A ClusterExtension that only the new side has, what it asks for, and the version that it gets ("" for none)."""
-    return CHANGE, ("new operator ", shown(package), " ", shown(version or "(nothing is installed)"), *_asked(asks))
+def extension_added(package: str, version: str, asks: str, admin: bool) -> Judgement:
+    """A ClusterExtension that only the new side has, what it asks for, and the version that it gets ("" for none).
+
+    `admin`: the controller installs it with the rights of cluster-admin, whatever is in the bundle (R-V1-REL-1).
+    """
+    by_whom = "; the controller installs it with the rights of cluster-admin" if admin else ""
+    gets = shown(version or "(nothing is installed)")
+    return RISK if admin else CHANGE, ("new operator ", shown(package), " ", gets, *_asked(asks), by_whom)
 
 
 @change_kind("ExtensionMoved", ChangeGroup.VERSIONS, CHANGED)
@@ -225,10 +230,11 @@ def apis_by_owner(objects: Iterable[KubernetesObject]) -> Mapping[str, frozenset
 
 
 def extension_changes(
-    pair: Pair, crds: Iterable[str] = (), moved_from: DiffOperator | None = None
+    pair: Pair, crds: Iterable[str] = (), moved_from: DiffOperator | None = None, *, admin: bool = False
 ) -> Iterator[DiffChange]:
     """What changed in a ClusterExtension that both sides have, or one of them; `crds` are those that it had,
-    `moved_from` is the operator of OLM v0 in whose place it comes."""
+    `moved_from` is the operator of OLM v0 in whose place it comes. `admin`: the controller of the new side writes with
+    the rights of cluster-admin."""
     old, new = (_extension(obj) if obj is not None else None for obj in (pair.old, pair.new))
     if new is None:
         if old is not None:
@@ -239,7 +245,7 @@ def extension_changes(
         asks = ", ".join(f"{field} {value}" for field, value in asked(new.object).items() if value and field in fields)
         now = new.package, new.version or new.bundle, asks
         if moved_from is None:
-            yield extension_added(pair.identity, *now)
+            yield extension_added(pair.identity, *now, admin)
         else:
             yield extension_moved(pair.identity, *now, moved_from.version, moved_from.namespace)
     else:

@@ -34,6 +34,7 @@ def extension_states(results: Iterable[ExtensionResult]) -> Iterator[OperatorSta
             missing=tuple(_problem(result)),
             fails=bool(result.problem),
             extension=extension.name,
+            controller=result.controller,
         )
 
 
@@ -92,11 +93,22 @@ def about_extension(result: ExtensionResult) -> Iterator[ExplanationLine]:
     if not result.problem and result.resolution is not None:
         yield ExplanationLine(0, f"it resolves to {_bundle(result)} of catalog {result.resolution.catalog}")
         yield from (ExplanationLine(1, line) for line in result.derivation)
+    if result.via:
+        yield ExplanationLine(0, f"it passes {', '.join(result.via)} on the way")
     if result.further:
         yield ExplanationLine(0, f"the next resolution goes on to {result.further}")
     if result.missing:
         yield ExplanationLine(0, f"service account {result.extension.service_account} lacks rights")
         yield from (ExplanationLine(1, rule.line) for rule in result.missing)
+
+
+def refused_extension(name: str, results: Iterable[ExtensionResult]) -> Iterator[ExplanationLine]:
+    """Why the API server refuses a ClusterExtension, nothing for one that it takes."""
+    for result in results:
+        if result.extension.name == name and result.is_refused:
+            yield ExplanationLine(
+                0, f"the API server refuses it: {result.problem}", locate(result.manifest.source, ("spec",))
+            )
 
 
 def _bundle(result: ExtensionResult) -> str:

@@ -539,9 +539,17 @@ def csv_identity(name: NamespacedName) -> ObjectKey:
     return ObjectKey(OLM_GROUP, CSV_KIND, *name)
 
 
+def _refused_of_why(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:
+    """Why the API server refuses a ClusterExtension."""
+    if any(kind.kind == "ClusterExtension" for kind in wanted.kinds) and scene.extensions:
+        from olmc.review.explain.extensions import refused_extension  # most workspaces have none
+
+        yield from refused_extension(wanted.name, scene.extensions)
+
+
 def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer, ...]:
     """Why an object is not there; where nothing would make it, the answers about those whose names begin so."""
-    lines = (*_left_out(wanted, scene), *why_absent(wanted, scene))
+    lines = (*_left_out(wanted, scene), *_refused_of_why(wanted, scene), *why_absent(wanted, scene))
     if lines:
         kind = wanted.kinds[0]
         key = ObjectKey(kind.group, kind.kind, wanted.namespace, wanted.name)

@@ -45,7 +45,7 @@ UNKNOWN = "Unknown"
 """Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
-_OPTIONAL = ("operator", "extension")
+_OPTIONAL = ("operator", "extension", "controller")
 
 
 class OperatorStatus(NamedTuple):
@@ -71,6 +71,7 @@ class OperatorStatus(NamedTuple):
     fails: bool
     operator: str = ""
     extension: str = ""
+    controller: str = ""
 
 
 def operators(

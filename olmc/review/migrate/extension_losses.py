@@ -16,9 +16,9 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CONVERSION, CSV_KIND
 from olmc.compiler.olm.facts import is_copy, owner_csvs
-from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, OWNER, OWNER_NAMESPACE
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME, OWNER, OWNER_NAMESPACE, helm_marks
 from olmc.compiler.output.messages import clean
-from olmc.compiler.transition.deletion import delete, helm_marks
+from olmc.compiler.transition.deletion import delete
 from olmc.k8s.diagnostics import Source, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -54,6 +54,7 @@ _SHOWN = 3
 _BOOKS = (
     "olm.", "olmcahash", COMPONENT_PREFIX, PREFIX, "operatorframework.io/installed-alongside-",
     "operatorframework.io/properties", "cert-manager.io/inject-ca-from", "service.beta.openshift.io/",
+    "meta.helm.sh/", "app.kubernetes.io/managed-by", "operator-sdk/primary-resource",
 )  # fmt: skip
 _OWN_GROUPS = frozenset({OLM_GROUP, PREFIX.rstrip("/"), "packages.operators.coreos.com"})
 _CONDITIONS = "operatorconditions"

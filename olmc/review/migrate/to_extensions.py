@@ -55,11 +55,13 @@ from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
+from olmc.targets.v1.extensions import ExtensionResult
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
+from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import DEPENDENCIES
-from olmc.targets.v1.single_extension import RevisionBundle, extension_objects
+from olmc.targets.v1.single_extension import ExtensionOwner, RevisionBundle, extension_objects
 
 # What `olmc migrate --to olm-v1` changes in the files: the documents of OLM v0, and olmc.yaml.
 
@@ -336,7 +338,8 @@ def refusals(
                 yield refusal
         return
     resolved = RevisionBundle(registry.name, registry.package, "", "")
-    extension_objects(registry, rendered, registry.package, resolved, gates, options, report)
+    owner = ExtensionOwner(registry.package, name.namespace)
+    extension_objects(registry, rendered, owner, resolved, gates, options, report)
     for finding in report:
         if finding.severity is Severity.FAILURE:
             kind, rule = _NOT_CREATED[finding.code]
@@ -403,6 +406,7 @@ def _migrated(
 ) -> ExtensionMigration:
     assert before.settled is not None
     cluster, gates = before.settled.cluster, gates_of(options.olm_version)
+    uses_account = release_of(options.olm_version).uses_account
     plan = plan_extensions(workspace, cluster, gates, [rendered.object for rendered in before.objects])
     stays = dict(plan.stays)
     moves = list(plan.moves)
@@ -422,7 +426,8 @@ def _migrated(
         for name, reasons in refused.items():
             stays[name] = reasons
         moves = [move for move in moves if move.subscription.name not in refused]
-        if not refused and after is not before and all(move.required for move in moves) and _is_current(moves, changed):
+        done = all(move.required for move in moves) and _is_current(moves, changed)
+        if not refused and after is not before and (done or not uses_account):
             break
         if not moves:
             break
@@ -482,7 +487,7 @@ def _judged(
     rest = _rest_changed(tuple(moves), before, after)
     workspace, cluster = after.workspace, before.settled.cluster
     for move in moves:
-        result = results.get(move.name)
+        result = _beyond_account(results.get(move.name))
         reasons: list[MoveReason] = []
         place = move.place()
         if result is None or workspace is None:
@@ -510,6 +515,15 @@ def _judged(
         required = result.required if result is not None else ()
         corrected.append(move._replace(required=required or move.required))
     return corrected, refused
+
+
+def _beyond_account(result: ExtensionResult | None) -> ExtensionResult | None:
+    """The result as if the account were there, whose roles are written once it is known what it needs."""
+    trial = result.trial if result is not None else None
+    if trial is None or not trial.required:
+        return trial or result
+    chosen = trial.resolution.installed if trial.resolution is not None else None
+    return trial._replace(problem="", installed=chosen)
 
 
 def _pinned(move: ExtensionMove, instead: str) -> ExtensionMove:

@@ -187,13 +187,14 @@ _SEVERAL, _NONE = "in multiple catalogs with the same priority", "no bundles fou
 
 class PlannedExtension(NamedTuple):
     """A ClusterExtension that goes on to another bundle: what it had ("" for nothing), what it gets, from which
-    catalog, and what comes with the resolution after that ("" for nothing)."""
+    catalog, what it passes on the way, and what comes next where it never comes to rest ("" for nothing)."""
 
     name: str
     before: str
     after: str
     catalog: str
     further: str
+    via: tuple[str, ...] = ()
 
 
 def planned_extensions(state: ClusterState, results: Iterable[ExtensionResult]) -> Iterator[PlannedExtension]:
@@ -204,7 +205,7 @@ def planned_extensions(state: ClusterState, results: Iterable[ExtensionResult]) 
         now = result.installed.name if result.installed is not None else ""
         if now and now != was:
             catalog = result.resolution.catalog if result.resolution is not None else ""
-            yield PlannedExtension(result.extension.name, was, now, catalog, result.further)
+            yield PlannedExtension(result.extension.name, was, now, catalog, result.further, result.via)
 
 
 def _before(state: ClusterState) -> dict[str, DiffExtension]:
@@ -265,7 +266,7 @@ def _extension_outcome(row: OperatorStatus, result: ExtensionResult, before: Dif
 
 def _extension_word(row: OperatorStatus, result: ExtensionResult, before: DiffExtension | None) -> str:
     if result.problem:
-        if not result.conditions and result.stored is None and result.resolution is not None:
+        if result.unknown:
             return "unknown"  # the content of a catalog or a bundle is not in the workspace
         return FAILED_BEFORE if before is not None and _is_old(result, before) else "failing"
     if before is None or not before.bundle:

@@ -153,7 +153,8 @@ def _delta(delta: Delta) -> str:
 def _olm_lines(plan: Plan) -> Iterator[str]:
     reported = set()
     for extension in plan.extensions:
-        further = f"; goes on to {clean(extension.further)} then" if extension.further else ""
+        further = f", by way of {', '.join(map(clean, extension.via))}" if extension.via else ""
+        further += f"; goes on to {clean(extension.further)} then" if extension.further else ""
         hop = _hops([(extension.before, extension.after)])
         yield f"  ClusterExtension {clean(extension.name)}: {hop}, from catalog {clean(extension.catalog)}{further}"
     for install in plan.installs:

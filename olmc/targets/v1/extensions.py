@@ -11,27 +11,41 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.compiler.model.catalog import CatalogBundle
 from olmc.compiler.model.cluster import Cluster, by_kind
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Workspace
+from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.rules.texts import extensions as rules
 from olmc.compiler.rules.texts.workspace import DROPPED_FIELD
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key
+from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
 from olmc.k8s.yaml import locate
+from olmc.targets.v1.catalog_content import served_content
+from olmc.targets.v1.catalog_status import stored_catalogs
+from olmc.targets.v1.extension_status import (
+    ActiveRevision,
+    ExtensionStatus,
+    merged_conditions,
+    read_active,
+    read_conditions,
+    written_status,
+)
 from olmc.targets.v1.generators import FeatureGates, gates_of
 from olmc.targets.v1.installing import (
+    SYNTHETIC_USER,
     Condition,
     ExtensionSetting,
+    account_missing,
     adopted_objects,
     conditions_after,
     held_objects,
     installed,
     kept_objects,
-    report_account,
+    rolling_bundle,
 )
 from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.permissions import (
@@ -45,8 +59,11 @@ from olmc.targets.v1.permissions import (
     cluster_extension,
     ignored_fields,
     unknown_fields,
+    without_fields,
+    without_status,
 )
-from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
+from olmc.targets.v1.releases import release_of
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, not_served, resolve
 from olmc.targets.v1.single_extension import EXTENSION_KIND
 
 CATALOG_KIND = "ClusterCatalog"
@@ -64,9 +81,12 @@ class ExtensionResult(NamedTuple):
     """What became of a ClusterExtension.
 
     `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
-    `installed` is the bundle that is there in the end. `missing` and `required` are the rights that its account lacks
-    and needs; `further` is the bundle that comes next, "" for none. `stored` is what the cluster has of the
-    ClusterExtension where the API server refuses to change it.
+    With the latter, what the cluster does is `unknown`. `installed` is the bundle that is there in the end, `via` are
+    those that it passed on the way, and `further` is the next one where it never comes to rest, "" for none. `missing`
+    and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
+    ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
+    names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
+    Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
     """
 
     extension: ClusterExtension
@@ -80,6 +100,13 @@ class ExtensionResult(NamedTuple):
     required: tuple[ScopedRule, ...] = ()
     further: str = ""
     stored: KubernetesObject | None = None
+    unknown: bool = False
+    via: tuple[str, ...] = ()
+    is_refused: bool = False
+    active: tuple[ActiveRevision, ...] = ()
+    dropped: tuple[str, ...] = ()
+    controller: str = ""
+    trial: ExtensionResult | None = None
 
     @property
     def derivation(self) -> tuple[str, ...]:
@@ -90,12 +117,15 @@ class ExtensionResult(NamedTuple):
 class ExtensionStage(NamedTuple):
     """What all ClusterExtensions of a workspace come to, and how that is written.
 
-    `held` is what they had before, `locked` what `olmc.lock` would have of them.
+    `held` is what they had before, `locked` what `olmc.lock` would have of them. `catalogs` are the ClusterCatalogs as
+    the cluster has them; `revisions`: the runtime is that of ClusterObjectSets.
     """
 
     results: tuple[ExtensionResult, ...] = ()
     held: frozenset[ObjectKey] = frozenset()
     locked: Mapping[str, LockedExtension] = {}
+    catalogs: Mapping[str, KubernetesObject] = {}
+    revisions: bool = False
 
     def without_held(self, cluster: Cluster) -> Cluster:
         """The cluster without what the ClusterExtensions had in it, which `written` gives as it is then."""
@@ -109,36 +139,34 @@ class ExtensionStage(NamedTuple):
             yield from result.objects
 
     def rewrite(self, _: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
-        """Give each ClusterExtension its status."""
+        """Give ClusterExtensions and ClusterCatalogs their status, and leave out the objects that the API server
+        rejects."""
         results = {result.extension.name: result for result in self.results}
-        return [_with_status(rendered, results) for rendered in objects]
+        return [new for rendered in objects if (new := self._stored(rendered, results)) is not None]
 
-
-def _with_status(rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered:
-    """A ClusterExtension with its status, a ClusterCatalog with the label that a webhook gives it (R-V1-CC-2)."""
-    obj = rendered.object
-    if obj.get("apiVersion") != EXTENSIONS_V1:
+    def _stored(self, rendered: Rendered, results: Mapping[str, ExtensionResult]) -> Rendered | None:
+        """An object as the cluster has it in the end, None for one that the API server refuses."""
+        obj = rendered.object
+        if obj.get("apiVersion") != EXTENSIONS_V1:
+            return rendered
+        result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
+        if result is not None:
+            if result.is_refused and result.stored is None:
+                return None
+            return rendered._replace(object=result.stored or _with_status(obj, result, with_revisions=self.revisions))
+        if obj["kind"] == CATALOG_KIND:
+            written = self.catalogs.get(name_of(obj))
+            return rendered._replace(object=written) if written is not None else None
         return rendered
-    result = results.get(name_of(obj)) if obj["kind"] == EXTENSION_KIND else None
-    if result is not None:
-        status = _status(result)
-        return rendered._replace(object=result.stored or {**obj, **({"status": status} if status else {})})
-    if obj["kind"] == CATALOG_KIND:
-        labels = dict(cluster_catalog(obj).labels)
-        return rendered._replace(object={**obj, "metadata": {**obj["metadata"], "labels": labels}})
-    return rendered
 
 
-def _status(result: ExtensionResult) -> KubernetesObject:
-    """The status as the controller writes it, without times (R-V1-CE-2)."""
-    status: KubernetesObject = {}
-    if result.conditions:
-        status["conditions"] = [condition._asdict() for condition in sorted(result.conditions)]
-    if result.installed is not None:
-        installed = result.installed
-        release = {} if installed.release is None else {"release": installed.release}
-        status["install"] = {"bundle": {"name": installed.name, "version": installed.version, **release}}
-    return status
+def _with_status(obj: KubernetesObject, result: ExtensionResult, *, with_revisions: bool) -> KubernetesObject:
+    """A ClusterExtension as the API server stores it, with its status."""
+    status = written_status(
+        ExtensionStatus(result.conditions, result.active, result.installed), with_revisions=with_revisions
+    )
+    bare = without_fields(without_status(obj), result.dropped)
+    return {**bare, **({"status": status} if status else {})}
 
 
 def install_extensions(workspace: Workspace, cluster: Cluster, options: Options, report: Report) -> ExtensionStage:
@@ -146,12 +174,13 @@ def install_extensions(workspace: Workspace, cluster: Cluster, options: Options,
     gates = gates_of(options.olm_version)
     catalogs, lacking = served_catalogs(workspace, report)
     held = held_objects(cluster.objects.values()) if workspace.is_live else {}
-    setting = ExtensionSetting(workspace, cluster, options, gates, catalogs, lacking, held)
+    release = release_of(options.olm_version)
+    setting = ExtensionSetting(workspace, cluster, options, gates, release, catalogs, lacking, held)
     results: list[ExtensionResult] = []
-    taken: dict[ObjectKey, str] = {}
+    taken: dict[ObjectKey, Rendered] = {}
     for manifest in workspace.extensions:
         result = _result(manifest, setting, taken, report)
-        taken.update((rendered.identity, result.extension.name) for rendered in result.objects)
+        taken.update((rendered.identity, rendered) for rendered in result.objects)
         results.append(result)
     locked = locked_extensions(workspace, results)
     report_deviations(workspace.lock, locked, report)
@@ -159,7 +188,10 @@ def install_extensions(workspace: Workspace, cluster: Cluster, options: Options,
     taken_over = [rendered for name, some in held.items() if name in names for rendered in some]
     for result in results:
         taken_over += adopted_objects(result.extension, (rendered.identity for rendered in result.objects), cluster)
-    return ExtensionStage(tuple(results), frozenset(rendered.identity for rendered in taken_over), locked)
+    return ExtensionStage(
+        tuple(results), frozenset(rendered.identity for rendered in taken_over), locked,
+        stored_catalogs(workspace, catalogs, lacking, options), gates.boxcutter_runtime,
+    )  # fmt: skip
 
 
 def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedCatalog, ...], Mapping[str, str]]:
@@ -184,17 +216,17 @@ def served_catalogs(workspace: Workspace, report: Report) -> tuple[tuple[ServedC
         if content is None or any(package.name in asked for package in content.left_out):
             lacking[name] = catalog.image
             served.append(ServedCatalog(catalog))
-        elif content.problem:
-            served.append(ServedCatalog(catalog, {}, f"error loading catalog: {content.problem}"))
         else:
-            served.append(ServedCatalog(catalog, content.packages))
+            served.append(served_content(catalog, content))
     return tuple(served), lacking
 
 
-def _refused(manifest: Manifest, report: Report, old: KubernetesObject | None = None) -> list[FieldError]:
+def _refused(
+    manifest: Manifest, report: Report, old: KubernetesObject | None = None, *, account_required: bool = True
+) -> list[FieldError]:
     """What the API server finds wrong with an object, or with changing `old` to it, which is reported."""
     obj = manifest.object
-    errors = api_errors(obj, old)
+    errors = api_errors(obj, old, account_required=account_required)
     for error in errors:
         if error.field != "<nil>":
             place = locate(manifest.source, _keys(error.field))
@@ -231,42 +263,153 @@ def _keys(field: str) -> list[str | int]:
 
 
 def _result(
-    manifest: Manifest, setting: ExtensionSetting, taken: Mapping[ObjectKey, str], report: Report
+    manifest: Manifest, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
 ) -> ExtensionResult:
+    """What becomes of a ClusterExtension: hop after hop, until nothing changes any more (R-V1-RES-15)."""
     experimental = _has_experimental_crds(setting.gates)
     state = setting.options.state
     live = state.objects.get(object_key(manifest.object)) if state is not None else None
-    errors = _refused(manifest, report, live.object if live is not None else None)
+    required = setting.release.requires_account
+    errors = _refused(manifest, report, live.object if live is not None else None, account_required=required)
     kept = manifest if live is None or not errors else manifest._replace(object=live.object)
     extension = cluster_extension(kept.object, experimental=experimental)
     held = setting.held.get(extension.name, ())
     if errors:
         stored = live.object if live is not None else None
         return ExtensionResult(
-            extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored
-        )
+            extension, kept, str(errors[0]), installed=extension.installed, objects=held, stored=stored,
+            is_refused=True, controller=setting.release.tag,
+        )  # fmt: skip
     _report_unknown_fields(manifest, report)
-    for field in () if experimental else ignored_fields(manifest.object):
+    dropped = () if experimental else tuple(ignored_fields(manifest.object))
+    for field in dropped:
         place = locate(manifest.source, ("spec", field), of_key=True)
         report.add(rules.FIELD_DROPPED.finding(place, kind=EXTENSION_KIND, name=extension.name, field=field))
     extension = extension._replace(installed=_with_image(extension.installed, setting.catalogs))
+    was = live.object if live is not None else manifest.object
+    start = ExtensionResult(
+        extension, manifest, installed=extension.installed, objects=held, dropped=dropped,
+        conditions=read_conditions(status_of(was).get("conditions")), active=read_active(was),
+        controller=setting.release.tag,
+    )  # fmt: skip
+    missing = _without_account(start, setting, taken, report)
+    return missing if missing is not None else _walked(start, setting, taken, report)
+
+
+def _without_account(
+    result: ExtensionResult, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
+) -> ExtensionResult | None:
+    """The result without the account, which the controller looks for before all else (R-V1-SA-1); None where it is
+    there or not used."""
+    extension = result.extension
+    account, namespace = extension.service_account, extension.namespace
+    is_synthetic = setting.gates.synthetic_permissions and account == SYNTHETIC_USER
+    is_needed = setting.release.checks_account or (setting.release.uses_account and not is_synthetic)
+    if not is_needed or account_exists(setting.cluster.objects, namespace, account):
+        return None
+    place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
+    report.add(rules.NO_ACCOUNT.finding(place, name=extension.name, account=account, namespace=namespace))
+    conditions = account_missing(account, namespace, checked=setting.release.checks_account)
+    trial = _hop(result, setting, taken, Report())
+    return result._replace(
+        problem=conditions[0].message, conditions=merged_conditions(result.conditions, conditions),
+        objects=kept_objects(result, setting), trial=trial, required=trial.required,
+    )  # fmt: skip
+
+
+def _walked(
+    start: ExtensionResult, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
+) -> ExtensionResult:
+    """The result where nothing changes any more; of what is found on the way the last resolution's counts."""
+    before, found = start, Report()
+    via: list[str] = []
+    seen = {start.installed.name} if start.installed is not None else set()
+    while True:
+        last, found = found, Report()
+        result = _hop(before, setting, taken, found)
+        now = result.installed
+        if not result.problem and via and now == before.installed:
+            # The resolution that chose the bundle says more than the one that finds nothing better.
+            result, found = result._replace(resolution=before.resolution), last
+            break
+        if result.problem or now is None or now == before.installed:
+            break
+        if now.name in seen:
+            result = result._replace(further=now.name)
+            break
+        seen.add(now.name)
+        via.append(now.name)
+        setting = _applied(result, setting)
+        before = result._replace(extension=result.extension._replace(installed=now))
+    for finding in found:
+        report.add(finding)
+    passed = tuple(name for name in via if result.installed is None or name != result.installed.name)
+    if passed and result.installed is not None:
+        place = locate(result.manifest.source, ("spec",))
+        report.add(
+            rules.WALKS.finding(
+                place, name=result.extension.name, way=" → ".join((*passed, result.installed.name)),
+                version=result.installed.version,
+            )
+        )  # fmt: skip
+    return result._replace(extension=start.extension, via=passed)
+
+
+def _applied(result: ExtensionResult, setting: ExtensionSetting) -> ExtensionSetting:
+    """The setting after a hop: the cluster with what the ClusterExtension has then."""
+    name = result.extension.name
+    gone = {rendered.identity for rendered in setting.held.get(name, ())}
+    others = {key: found for key, found in setting.cluster.objects.items() if key not in gone}
+    objects = by_kind({**others, **{rendered.identity: rendered for rendered in result.objects}})
+    return setting._replace(
+        cluster=setting.cluster._replace(objects=objects), held={**setting.held, name: result.objects}
+    )
+
+
+def _hop(
+    before: ExtensionResult, setting: ExtensionSetting, taken: Mapping[ObjectKey, Rendered], report: Report
+) -> ExtensionResult:
+    """What one resolution and what follows from it make of a ClusterExtension."""
+    extension, manifest = before.extension, before.manifest
+    rolling = rolling_bundle(setting.held.get(extension.name, ())) if setting.gates.boxcutter_runtime else None
+    if rolling is not None:
+        # R-V1-COS-12
+        bundle = CatalogBundle(rolling.name, extension.source.package, rolling.image, rolling.version, ())
+        resolution = ExtensionResolution(bundle=bundle, installed=rolling)
+        return installed(before._replace(resolution=resolution), resolution, setting, taken, report, is_rolling=True)
     resolution = _resolution(extension, setting)
-    result = ExtensionResult(extension, manifest, resolution=resolution, installed=extension.installed, objects=held)
+    result = before._replace(resolution=resolution)
     unknown = _unknown_catalog(resolution, setting)
     if unknown:
         place = locate(manifest.source, ("spec", "source", "catalog"))
         report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
-        return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace")
+        return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace", unknown=True)
     if resolution.error:
-        report_account(result, setting, report)
-        _, conditions = conditions_after(extension.source, extension.installed, resolution)
+        revisions = setting.gates.boxcutter_runtime
+        _, conditions = conditions_after(extension.source, extension.installed, resolution, revisions=revisions)
         place = locate(manifest.source, ("spec", "source", "catalog"))
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
         objects = kept_objects(result, setting)
-        return result._replace(problem=resolution.error, conditions=tuple(conditions), objects=objects)
+        merged = merged_conditions(before.conditions, conditions)
+        return result._replace(problem=resolution.error, conditions=merged, objects=objects)
+    if not before.conditions and extension.installed is None:
+        result = result._replace(conditions=_first_conditions(extension, resolution, setting))
     return installed(result, resolution, setting, taken, report)
+
+
+def _first_conditions(
+    extension: ClusterExtension, resolution: ExtensionResolution, setting: ExtensionSetting
+) -> tuple[Condition, ...]:
+    """The conditions of a new ClusterExtension, whose new catalogs are not served yet when it is looked at first."""
+    state = setting.options.state
+    declared = [manifest.object for manifest in setting.workspace.extension_catalogs]
+    new = {name_of(obj) for obj in declared if state is None or object_key(obj) not in state.objects}
+    asked = [outcome.name for outcome in resolution.outcomes if outcome.name in resolution.asked & new]
+    error = not_served(extension.source.package, asked[0]) if asked else ""
+    first = ExtensionResolution(error)
+    return tuple(conditions_after(extension.source, None, first)[1]) if error else ()
 
 
 def _meant_package(name: str, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Certificates
 from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
-from olmc.compiler.olm.naming import TARGETS, h36, joined_name
+from olmc.compiler.olm.naming import OPERATOR_NAMESPACE, TARGETS, h36, joined_name
 from olmc.compiler.olm.profiles.data import profile_of
-from olmc.k8s.gojson import encode_decoded, encode_plain
+from olmc.k8s.gojson import encode_decoded
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     RBAC_V1,
@@ -137,12 +137,13 @@ _ADMISSION_V1 = "admissionregistration.k8s.io/v1"
 
 class Installation(NamedTuple):
     """Where a bundle is installed and how: the namespace, the namespaces that it watches ("" alone: all), who issues
-    certificates, and the configuration of its Deployments."""
+    certificates, the configuration of its Deployments, and whether their pods name its namespace (R-V1-REL-1)."""
 
     namespace: str
     targets: tuple[str, ...]
     certificates: Certificates = "none"
     config: DeploymentConfig = NO_CONFIG
+    sets_operator_namespace: bool = False
 
     @property
     def watches_all(self) -> bool:
@@ -256,7 +257,8 @@ def _deployments(bundle: RegistryBundle, at: Installation) -> Iterator[Kubernete
         spec = mapping(entry.get("spec"))
         template = mapping(spec.get("template"))
         # As in OLM v0 the CSV's annotations go onto the pods: operators read their target namespaces from there.
-        annotations = {**annotations_of(bundle.csv), **annotations_of(template), TARGETS: ",".join(at.targets)}
+        home = {OPERATOR_NAMESPACE: at.namespace} if at.sets_operator_namespace else {}
+        annotations = {**annotations_of(bundle.csv), **annotations_of(template), TARGETS: ",".join(at.targets), **home}
         pod = dict(spec_of(template))
         # Without a provider the renderer still makes the Deployment; the support checks have refused the bundle before.
         if name in serving and at.certificates != "none":
@@ -386,6 +388,7 @@ class FeatureGates(NamedTuple):
     bundle_release_support: bool = False
     helm_chart_support: bool = False
     synthetic_permissions: bool = False
+    force_semver_upgrade_constraints: bool = False
 
 
 def gates_of(version: str) -> FeatureGates:
@@ -423,12 +426,14 @@ _SUPPORTED_MODES = (ALL_NAMESPACES, SINGLE_NAMESPACE, OWN_NAMESPACE)
 
 class InstallRequest(NamedTuple):
     """What a ClusterExtension asks for: the namespace, the configuration (None: it has none; a text is YAML) and the
-    gates of the controller. `certificates` takes the place of the provider that the gates choose."""
+    gates of the controller. `certificates` takes the place of the provider that the gates choose.
+    `sets_operator_namespace`: pod templates name the namespace of the operator (R-V1-REL-1)."""
 
     namespace: str
     gates: FeatureGates
     config: Mapping[str, Any] | str | None = None
     certificates: Certificates | None = None
+    sets_operator_namespace: bool = False
 
     @property
     def provider(self) -> Certificates:
@@ -444,7 +449,10 @@ def render_bundle(bundle: RegistryBundle, request: InstallRequest) -> tuple[Kube
     config = _read_config(bundle, request)
     targets = None if config.get("watchNamespace") is None else (text(config["watchNamespace"]),)
     deployments = read_deployment_config(config.get("deploymentConfig"))
-    return render_objects(bundle, request.namespace, targets, request.provider, deployments)
+    return render_objects(
+        bundle, request.namespace, targets, request.provider, deployments,
+        sets_operator_namespace=request.sets_operator_namespace,
+    )  # fmt: skip
 
 
 def render_objects(
@@ -453,6 +461,8 @@ def render_objects(
     targets: Sequence[str] | None = None,
     certificates: Certificates = "none",
     config: DeploymentConfig = NO_CONFIG,
+    *,
+    sets_operator_namespace: bool = False,
 ) -> tuple[KubernetesObject, ...]:
     """The objects for the namespaces that are watched, None for as many as the bundle supports; sorted.
 
@@ -466,17 +476,15 @@ def render_objects(
         # Of several modes that a bundle supports the widest is the default; the others need a configuration.
         targets = ("",) if ALL_NAMESPACES in bundle.install_modes else ()
     _check_targets(bundle, namespace, targets)
-    objects = generate(bundle, Installation(namespace, tuple(targets), certificates, config))
+    installation = Installation(namespace, tuple(targets), certificates, config, sets_operator_namespace)
+    objects = generate(bundle, installation)
     return _sorted(objects)
 
 
 def _sorted(objects: list[KubernetesObject]) -> tuple[KubernetesObject, ...]:
-    """Objects by API, kind, namespace and name: upstream has some of them in random order."""
-    keys = {_sort_key(obj) for obj in objects}
-    if len(keys) == len(objects):
-        return tuple(sorted(objects, key=_sort_key))
-    # Of two with one name the text decides, which takes its time and hardly any bundle needs.
-    return tuple(sorted(objects, key=lambda obj: (_sort_key(obj), encode_plain(obj))))
+    """Objects by API, kind, namespace and name, as upstream has some of them in random order; two of one name stay in
+    the order of the generators."""
+    return tuple(sorted(objects, key=_sort_key))
 
 
 def _sort_key(obj: KubernetesObject) -> tuple[str, ...]:

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from olmc.compiler.model.catalog import Deprecation
+from olmc.compiler.model.catalog import CatalogBundle, Deprecation
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.reconcile.operator_groups import account_exists
+from olmc.compiler.olm.naming import helm_marks
 from olmc.compiler.rules.texts import extensions as rules
-from olmc.compiler.transition.deletion import helm_marks
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.api.restmapper import rest_mapper
 from olmc.k8s.diagnostics import Place, Report, join_limited
@@ -27,11 +26,13 @@ from olmc.k8s.objects import (
     Origin,
     Provenance,
     Rendered,
+    Subject,
     annotations_of,
     labels_of,
     mappings,
     metadata_of,
-    object_key,
+    name_of,
+    owner_references,
     spec_of,
     status_of,
     text,
@@ -39,10 +40,20 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import locate
+from olmc.targets.v1.api_server import ApiServer, api_server
 from olmc.targets.v1.crd_upgrade import upgrade_errors
+from olmc.targets.v1.extension_status import (
+    ActiveRevision,
+    is_stored,
+    merged_conditions,
+    read_conditions,
+    written_conditions,
+)
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle
+from olmc.targets.v1.helm_release import conflict, release_outcome
 from olmc.targets.v1.locking import content_of_bundle
 from olmc.targets.v1.permissions import (
+    GROUP,
     CatalogFilter,
     ClusterExtension,
     InstalledBundle,
@@ -59,17 +70,23 @@ from olmc.targets.v1.registry_bundle import (
     RegistryBundle,
     read_registry_bundle,
 )
-from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve
+from olmc.targets.v1.releases import ControllerRelease
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog
+from olmc.targets.v1.revision_rollout import RevisionName, Rollout, archived_conditions, observed_phases, roll_out
 from olmc.targets.v1.single_extension import (
     EXTENSION_KIND,
+    MAX_PHASE,
     PREFIX,
     SET_KIND,
+    ExtensionOwner,
     Owner,
     RevisionBundle,
+    chart_file,
     extension_objects,
     is_kept,
     object_set,
     phases_of,
+    revision_object,
 )
 
 if TYPE_CHECKING:
@@ -113,11 +130,15 @@ def retrying(text: str, installed: InstalledBundle | None) -> list[Condition]:
     return [condition("Progressing", "True", "Retrying", text), installed_condition(installed)]
 
 
-def service_account_missing(name: str, namespace: str) -> list[Condition]:
-    """Without the ServiceAccount nothing is begun (R-V1-SA-1)."""
+def account_missing(name: str, namespace: str, *, checked: bool) -> list[Condition]:
+    """Without the ServiceAccount nothing is begun (R-V1-SA-1); `checked`: the release looks for it first."""
     text = f"service account {quoted(name)} not found in namespace {quoted(namespace)}"
-    message = f"operation cannot proceed due to the following validation error(s): {text}"
-    return [condition("Progressing", "True", "Retrying", message), condition("Installed", "Unknown", "Failed", message)]
+    if checked:
+        message = cause = f"operation cannot proceed due to the following validation error(s): {text}"
+    else:
+        message = "installation cannot proceed due to missing ServiceAccount"
+        cause = f"{text}: unable to authenticate with the Kubernetes cluster."
+    return [condition("Progressing", "True", "Retrying", message), condition("Installed", "Unknown", "Failed", cause)]
 
 
 def of_bundle(text: str, bundle: InstalledBundle) -> str:
@@ -145,25 +166,32 @@ def rolled_out(installed: InstalledBundle) -> list[Condition]:
     ]
 
 
-def rolling_out(version: str, installed: InstalledBundle | None) -> list[Condition]:
-    """While a ClusterObjectSet is on its way."""
-    text = f"Revision {version} is rolling out."
-    return [condition("Progressing", "True", "RollingOut", text), installed_condition(installed, reason="Absent")]
+def mirrored(progressing: Condition, installed: InstalledBundle | None) -> list[Condition]:
+    """While a ClusterObjectSet is on its way or gets no further: what it says, and what is installed (R-V1-CND-1)."""
+    return [
+        progressing,
+        installed_condition(installed, reason="Failed" if progressing.reason == "Retrying" else "Absent"),
+    ]
 
 
 def conditions_after(
-    source: CatalogFilter, installed: InstalledBundle | None, resolution: ExtensionResolution
+    source: CatalogFilter,
+    installed: InstalledBundle | None,
+    resolution: ExtensionResolution,
+    *,
+    revisions: bool = False,
 ) -> tuple[InstalledBundle | None, list[Condition]]:
-    """What is installed after a resolution, and the conditions if what it chose could be applied with the Helm runtime.
+    """What is installed after a resolution, and the conditions if what it chose could be applied.
 
     A resolution that fails leaves what is installed as it is; that is no error if no catalog is there to be asked, and
-    no other version is wanted (R-V1-CND-1).
+    no other version is wanted (R-V1-CND-1). `revisions`: the runtime is that of ClusterObjectSets.
     """
+    done = rolled_out if revisions else succeeded
     if not resolution.error:
         now = resolution.installed
-        return now, [*(succeeded(now) if now else []), *deprecation_conditions(source, now, resolution.deprecations)]
+        return now, [*(done(now) if now else []), *deprecation_conditions(source, now, resolution.deprecations)]
     keeps = keeps_installed(source, installed, any_catalog=resolution.any_catalog)
-    conditions = succeeded(installed) if installed and keeps else retrying(resolution.error, installed)
+    conditions = done(installed) if installed and keeps else retrying(resolution.error, installed)
     return installed, [*conditions, *deprecation_conditions(source, installed, None)]
 
 
@@ -233,10 +261,11 @@ def held_objects(objects: Iterable[Rendered]) -> Mapping[str, tuple[Rendered, ..
 
 def latest_revision(held: Iterable[Rendered]) -> HeldRevision | None:
     """The ClusterObjectSet with the highest number, None without any."""
-    return max(_revisions(held), key=lambda revision: revision.number, default=None)
+    return max(revisions(held), key=lambda revision: revision.number, default=None)
 
 
-def _revisions(held: Iterable[Rendered]) -> Iterator[HeldRevision]:
+def revisions(held: Iterable[Rendered]) -> Iterator[HeldRevision]:
+    """The ClusterObjectSets among objects."""
     for rendered in held:
         number = spec_of(rendered.object).get("revision")
         if rendered.identity.kind == SET_KIND and isinstance(number, int):
@@ -262,20 +291,34 @@ def applied_over(held: Sequence[Rendered], objects: Iterable[Rendered]) -> tuple
     there = {rendered.identity for rendered in applied}
     by_helm = not any(key.kind == SET_KIND for key in there)
     kept = [old for key, old in before.items() if key not in there and by_helm and is_kept(old.object)]
-    followed = sorted(_revisions(old for key, old in before.items() if key not in there), key=lambda each: each.number)
+    followed = sorted(revisions(old for key, old in before.items() if key not in there), key=lambda each: each.number)
     archived = (revision.written for revision in followed[-_ARCHIVED:])
     return (*applied, *kept, *(old._replace(object=_archived(old.object)) for old in archived))
 
 
+def kept_over(held: Sequence[Rendered], objects: Iterable[Rendered]) -> tuple[Rendered, ...]:
+    """The objects that are there once some of `objects` are applied and an error ends it: nothing is deleted."""
+    before = {rendered.identity: rendered for rendered in held}
+    applied = [_over(before[new.identity], new) if new.identity in before else new for new in objects]
+    there = {rendered.identity for rendered in applied}
+    return (*applied, *(old for key, old in before.items() if key not in there))
+
+
 def _archived(revision: KubernetesObject) -> KubernetesObject:
-    return {**revision, "spec": {**spec_of(revision), "lifecycleState": "Archived"}}
+    """A ClusterObjectSet that another one has followed (R-V1-COS-8)."""
+    archived = {**revision, "spec": {**spec_of(revision), "lifecycleState": "Archived"}}
+    status = status_of(revision)
+    if not status:
+        return archived
+    conditions = written_conditions(archived_conditions(read_conditions(status.get("conditions"))))
+    return {**archived, "status": {**status, "conditions": conditions}}
 
 
 def _over(old: Rendered, new: Rendered) -> Rendered:
     """An object with the status of the one before, and with what the server has written into its metadata."""
     was = metadata_of(old.object)
     metadata = {**metadata_of(new.object), **{key: was[key] for key in _SERVER if key in was}}
-    status = dict(status_of(old.object))
+    status = {**status_of(old.object), **status_of(new.object)}
     if new.identity.kind == CRD_KIND and (status or _stored(new.object) != _stored(old.object)):
         stored = texts(status.get("storedVersions")) or _stored(old.object)
         status["storedVersions"] = [*stored, *(name for name in _stored(new.object) if name not in stored)]
@@ -288,17 +331,20 @@ def _stored(crd: KubernetesObject) -> list[str]:
     return [text(version.get("name")) for version in versions if version.get("storage") is True]
 
 
+SYNTHETIC_USER = "olm.synthetic-user"
 _MOST = 3
-_MEND = "Choose another version, or mend what the message names."
+_MEND = "Choose another version, or correct what the message names."
 
 
 class ExtensionSetting(NamedTuple):
-    """What all extensions have in common: the input, the cluster, the catalogs, and the gates of the controller."""
+    """What all extensions have in common: the input, the cluster, the catalogs, the gates and the release of the
+    controller."""
 
     workspace: Workspace
     cluster: Cluster
     options: Options
     gates: FeatureGates
+    release: ControllerRelease
     catalogs: tuple[ServedCatalog, ...]
     lacking: Mapping[str, str]
     """The catalogs whose content is not here, each with its image."""
@@ -306,100 +352,141 @@ class ExtensionSetting(NamedTuple):
     """By ClusterExtension what it has in the cluster, where that goes on from a state."""
 
 
+class _Attempt(NamedTuple):
+    """A bundle that is about to be applied: by whom, what was chosen, its content and objects, and the cluster."""
+
+    owner: str
+    chosen: InstalledBundle
+    registry: RegistryBundle
+    rendered: tuple[KubernetesObject, ...]
+    server: ApiServer
+    setting: ExtensionSetting
+
+
 def installed(
-    result: ExtensionResult, resolution: ExtensionResolution, setting: ExtensionSetting, taken: Mapping[ObjectKey, str],
-    report: Report,
+    result: ExtensionResult, resolution: ExtensionResolution, setting: ExtensionSetting,
+    taken: Mapping[ObjectKey, Rendered], report: Report, *, is_rolling: bool = False,
 ) -> ExtensionResult:  # fmt: skip
-    """The result with what the chosen bundle installs, or with what keeps it from being installed."""
+    """The result with what the chosen bundle installs, or with what keeps it from being installed.
+
+    `is_rolling`: the bundle is that of a ClusterObjectSet on its way, so that no catalog was asked (R-V1-COS-12).
+    """
     extension, chosen, bundle = result.extension, resolution.installed, resolution.bundle
     if chosen is None or bundle is None:
         return result
     place = locate(result.manifest.source, ("spec",))
-    workspace = setting.workspace
-    content = content_of_bundle(workspace, bundle)
+    content = content_of_bundle(setting.workspace, bundle)
     if content is None:
-        image = bundle.image or "the catalog names no image"
-        report.add(rules.NO_BUNDLE.finding(place, name=extension.name, bundle=bundle.name, image=image))
-        return result._replace(problem=f"bundle {bundle.name} is not in the workspace")
+        return _without_content(result, chosen, bundle, setting, report)
     # A deprecation is no reason not to install; it stands in the conditions beside success.
-    deprecations = deprecation_conditions(extension.source, chosen, resolution.deprecations)
+    deprecations = deprecation_conditions(extension.source, chosen, None if is_rolling else resolution.deprecations)
     for deprecation in deprecations[1:]:
         if deprecation.status == "True":
             report.add(rules.DEPRECATED.finding(place, name=extension.name, problem=deprecation.message))
-    report_account(result, setting, report)
     try:
         registry = _registry_bundle(content)
-        config = extension.config
-        rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, config))
+        rendered = render_bundle(registry, _request(extension, setting))
     except BundleError as error:
         result = result._replace(objects=kept_objects(result, setting))
         # Of what stands deep in a configuration the controller says no more than `validation failed` (R-V1-CFG-4a).
         causes = "".join(f"{cause}. " for cause in error.causes)
         hint = f"{causes}Correct spec.config." if error.terminal else error.hint or _MEND
-        return _failed(result, chosen, error.message, hint, report, terminal=error.terminal)
+        terminal = error.terminal and setting.release.blocks_bad_config
+        return _failed(result, chosen, error.message, hint, report, terminal=terminal, at_config=error.terminal)
+    present = {**setting.cluster.objects, **taken}
+    mapper = rest_mapper((*(found.object for found in present.values()), *rendered), setting.options.api_resources)
     result = _with_rights(result, rendered, setting)
-    problem, hint = _preflight(result, rendered, setting, taken)
-    if problem:
-        return _failed(result._replace(objects=kept_objects(result, setting)), chosen, problem, hint, report)
-    problem, hint = _revision_collisions(result, rendered, setting, taken)
-    if problem:
-        return _blocked(result, problem, hint, report)
+    server = api_server(present, mapper, *_account(extension, setting))
+    attempt = _Attempt(extension.name, chosen, registry, rendered, server, setting)
+    if setting.gates.boxcutter_runtime:
+        result = _with_revision(result, attempt, report, is_rolling=is_rolling)
+    else:
+        result = _with_release(result, attempt, report)
+    if result.problem:
+        return result
     if result.missing and not setting.gates.preflight_permissions:
         shown = join_limited([rule.line for rule in result.missing], _MOST)
         account = str(installer(extension)).partition("/")[2]
         report.add(rules.LACKS_RIGHTS.finding(place, name=extension.name, account=account, rules=shown))
-    conditions = rolled_out(chosen) if setting.gates.boxcutter_runtime else succeeded(chosen)
-    further = _further(extension, chosen, setting)
-    if further:
-        report.add(
-            rules.ANOTHER_HOP.finding(
-                place, name=extension.name, bundle=chosen.name, further=further, version=chosen.version
-            )
-        )
-    objects = _objects(result, registry, rendered, chosen, setting, report)
-    return result._replace(conditions=(*conditions, *deprecations), installed=chosen, objects=objects, further=further)
+    return result
+
+
+def _account(extension: ClusterExtension, setting: ExtensionSetting) -> tuple[Subject | None, tuple[str, ...]]:
+    """In whose name the objects are written, with groups; None for the controller's own, which may do everything."""
+    if not setting.release.uses_account:
+        return None, ()
+    if setting.gates.synthetic_permissions and extension.service_account == SYNTHETIC_USER:
+        # R-V1-SA-2
+        return Subject("User", "", f"olm:clusterextension:{extension.name}"), ("olm:clusterextensions",)
+    return installer(extension), ()
+
+
+def _request(extension: ClusterExtension, setting: ExtensionSetting) -> InstallRequest:
+    return InstallRequest(
+        extension.namespace, setting.gates, extension.config,
+        sets_operator_namespace=setting.release.sets_operator_namespace,
+    )  # fmt: skip
+
+
+def _without_content(
+    result: ExtensionResult, chosen: InstalledBundle, bundle: CatalogBundle, setting: ExtensionSetting, report: Report
+) -> ExtensionResult:
+    """The result for a bundle whose content is not here: its conditions are those of an image that is not there."""
+    extension = result.extension
+    place, image = locate(result.manifest.source, ("spec",)), bundle.image or "the catalog names no image"
+    report.add(rules.NO_BUNDLE.finding(place, name=extension.name, bundle=bundle.name, image=image))
+    before, deprecations = result.installed, result.resolution.deprecations if result.resolution is not None else ()
+    conditions = [
+        *retrying(of_bundle(_pull_error(bundle.image), chosen), before),
+        *deprecation_conditions(extension.source, before, deprecations),
+    ]
+    return result._replace(
+        problem=f"bundle {bundle.name} is not in the workspace", unknown=True, objects=kept_objects(result, setting),
+        conditions=merged_conditions(result.conditions, conditions),
+    )  # fmt: skip
+
+
+def _pull_error(image: str) -> str:
+    """What a registry without an image says (R-V1-CND-5)."""
+    name, digest, reference = image.partition("@")
+    if not digest:
+        name, _, reference = image.rpartition(":")
+    return f"error creating image source: reading manifest {reference} in {name}: manifest unknown"
 
 
 def _failed(
-    result: ExtensionResult, chosen: InstalledBundle, text: str, hint: str, report: Report, *, terminal: bool = False
-) -> ExtensionResult:
+    result: ExtensionResult, chosen: InstalledBundle, text: str, hint: str, report: Report, *, terminal: bool = False,
+    at_config: bool = False,
+) -> ExtensionResult:  # fmt: skip
     """The result with an error of a bundle that was chosen; what is installed stays."""
     installed = result.installed
     problem = of_bundle(text, chosen)
     conditions = invalid_configuration(text, chosen, installed) if terminal else retrying(problem, installed)
     deprecations = result.resolution.deprecations if result.resolution is not None else ()
     conditions += deprecation_conditions(result.extension.source, installed, deprecations)
-    return _not_installed(result, problem, conditions, hint, report, "config" if terminal else "")
-
-
-def _blocked(result: ExtensionResult, problem: str, hint: str, report: Report) -> ExtensionResult:
-    """The result with what its first ClusterObjectSet says that does not get on; nothing is installed yet."""
-    conditions = [condition("Progressing", "True", "Retrying", problem), installed_condition(None, reason="Absent")]
-    deprecations = result.resolution.deprecations if result.resolution is not None else ()
-    conditions += deprecation_conditions(result.extension.source, None, deprecations)
-    return _not_installed(result, problem, conditions, hint, report)
+    return _not_installed(result, problem, conditions, hint, report, "config" if at_config else "")
 
 
 def _not_installed(
-    result: ExtensionResult, problem: str, conditions: list[Condition], hint: str, report: Report, key: str = ""
+    result: ExtensionResult, problem: str, conditions: Sequence[Condition], hint: str, report: Report, key: str = ""
 ) -> ExtensionResult:
     place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
-    return result._replace(problem=problem, conditions=tuple(conditions))
+    return result._replace(problem=problem, conditions=merged_conditions(result.conditions, conditions))
 
 
 def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Rendered, ...]:
     """What is there of the bundle that is installed and stays, as far as its content is here."""
     extension, workspace = result.extension, setting.workspace
     installed = extension.installed
-    if installed is None or workspace.is_live:
+    if installed is None or workspace.is_live or setting.held.get(extension.name):
         return result.objects
     content = workspace.vendored.get(installed.image) or workspace.bundles.get(installed.name)
     if content is None:
         return ()
     try:
         registry = _registry_bundle(content)
-        rendered = render_bundle(registry, InstallRequest(extension.namespace, setting.gates, extension.config))
+        rendered = render_bundle(registry, _request(extension, setting))
     except BundleError:
         return ()  # it was installed with another configuration, of which nothing is known
     return _objects(result, registry, rendered, installed, setting, Report())
@@ -422,23 +509,17 @@ def bundle_files(bundle: Bundle) -> dict[str, str]:
     return files
 
 
-def report_account(result: ExtensionResult, setting: ExtensionSetting, report: Report) -> None:
-    """Report an account that the workspace does not have: the controller looks for it before all else (R-V1-SA-1)."""
-    extension = result.extension
-    if not account_exists(setting.cluster.objects, extension.namespace, extension.service_account):
-        place = locate(result.manifest.source, ("spec", "serviceAccount", "name"))
-        account, namespace = extension.service_account, extension.namespace
-        report.add(rules.NO_ACCOUNT.finding(place, name=extension.name, account=account, namespace=namespace))
-
-
 def _with_rights(
-    result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: ExtensionSetting
+    result: ExtensionResult, rendered: Sequence[KubernetesObject], setting: ExtensionSetting, number: int = 1
 ) -> ExtensionResult:
-    """The result with the rights that its account needs, and those that it lacks if the workspace has the account."""
+    """The result with the rights that its account needs, and those that it lacks if the workspace has the account;
+    `number` is that of its ClusterObjectSet."""
     extension, there = result.extension, setting.cluster.objects
+    if not setting.release.uses_account:
+        return result
     mapper = rest_mapper(rendered)
     # The account must also be allowed to set the finalizers of the revision that owns what it creates.
-    revision = f"{extension.name}-1" if setting.gates.boxcutter_runtime else ""
+    revision = f"{extension.name}-{number}" if setting.gates.boxcutter_runtime else ""
     required = required_rules(extension, rendered, mapper, revision)
     account = installer(extension)
     if ObjectKey("", account.kind, account.namespace, account.name) not in there:
@@ -449,95 +530,244 @@ def _with_rights(
     return result._replace(required=required, missing=missing)
 
 
-def _preflight(
-    result: ExtensionResult,
-    rendered: Sequence[KubernetesObject],
-    setting: ExtensionSetting,
-    taken: Mapping[ObjectKey, str],
-) -> tuple[str, str]:
-    """What the checks before the installation find, "" for nothing: rights, CRDs, objects that others have; and what to
-    do about it."""
-    extension, there = result.extension, setting.cluster.objects
-    if setting.gates.preflight_permissions and result.missing:
-        return preflight_error(result.missing), _MEND
-    # CRDs of the whole cluster count, whoever made them: the check protects the objects that are stored.
-    installed = [found.object for key, found in there.items() if key.kind == CRD_KIND]
-    problem = upgrade_errors(installed, rendered) if extension.checks_crds else ""
-    # An upgrade finds the objects of its own release, and the COS runtime judges collisions phase by phase.
-    if problem or extension.installed is not None or setting.gates.boxcutter_runtime:
-        return problem, _MEND
-    for obj in rendered:
-        key = object_key(obj)
-        owner = _foreign_owner(obj, extension, setting, taken)
-        if owner is not None:
-            # Helm takes over nothing that it did not create (R-V1-HELM-4).
-            where = f"in namespace '{key.namespace}' and cannot be managed by operator-controller"
-            return f"{key.kind} '{key.name}' already exists {where}", _owner_hint(owner)
-    return "", ""
-
-
-def _revision_collisions(
-    result: ExtensionResult,
-    rendered: Sequence[KubernetesObject],
-    setting: ExtensionSetting,
-    taken: Mapping[ObjectKey, str],
-) -> tuple[str, str]:
-    """What the first ClusterObjectSet says in its first phase with objects of others, "" for none (R-V1-COS-7); and
-    what to do about it. Behind the first line are words of olmc's own."""
-    extension = result.extension
-    if extension.installed is not None or not setting.gates.boxcutter_runtime:
-        return "", ""
-    for number, phase in enumerate(phases_of(rendered)):
-        owners = [(object_key(obj), _foreign_owner(obj, extension, setting, taken)) for obj in phase.objects]
-        foreign = [(key, owner) for key, owner in owners if owner is not None]
-        if foreign:
-            lines = "\n".join(f"{key} already exists" for key, _ in foreign)
-            return f"revision object collisions in phase {number}\n{lines}", _owner_hint(foreign[0][1])
-    return "", ""
-
-
-def _foreign_owner(
-    obj: KubernetesObject, extension: ClusterExtension, setting: ExtensionSetting, taken: Mapping[ObjectKey, str]
-) -> str | None:
-    """The ClusterExtension that has an object already, "" for nobody that is known, None where it may be created."""
-    key = object_key(obj)
-    present = setting.cluster.objects.get(key)
-    if present is None:
-        owner = taken.get(key)
-        return None if owner == extension.name else owner
-    if _is_adopted(present.object, extension):
-        return None
-    owner = labels_of(present.object).get(f"{PREFIX}owner-name", "")
-    return None if owner == extension.name else owner
-
-
-def _owner_hint(owner: str) -> str:
-    return (
-        f"It belongs to ClusterExtension {owner}, and an object has one owner: remove one of the two."
-        if owner
-        else _MEND
+def _with_release(result: ExtensionResult, attempt: _Attempt, report: Report) -> ExtensionResult:
+    """The result after Helm has done what it can."""
+    extension, setting, server = result.extension, attempt.setting, attempt.server
+    held = setting.held.get(extension.name, ())
+    before = {server.key(old.object): old.object for old in held}
+    if extension.installed is not None and not before:
+        before = {server.key(obj): obj for obj in attempt.rendered}
+    # A release whose installation has failed counts all objects of its manifest as its own.
+    known = {*before, *(server.key(obj) for obj in attempt.rendered if extension.installed is None)} if before else None
+    marks = helm_marks(extension.name, extension.namespace)
+    ordered = sorted(attempt.rendered, key=lambda obj: chart_file(obj, attempt.registry))
+    problem = preflight_error(result.missing) if setting.gates.preflight_permissions and result.missing else ""
+    if not problem:
+        dry_run = conflict(ordered, server, marks, known)
+        head = "failed to get release state using server-side dry-run: " if setting.release.names_dry_run else ""
+        problem = f"{head}{dry_run}" if dry_run else _crd_problem(extension, attempt)
+    if problem:
+        result = result._replace(objects=kept_objects(result, setting))
+        return _failed(result, attempt.chosen, problem, _hint(attempt, problem), report)
+    outcome = release_outcome(ordered, server, before or None)
+    made = {server.key(obj) for obj in outcome.made}
+    resolved = RevisionBundle(
+        attempt.chosen.name, attempt.registry.package, attempt.chosen.version, attempt.chosen.image
     )
+    written = _written(result, attempt, made, resolved, report)
+    there = (*held, *adopted_objects(extension, (each.identity for each in written), setting.cluster))
+    objects = applied_over(there, written) if outcome.deployed else kept_over(there, written)
+    result = result._replace(objects=objects)
+    if not outcome.deployed:
+        return _failed(result, attempt.chosen, outcome.problem, _hint(attempt, outcome.problem), report)
+    return _deployed(result, attempt, outcome.problem, report)
+
+
+def _deployed(result: ExtensionResult, attempt: _Attempt, problem: str, report: Report) -> ExtensionResult:
+    """The result with a release that is deployed, and an error that came after that."""
+    extension, chosen = result.extension, attempt.chosen
+    resolution = result.resolution
+    deprecations = deprecation_conditions(
+        extension.source, chosen, resolution.deprecations if resolution is not None else ()
+    )
+    if not is_stored(chosen):
+        return _unwritten(result, attempt, report)
+    result = result._replace(installed=chosen)
+    if problem:
+        text = of_bundle(problem, chosen)
+        return _not_installed(result, text, [*retrying(text, chosen), *deprecations], _hint(attempt, problem), report)
+    return result._replace(conditions=merged_conditions(result.conditions, (*succeeded(chosen), *deprecations)))
+
+
+def _unwritten(result: ExtensionResult, attempt: _Attempt, report: Report) -> ExtensionResult:
+    """The result of a bundle that is installed and whose name the status can't have, so that the old one stays
+    (R-V1-CND-4)."""
+    name = attempt.chosen.name
+    problem = f"bundle {name} is installed, and the API server rejects the status with its name"
+    place = locate(result.manifest.source, ("spec",))
+    hint = "Choose a bundle whose name has only lower case letters, digits, hyphens and dots."
+    report.add(rules.NOT_INSTALLED.finding(place, name=result.extension.name, problem=problem, hint=hint))
+    return result._replace(problem=problem)
+
+
+def _crd_problem(extension: ClusterExtension, attempt: _Attempt) -> str:
+    """What the check of CRD upgrade safety finds, "" for nothing."""
+    # CRDs of the whole cluster count, whoever made them: the check protects the objects that are stored.
+    there = [obj for key, obj in attempt.server.objects.items() if key.kind == CRD_KIND]
+    return upgrade_errors(there, attempt.rendered) if extension.checks_crds else ""
+
+
+def _hint(attempt: _Attempt, problem: str) -> str:
+    """What to do about an installation that ends: what the account lacks, whose objects are in the way, or what the
+    message says."""
+    if any(word in problem for word in (" is forbidden: ", "pre-authorization failed")):
+        roles = "Apply the roles that olmc rbac --installers prints"
+        return f"{roles}; olmc why ClusterExtension/{attempt.owner} lists what is missing."
+    stored = (attempt.server.stored(obj) for obj in attempt.rendered)
+    owners = {str(labels_of(obj).get(f"{PREFIX}owner-name", "")) for obj in stored if obj is not None}
+    others = sorted(owners - {"", attempt.owner})
+    if others:
+        return f"It belongs to ClusterExtension {others[0]}, and an object has one owner: remove one of the two."
+    return _MEND
 
 
 def adopted_objects(
     extension: ClusterExtension, identities: Iterable[ObjectKey], cluster: Cluster
 ) -> Iterator[Rendered]:
-    """The objects of the cluster among `identities` that Helm takes over because somebody has marked them so."""
+    """The objects of the cluster among `identities` that Helm takes over because they have its marks."""
     there = (cluster.objects[key] for key in identities if key in cluster.objects)
     return (present for present in there if _is_adopted(present.object, extension))
 
 
 def _is_adopted(obj: KubernetesObject, extension: ClusterExtension) -> bool:
-    """Whether somebody has marked an object as Helm marks those of this extension's release (R-V1-MIG-2)."""
+    """Whether an object has the marks of this extension's release (R-V1-MIG-2)."""
     marks = helm_marks(extension.name, extension.namespace)
     return marks.labels.items() <= labels_of(obj).items() and marks.annotations.items() <= annotations_of(obj).items()
 
 
-def _further(extension: ClusterExtension, chosen: InstalledBundle, setting: ExtensionSetting) -> str:
-    """The bundle that the next resolution would choose, "" if it stays (R-V1-RES-15)."""
-    releases = setting.gates.bundle_release_support
-    again = resolve(extension.source, chosen, setting.catalogs, releases=releases)
-    return again.bundle.name if again.bundle is not None and again.bundle.name != chosen.name else ""
+def _with_revision(result: ExtensionResult, attempt: _Attempt, report: Report, *, is_rolling: bool) -> ExtensionResult:
+    """The result after a ClusterObjectSet has got as far as it can."""
+    extension, setting, chosen = result.extension, attempt.setting, attempt.chosen
+    held = setting.held.get(extension.name, ())
+    account = extension.service_account if setting.release.uses_account else ""
+    owner = Owner(extension.name, extension.namespace, account, extension.progress_deadline)
+    resolved = RevisionBundle(chosen.name, attempt.registry.package, chosen.version, chosen.image, chosen.release)
+    latest = latest_revision(held)
+    is_new = True
+    if latest is not None:
+        again = object_set(attempt.registry, attempt.rendered, owner, resolved, latest.number)
+        # What a revision has is never changed; another one is made for other objects (R-V1-COS-1, R-V1-COS-4).
+        is_new = not is_same_revision(latest.written.object, again)
+        resolved = resolved._replace(revision=latest.number + is_new)
+        result = _with_rights(result, attempt.rendered, setting, resolved.revision)
+    revision = object_set(attempt.registry, attempt.rendered, owner, resolved, resolved.revision)
+    problem = _revision_problem(result, attempt, revision) if is_new else ""
+    if problem:
+        result = result._replace(objects=kept_objects(result, setting))
+        return _failed(result, chosen, problem, _hint(attempt, problem), report)
+    phases = phases_of([revision_object(obj, extension.name, resolved) for obj in attempt.rendered])
+    name = RevisionName(name_of(revision), resolved.revision, chosen.version)
+    rollout = roll_out(name, phases, attempt.server, lambda obj: _is_foreign(obj, attempt))
+    status = {"conditions": written_conditions(rollout.conditions), "observedPhases": observed_phases(phases)}
+    place = Provenance(Place(result.manifest.source), "olmv1", "R-V1-COS-4", Origin.EXTENSION)
+    made = {attempt.server.key(obj) for obj in rollout.made}
+    objects = _written(result, attempt, made, resolved, report)
+    if setting.options.purpose != "apply":
+        objects = (Rendered({**revision, "status": status}, place), *objects)
+    others = active_revisions(held, name.name)
+    if rollout.problem or not is_stored(chosen):
+        kept = applied_over if not rollout.problem else kept_over
+        result = result._replace(objects=kept(held, objects))
+        return _on_its_way(result, attempt, name, rollout, others, report)
+    deprecations = result.resolution.deprecations if result.resolution is not None and not is_rolling else None
+    conditions = (*rolled_out(chosen), *deprecation_conditions(extension.source, chosen, deprecations))
+    return result._replace(
+        objects=applied_over(held, objects), installed=chosen, active=(ActiveRevision(name.name),),
+        conditions=merged_conditions(result.conditions, conditions),
+    )  # fmt: skip
+
+
+def _revision_problem(result: ExtensionResult, attempt: _Attempt, revision: KubernetesObject) -> str:
+    """What keeps a new ClusterObjectSet from being made, "" for nothing (R-V1-COS-1, R-V1-PERM-1)."""
+    problem = _crd_problem(result.extension, attempt)
+    if problem:
+        return problem
+    head = "creating new Revision: "
+    if attempt.setting.gates.preflight_permissions and result.missing:
+        return head + preflight_error(result.missing)
+    for number, phase in enumerate(phases_of(attempt.rendered)):
+        if len(phase.objects) > MAX_PHASE:
+            many = f"spec.phases[{number}].objects: Too many: {len(phase.objects)}: must have at most {MAX_PHASE} items"
+            return f'{head}{SET_KIND}.{GROUP} "{name_of(revision)}" is invalid: {many}'
+    return ""
+
+
+def _is_foreign(obj: KubernetesObject, attempt: _Attempt) -> bool:
+    """Whether an object is there that no ClusterObjectSet of this extension controls (R-V1-COS-7)."""
+    stored = attempt.server.stored(obj)
+    if stored is None:
+        return False
+    controllers = [each for each in owner_references(stored) if each.get("controller") is True]
+    own = labels_of(stored).get(f"{PREFIX}owner-name") == attempt.owner
+    return not (own and any(each.get("kind") == SET_KIND for each in controllers))
+
+
+def _on_its_way(
+    result: ExtensionResult, attempt: _Attempt, name: RevisionName, rollout: Rollout,
+    others: Sequence[HeldStatus], report: Report,
+) -> ExtensionResult:  # fmt: skip
+    """The result with a ClusterObjectSet that is not installed: it is stuck, or the status can't name its bundle.
+
+    The controller copies what the ClusterObjectSets say, and asks no catalog (R-V1-COS-12, R-V1-CND-4).
+    """
+    extension, installed = result.extension, result.installed
+    shown = rollout.conditions if rollout.problem else rollout.waiting
+    progressing = next(each for each in shown if each.type == "Progressing")
+    latest = next((other for other in reversed(others) if other.is_installed), None)
+    copied = [each for each in latest.conditions if each.type == "Available"] if latest is not None else []
+    active = [ActiveRevision(latest.name)] if latest is not None else []
+    active += (ActiveRevision(other.name, other.shown) for other in others if not other.is_installed)
+    active.append(ActiveRevision(name.name, tuple(sorted(shown))))
+    conditions = (
+        *copied, *mirrored(progressing, installed), *deprecation_conditions(extension.source, installed, None),
+    )  # fmt: skip
+    result = result._replace(active=tuple(active))
+    if rollout.problem:
+        return _not_installed(result, rollout.problem, conditions, _hint(attempt, rollout.problem), report)
+    return _unwritten(result._replace(conditions=merged_conditions(result.conditions, conditions)), attempt, report)
+
+
+class HeldStatus(NamedTuple):
+    """What an active ClusterObjectSet says: its name and conditions."""
+
+    name: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def is_installed(self) -> bool:
+        return any((each.type, each.status) == ("Succeeded", "True") for each in self.conditions)
+
+    @property
+    def shown(self) -> tuple[Condition, ...]:
+        """The conditions that the ClusterExtension shows."""
+        return tuple(each for each in self.conditions if each.type in ("Available", "Progressing"))
+
+
+def active_revisions(held: Iterable[Rendered], but: str = "") -> tuple[HeldStatus, ...]:
+    """The ClusterObjectSets that are not archived, by their numbers, except for the one called `but`."""
+    found = sorted(revisions(held), key=lambda each: each.number)
+    return tuple(
+        HeldStatus(name_of(each.written.object), read_conditions(status_of(each.written.object).get("conditions")))
+        for each in found
+        if spec_of(each.written.object).get("lifecycleState") != "Archived" and name_of(each.written.object) != but
+    )
+
+
+def rolling_bundle(held: Iterable[Rendered]) -> InstalledBundle | None:
+    """The bundle of the first ClusterObjectSet that is neither archived nor installed, None without any
+    (R-V1-COS-12)."""
+    names = {each.name for each in active_revisions(held) if not each.is_installed}
+    for each in sorted(revisions(held), key=lambda each: each.number):
+        if name_of(each.written.object) in names:
+            noted = annotations_of(each.written.object)
+            name, version, image = (
+                text(noted.get(f"{PREFIX}bundle-{key}")) for key in ("name", "version", "reference")
+            )
+            release = noted.get(f"{PREFIX}bundle-release")
+            return InstalledBundle(name, version, release if isinstance(release, str) else None, image)
+    return None
+
+
+def _written(
+    result: ExtensionResult, attempt: _Attempt, made: Container[ObjectKey], resolved: RevisionBundle, report: Report
+) -> tuple[Rendered, ...]:
+    """The objects of an attempt that are there, as the cluster has them."""
+    extension, setting = result.extension, attempt.setting
+    objects = extension_objects(
+        attempt.registry, attempt.rendered, ExtensionOwner(extension.name, extension.namespace), resolved,
+        setting.gates, setting.options, report,
+    )  # fmt: skip
+    return tuple(rendered for rendered in objects if rendered.identity in made)
 
 
 def _objects(
@@ -546,19 +776,12 @@ def _objects(
 ) -> tuple[Rendered, ...]:  # fmt: skip
     """What the cluster has of a bundle that is installed; with the COS runtime also the ClusterObjectSet."""
     extension, gates, options = result.extension, setting.gates, setting.options
-    adopted = adopted_objects(extension, map(object_key, rendered), setting.cluster)
-    held = (*setting.held.get(extension.name, ()), *adopted)
     resolved = RevisionBundle(chosen.name, bundle.package, chosen.version, chosen.image, chosen.release)
+    owned = ExtensionOwner(extension.name, extension.namespace)
+    objects = extension_objects(bundle, rendered, owned, resolved, gates, options, report)
     if not gates.boxcutter_runtime or options.purpose == "apply":
-        objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
-        return applied_over(held, objects)
-    owner = Owner(extension.name, extension.namespace, extension.service_account, extension.progress_deadline)
+        return objects
+    account = extension.service_account if setting.release.uses_account else ""
+    owner = Owner(extension.name, extension.namespace, account, extension.progress_deadline)
     place = Provenance(Place(result.manifest.source), "olmv1", "R-V1-COS-4", Origin.EXTENSION)
-    latest = latest_revision(held)
-    if latest is not None:
-        again = object_set(bundle, rendered, owner, resolved, latest.number)
-        # What a revision has is never changed; another one is made for other objects (R-V1-COS-1, R-V1-COS-4).
-        resolved = resolved._replace(revision=latest.number + (not is_same_revision(latest.written.object, again)))
-    revision = Rendered(object_set(bundle, rendered, owner, resolved, resolved.revision), place)
-    objects = extension_objects(bundle, rendered, extension.name, resolved, gates, options, report)
-    return applied_over(held, (revision, *objects))
+    return (Rendered(object_set(bundle, rendered, owner, resolved, resolved.revision), place), *objects)

@@ -94,9 +94,14 @@ class ClusterCatalog(NamedTuple):
     available: bool = True
 
 
-def api_errors(obj: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> list[FieldError]:
-    """What the API server finds wrong with an object of one of the kinds, or with changing `old` to it."""
-    schema = _data()["schemas"][obj["kind"]]
+def api_errors(
+    obj: Mapping[str, Any], old: Mapping[str, Any] | None = None, *, account_required: bool = True
+) -> list[FieldError]:
+    """What the API server finds wrong with an object of one of the kinds, or with changing `old` to it.
+
+    `account_required`: the CRD is of a release that needs spec.serviceAccount (R-V1-REL-1).
+    """
+    schema = _schema(obj["kind"], account_required=account_required)
     whole = without_status(obj)
     before = None if old is None else without_status(old)
     return with_rules(value_errors(schema, whole), schema, whole, before)
@@ -186,6 +191,38 @@ def cluster_catalog(obj: Mapping[str, Any]) -> ClusterCatalog:
         priority if isinstance(priority, int) else 0,
         spec.get("availabilityMode") != "Unavailable",
     )
+
+
+def without_fields(obj: KubernetesObject, fields: Sequence[str]) -> KubernetesObject:
+    """An object without fields of its spec that the CRD does not have (R-V1-CE-1)."""
+    if not fields:
+        return obj
+    return {**obj, "spec": {key: value for key, value in spec_of(obj).items() if key not in fields}}
+
+
+@cache
+def _schema(kind: str, *, account_required: bool) -> Mapping[str, Any]:
+    """The schema of a kind, as the CRD of a release has it."""
+    schema: Mapping[str, Any] = _data()["schemas"][kind]
+    if account_required or kind != "ClusterExtension":
+        return schema
+    spec = schema["properties"]["spec"]
+    account = spec["properties"]["serviceAccount"]
+    name = account["properties"]["name"]
+    rules = [
+        {**rule, "message": "name is immutable once set but may be cleared"}
+        if rule["rule"] == "self == oldSelf"
+        else rule
+        for rule in name["x-kubernetes-validations"]
+    ]
+    name = {**name, "minLength": 1, "x-kubernetes-validations": rules}
+    account = {**account, "minProperties": 1, "required": [], "properties": {"name": name}}
+    spec = {
+        **spec,
+        "required": [field for field in spec["required"] if field != "serviceAccount"],
+        "properties": {**spec["properties"], "serviceAccount": account},
+    }
+    return {**schema, "properties": {**schema["properties"], "spec": spec}}
 
 
 @cache

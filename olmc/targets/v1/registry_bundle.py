@@ -149,7 +149,7 @@ def _check_syntax(text: str, report: Report, prefix: str) -> None:
     if problem is not None:
         from olmc.k8s.yaml.problems import parser_problem  # hardly any bundle holds what is no YAML
 
-        reason = parser_problem(text) or problem.message
+        reason = parser_problem(text, at_problem=True) or problem.message
         raise BundleError(f"{prefix}error converting YAML to JSON: {reason}", problem.location)
 
 

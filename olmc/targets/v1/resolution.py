@@ -312,11 +312,13 @@ DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 class ServedCatalog(NamedTuple):
     """A ClusterCatalog with the packages that it serves; `problem` says why it can't be read, in the controller's
-    words."""
+    words, `broken` the same of single packages, and `unpacking` what catalogd says of it."""
 
     catalog: ClusterCatalog
     packages: Mapping[str, Package] = {}
     problem: str = ""
+    broken: Mapping[str, str] = {}
+    unpacking: str = ""
 
 
 class CatalogOutcome(NamedTuple):
@@ -452,9 +454,9 @@ def _walk(
             outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped=_UNAVAILABLE))
             continue
         # One catalog that can't be read ends the resolution: a better bundle might be in it.
-        if served.problem:
-            where = f"error getting package {quoted(source.package)} from catalog {quoted(catalog.name)}"
-            raise _ResolutionError(f"error walking catalogs: {where}: {served.problem}")
+        problem = served.problem or served.broken.get(source.package, "")
+        if problem:
+            raise _ResolutionError(_unreadable(source.package, catalog.name, problem))
         package = served.packages.get(source.package)
         if package is None:
             outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped="it does not have the package"))
@@ -480,6 +482,21 @@ def _walk(
         candidates.append(candidate)
         outcomes.append(outcome)
     return candidates
+
+
+def _unreadable(package: str, catalog: str, problem: str) -> str:
+    where = f"error getting package {quoted(package)} from catalog {quoted(catalog)}"
+    return f"error walking catalogs: {where}: {problem}"
+
+
+def not_served(package: str, catalog: str) -> str:
+    """The error of a resolution that finds a catalog which is not served (R-V1-RES-2)."""
+    return _unreadable(package, catalog, not_served_problem(catalog))
+
+
+def not_served_problem(catalog: str) -> str:
+    """What the controller says of a catalog that is not served."""
+    return f"catalog {quoted(catalog)} is not being served"
 
 
 def _best(

@@ -12,7 +12,13 @@ from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import CRD_KIND, CRD_V1, KubernetesObject, mapping, mappings, metadata_of, name_of, spec_of, text
 
 CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
+_HANDLED = "cannot be handled as a"
 _NO_PORT = "Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive"
+
+
+def is_whole_answer(error: str) -> bool:
+    """Whether an error is all that the API server answers, and no error of a field that stands behind a heading."""
+    return error.startswith(("Object 'apiVersion'", "resource name", "no matches for kind")) or _HANDLED in error
 
 
 def server_errors(obj: KubernetesObject) -> Iterator[str]:
@@ -69,6 +75,6 @@ def _other_errors(obj: KubernetesObject) -> Iterator[str]:
             typed = {**decode(go_type, obj, exact=True), "metadata": metadata_of(obj)}
         except DecodeError as error:
             version = obj["apiVersion"].rpartition("/")[2]
-            yield f'{obj["kind"]} in version "{version}" cannot be handled as a {obj["kind"]}: {error.message}'
+            yield f'{obj["kind"]} in version "{version}" {_HANDLED} {obj["kind"]}: {error.message}'
             return
     yield from map(str, objects.creation_errors(typed))

@@ -17,7 +17,7 @@ from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.compiler.render.rbac import select_phase, select_review
 from olmc.compiler.rules.texts import olmv1 as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Source
-from olmc.k8s.gojson import encode_plain
+from olmc.k8s.gojson import encode, encode_plain
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     KubernetesObject,
@@ -38,7 +38,10 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.yaml import locate
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, gates_of, render_bundle
+from olmc.targets.v1.helm_release import by_helm
 from olmc.targets.v1.registry_bundle import PROPERTIES_ANNOTATION, BundleError, RegistryBundle, read_registry_bundle
+from olmc.targets.v1.releases import release_of
+from olmc.targets.v1.revision_rollout import applied_by_revision
 from olmc.targets.v1.server_errors import CONFIGURATIONS, server_errors
 from olmc.targets.v1.validators import CLUSTER_SCOPED_KINDS
 
@@ -86,7 +89,8 @@ MAX_PHASE = 50
 
 
 class Owner(NamedTuple):
-    """The ClusterExtension that a ClusterObjectSet belongs to, as far as it shows there."""
+    """The ClusterExtension that a ClusterObjectSet belongs to, as far as it shows there; "" for an account that the
+    release does not use."""
 
     name: str
     namespace: str
@@ -108,7 +112,7 @@ class RevisionBundle(NamedTuple):
 
 def is_kept(obj: KubernetesObject) -> bool:
     """Whether Helm deletes an object neither with its release nor in an upgrade (R-V1-HELM-2)."""
-    return annotations_of(obj).get("helm.sh/resource-policy") == "keep"
+    return str(annotations_of(obj).get("helm.sh/resource-policy", "")).strip().lower() == "keep"
 
 
 def owner_labels(extension: str) -> dict[str, str]:
@@ -205,9 +209,10 @@ def _set_annotations(bundle: RegistryBundle, owner: Owner, resolved: RevisionBun
         f"{PREFIX}package-name": resolved.package,
         f"{PREFIX}bundle-version": resolved.version,
         f"{PREFIX}bundle-reference": resolved.image,
-        f"{PREFIX}service-account-name": owner.service_account,
-        f"{PREFIX}service-account-namespace": owner.namespace,
     }
+    if owner.service_account:  # releases that use none leave both out (R-V1-REL-1)
+        annotations[f"{PREFIX}service-account-name"] = owner.service_account
+        annotations[f"{PREFIX}service-account-namespace"] = owner.namespace
     if resolved.release is not None:
         annotations[f"{PREFIX}bundle-release"] = resolved.release
     properties = annotations_of(bundle.csv).get(PROPERTIES_ANNOTATION)
@@ -250,7 +255,11 @@ def _phase_is(phase: str) -> dict[str, Any]:
     return {"type": "FieldValue", "fieldValue": {"fieldPath": "status.phase", "value": phase}}
 
 
-_MEND = "Write in the bundle what the API server wants to see: OLM v1 fills in nothing."
+_MEND = "Write in the bundle all that the API server requires: OLM v1 fills in nothing."
+_TYPED = frozenset(
+    "ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding CustomResourceDefinition Deployment Service "
+    "ValidatingWebhookConfiguration MutatingWebhookConfiguration".split()
+)
 _RULES = {
     "ServiceAccount": "R-V1-GEN-3",
     "Role": "R-V1-GEN-4",
@@ -264,6 +273,13 @@ _RULES = {
     "Certificate": "R-V1-CERT-2",
     **dict.fromkeys(CONFIGURATIONS, "R-V1-GEN-10"),
 }
+
+
+class ExtensionOwner(NamedTuple):
+    """The ClusterExtension that objects are written for: its name, and the namespace that it installs into."""
+
+    name: str
+    namespace: str
 
 
 class SingleExtension(NamedTuple):
@@ -299,27 +315,36 @@ def single_extension(
     gates = gates_of(options.olm_version)
     try:
         config = _config(options)
-        rendered = render_bundle(bundle, InstallRequest(namespace, gates, config, certificates))
+        rendered = render_bundle(bundle, _request(namespace, gates, config, certificates, options))
     except BundleError as error:
         _report_refusal(bundle, error, report)
         missing = (f"{namespace}/{bundle.name}",) if options.purpose == "apply" else ()
         return SingleExtension(tuple(_with_provenance(there, bundle)), missing, inputs)
     resolved = RevisionBundle(bundle.name, bundle.package, str(spec_of(bundle.csv).get("version") or ""), "")
-    installed = extension_objects(bundle, rendered, bundle.package, resolved, gates, options, report)
+    owner = ExtensionOwner(bundle.package, namespace)
+    installed = extension_objects(bundle, rendered, owner, resolved, gates, options, report)
     objects = (*_with_provenance(there, bundle), *installed)
     return SingleExtension(_selected(objects, options, report), (), inputs)
 
 
+def _request(
+    namespace: str, gates: FeatureGates, config: Mapping[str, Any] | None, certificates: Certificates | None,
+    options: Options,
+) -> InstallRequest:  # fmt: skip
+    annotated = release_of(options.olm_version).sets_operator_namespace
+    return InstallRequest(namespace, gates, config, certificates, annotated)
+
+
 def extension_objects(
-    bundle: RegistryBundle, rendered: Iterable[KubernetesObject], extension: str, resolved: RevisionBundle,
+    bundle: RegistryBundle, rendered: Iterable[KubernetesObject], owner: ExtensionOwner, resolved: RevisionBundle,
     gates: FeatureGates, options: Options, report: Report,
 ) -> tuple[Rendered, ...]:  # fmt: skip
-    """The rendered objects of a bundle as the ClusterExtension of that name has them in the cluster, or for apply; what
-    can't be created is reported."""
-    kept = tuple(_once(rendered, gates, report, bundle))
-    for finding in _findings(kept, bundle, gates, extension):
+    """The rendered objects of a bundle as a ClusterExtension has them in the cluster, or for apply; what can't be
+    created is reported."""
+    kept = _once(rendered, gates, report, bundle)
+    for finding in _findings(kept, bundle, gates, owner.name):
         report.add(finding)
-    return tuple(_with_provenance((_written(obj, extension, resolved, options, gates) for obj in kept), bundle))
+    return tuple(_with_provenance((_written(obj, owner, resolved, options, gates) for obj in kept), bundle))
 
 
 def _files(root: Path, folder: Folder, report: Report) -> tuple[dict[str, str], Inputs]:
@@ -359,19 +384,37 @@ def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) 
 
 def _once(
     objects: Iterable[KubernetesObject], gates: FeatureGates, report: Report, bundle: RegistryBundle
-) -> Iterator[KubernetesObject]:
-    """The objects without those that are there twice; Helm makes one of two that are the same (R-V1-LIM-3)."""
+) -> tuple[KubernetesObject, ...]:
+    """The objects, one of each name: Helm patches the first one to each that follows it in its order (R-V1-LIM-3)."""
     seen: dict[ObjectKey, KubernetesObject] = {}
     for obj in objects:
-        earlier = seen.setdefault(object_key(obj), obj)
-        if earlier is obj:
-            yield obj
-            continue
-        same = normal_form(earlier) == normal_form(obj)
-        if not same or gates.boxcutter_runtime:
-            difference = "" if same else ", and not the same"
-            place = _place_of(obj, bundle)
-            report.add(rules.RENDERED_TWICE.finding(place, object=object_key(obj), difference=difference))
+        key = object_key(obj)
+        earlier = seen.get(key)
+        if earlier is not None and gates.boxcutter_runtime:
+            difference = "" if normal_form(earlier) == normal_form(obj) else ", and not the same"
+            report.add(rules.RENDERED_TWICE.finding(_place_of(obj, bundle), object=key, difference=difference))
+        if earlier is None or (not gates.boxcutter_runtime and _is_behind(obj, earlier, bundle)):
+            seen[key] = obj
+    return tuple(seen.values())
+
+
+def _is_behind(obj: KubernetesObject, other: KubernetesObject, bundle: RegistryBundle) -> bool:
+    return chart_file(obj, bundle) > chart_file(other, bundle)
+
+
+def chart_file(obj: KubernetesObject, bundle: RegistryBundle) -> str:
+    """What orders objects of one kind in a chart: the hash of their JSON, which has the fields of generated objects in
+    the order of their Go types (R-V1-HELM-1).
+
+    See https://github.com/operator-framework/operator-controller/blob/v1.10.0/internal/operator-controller/applier/provider.go#L172.
+    """
+    packaged = any(_without_namespace(obj) == _without_namespace(other) for other in bundle.others)
+    written = encode(obj["kind"], obj) if obj["kind"] in _TYPED and not packaged else encode_plain(obj)
+    return sha256(written).hexdigest()[:16]
+
+
+def _without_namespace(obj: KubernetesObject) -> KubernetesObject:
+    return {**obj, "metadata": {key: value for key, value in metadata_of(obj).items() if key != "namespace"}}
 
 
 def _findings(
@@ -406,7 +449,7 @@ def _variables(container: Mapping[str, Any]) -> set[str]:
 
 
 def _written(
-    obj: KubernetesObject, extension: str, resolved: RevisionBundle, options: Options, gates: FeatureGates
+    obj: KubernetesObject, owner: ExtensionOwner, resolved: RevisionBundle, options: Options, gates: FeatureGates
 ) -> KubernetesObject:
     """An object as it is in the cluster, or for apply as it runs without a controller."""
     metadata = {key: value for key, value in metadata_of(obj).items() if value is not None}
@@ -416,9 +459,10 @@ def _written(
     if options.purpose == "apply":
         return obj
     if gates.boxcutter_runtime:
-        revised = revision_object(obj, extension, resolved)
-        return _owned(revised, SET_KIND, f"{extension}-{resolved.revision}")
-    return labelled(obj, extension) if is_kept(obj) else _owned(labelled(obj, extension), EXTENSION_KIND, extension)
+        revised = applied_by_revision(revision_object(obj, owner.name, resolved), resolved.revision)
+        return _owned(revised, SET_KIND, f"{owner.name}-{resolved.revision}")
+    marked = by_helm(labelled(obj, owner.name), owner.name, owner.namespace)
+    return marked if is_kept(obj) else _owned(marked, EXTENSION_KIND, owner.name)
 
 
 def _owned(obj: KubernetesObject, kind: str, name: str) -> KubernetesObject:

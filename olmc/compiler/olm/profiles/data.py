@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,17 @@ V1 = "v1"
 class UnknownVersionError(ValueError):
     """There is no such OLM version, or olmc does not know it; `hint` says what it knows."""
 
-    def __init__(self, version: str, gate: str = "") -> None:
+    def __init__(self, version: str, gate: str = "", gates: Sequence[str] = ()) -> None:
         super().__init__(f"olmc knows no OLM version {version}")
         if gate:
-            known_are = (
-                f"{gate} is no feature gate that can be opened, or closed with =false: {', '.join(known_gates())}."
-            )
-            self.hint = " ".join(filter(None, (did_you_mean(closest(gate, known_gates())), known_are)))
+            known_are = f"{gate} is no feature gate that can be opened, or closed with =false: {', '.join(gates)}."
+            self.hint = " ".join(filter(None, (did_you_mean(closest(gate, gates)), known_are)))
             return
         known, named = known_versions(), formats()["named"]
         shipped = [name for name in named if is_openshift(name)]
-        others = ", ".join(name for name in named if not is_openshift(name))
+        controllers = [name for name in named if _OF_CONTROLLER.fullmatch(name)]
+        own = [name for name in named if not (is_openshift(name) or name in controllers)]
+        others = ", ".join((*own[:-1], f"{controllers[0]} … {controllers[-1]}", own[-1]))
         known_are = f"Known are {known[0]} … {newest()}, {shipped[0]} … {shipped[-1]}, {others}."
         self.hint = " ".join(filter(None, (did_you_mean(_closest(version)), known_are)))
 
@@ -48,6 +48,8 @@ def is_openshift(version: str) -> bool:
 
 
 _OPENSHIFT = regex(r"(?:^|[^\d.])(\d+\.\d+)(?:\.\d+)?$")
+_OF_CONTROLLER = regex(r"v1\.\d+(-experimental)?")
+_CONTROLLER = regex(r"v1(?:\.\d+){2}")
 _NUMBERS = regex(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
 
@@ -76,19 +78,23 @@ def formats() -> dict[str, Any]:
 def canonical(version: str) -> str:
     """The name of a profile: a release (`0.25.0`), or a name of `named` (`ocp-4.14`, `docs`).
 
-    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. What follows behind
-    `+` are feature gates of operator-controller that are open besides, or with `=false` closed: `v1+DeploymentConfig`
-    (R-V1-FG-1). Raises UnknownVersionError.
+    A leading `v` is dropped, and a minor version stands for its last release: `v0.18` is `0.18.3`. Releases of
+    operator-controller keep it: `v1.11.0` is the profile `v1.11`. What follows behind `+` are feature gates of
+    operator-controller that are open as well, or with `=false` closed: `v1+DeploymentConfig` (R-V1-FG-1).
+    Raises UnknownVersionError.
     """
     version, *switches = version.split("+")
     if switches:
-        unknown = [switch for switch in switches if _switched(switch)[0] not in known_gates()]
+        known = gates_known_to(canonical(version))
+        unknown = [switch for switch in switches if _switched(switch)[0] not in known]
         if unknown:
-            raise UnknownVersionError("+".join((version, *switches)), unknown[0])
+            raise UnknownVersionError("+".join((version, *switches)), unknown[0], known)
         return "+".join((canonical(version), *switches))
     releases: list[str] = formats()["versions"]
     if version in formats()["named"]:
         return version
+    if _CONTROLLER.fullmatch(version) and (minor := version.rpartition(".")[0]) in formats()["named"]:
+        return minor
     plain = version.removeprefix("v")
     if plain in releases:
         return plain
@@ -134,6 +140,7 @@ def gaps(name: str) -> Iterator[tuple[str, str]]:
     for what, entry in formats()["gaps"].items():
         if order[entry["since"]] <= place <= order[entry["until"]]:
             yield what, entry["gap"]
+    yield from formats()["controllers"][controller_of(name)].get("gaps", {}).items()
 
 
 @cache
@@ -146,7 +153,10 @@ def profile_of(version: str) -> Profile:
     values = {field_of(feature): era["value"] for feature, era in eras(name)}
     gates = dict.fromkeys(open_gates(name), True) | dict(map(_switched, switches))
     is_open = tuple(gate for gate, on in gates.items() if on)
-    return Profile("+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, **values)
+    return Profile(
+        "+".join((name, *switches)), dict(gaps(name)), bundles_by(name), is_open, controller_of(name),
+        _is_admin(name), **values,
+    )  # fmt: skip
 
 
 SUBSCRIPTION, EXTENSION = "Subscription", "ClusterExtension"
@@ -158,10 +168,26 @@ def bundles_by(name: str) -> str:
     return str(blend.get("installs", SUBSCRIPTION))
 
 
-def known_gates() -> tuple[str, ...]:
-    """The feature gates of operator-controller that some profile opens."""
-    named = formats()["named"].values()
-    return tuple(sorted({gate for blend in named for gate in blend.get("gates", ())}))
+def controller_of(name: str) -> str:
+    """The release of operator-controller that a profile models, as its tag, or `main`; `name` is a canonical one."""
+    named = formats()["named"]
+    return str((named.get(name) or {}).get("controller", named[V1]["controller"]))
+
+
+def _is_admin(name: str) -> bool:
+    """Whether the operator-controller of a profile writes with rights of its own, which are those of cluster-admin."""
+    return bool(formats()["controllers"][controller_of(name)].get("isAdmin"))
+
+
+def controller_text(controller: str) -> str:
+    """A release of operator-controller in words: its tag, or the commit that it is."""
+    commit = formats()["controllers"][controller].get("commit", "")
+    return f"{commit}, between v1.10.0 and v1.11.0" if commit else controller
+
+
+def gates_known_to(name: str) -> tuple[str, ...]:
+    """The feature gates that the operator-controller of a profile knows; `name` is a canonical one."""
+    return tuple(sorted(formats()["controllers"][controller_of(name.partition("+")[0])]["knows"]))
 
 
 def _switched(switch: str) -> tuple[str, bool]:

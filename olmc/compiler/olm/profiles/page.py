@@ -10,10 +10,13 @@ from typing import Any
 
 from olmc.compiler.olm.profiles.data import (
     DOCS,
+    EXTENSION,
     OPENSHIFT_PREFIX,
     V1,
     bundles_by,
     canonical,
+    controller_of,
+    controller_text,
     eras,
     formats,
     gaps,
@@ -55,6 +58,8 @@ def heading(name: str) -> str:
     own = [f"{feature} as in {version}" for feature, version in (blend.get("like") or {}).items()]
     if blend.get("values"):
         own.append(f"its own {', '.join(blend['values'])}")
+    if "controller" in blend and bundles_by(name) != EXTENSION:
+        own.append(f"operator-controller {controller_text(blend['controller'])}")
     base = f"{name}: OLM {blend['base']}{' with ' if own else ''}{'; '.join(own)}"
     return fill(f"{base}. {blend.get('note', '')}".strip(), WIDTH)
 
@@ -190,8 +195,8 @@ With a name that begins with `v1` a bundle by itself is rendered as a ClusterExt
 gates of operator-controller are open belongs to every profile; what is not in this table has those of `{default}`. The
 gates of an OpenShift release are the defaults of its code, and the cluster's own operator may open others.
 
-| name | a bundle by itself is installed by | open gates |
-|---|---|---|
+| name | operator-controller | a bundle by itself is installed by | open gates |
+|---|---|---|---|
 """
 
 
@@ -199,7 +204,13 @@ def _gates(named: dict[str, Any]) -> Iterator[str]:
     yield _GATES.format(default=V1)
     for name, blend in named.items():
         if "gates" in blend:
-            yield f"| `{name}` | {bundles_by(name)} | {', '.join(blend['gates']) or 'none'} |\n"
+            cells = (
+                f"`{name}`",
+                controller_text(controller_of(name)),
+                bundles_by(name),
+                ", ".join(blend["gates"]) or "none",
+            )
+            yield f"| {' | '.join(cells)} |\n"
 
 
 _OPENSHIFT = """

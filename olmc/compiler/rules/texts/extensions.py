@@ -45,13 +45,13 @@ NOT_INSTALLED = Rule(
 )
 NO_ACCOUNT = Rule(
     "OLMC734",
-    Severity.WARNING,
+    Severity.FAILURE,
     "A ClusterExtension without its ServiceAccount",
-    'ClusterExtension {name} waits as long as there is none: service account "{account}" not found in namespace '
-    '"{namespace}"',
+    'ClusterExtension {name} installs nothing: service account "{account}" not found in namespace "{namespace}"',
     "Add the ServiceAccount and its namespace; olmc rbac --installers prints the roles that it needs.",
-    "OLM v1 installs everything with a token of this account and creates neither it nor the namespace nor its rights. "
-    "The workspace does not have it, so the cluster must (R-V1-SA-1).",
+    "Before v1.11 OLM v1 installs everything with a token of this account, and creates neither the account nor its "
+    "namespace nor its rights. The controller looks for the account before it does anything else (R-V1-SA-1).",
+    tags=IN_STATUS,
 )
 LACKS_RIGHTS = Rule(
     "OLMC735",
@@ -59,8 +59,8 @@ LACKS_RIGHTS = Rule(
     "An installer without the rights that it needs",
     "service account {account} of ClusterExtension {name} lacks rights: {rules}",
     "Apply the roles that olmc rbac --installers prints; olmc why ClusterExtension/{name} lists what is missing.",
-    "Everything is created with the rights of this account, so the first object that it may not create ends the "
-    "installation. With the gate PreflightPermissions the controller says beforehand what is missing (R-V1-PERM-1).",
+    "Before v1.11 everything is created, changed and deleted with the rights of this account. What this installation "
+    "needs is there, and a later upgrade or removal needs more (R-V1-PERM-1).",
 )
 NO_CONTENT = Rule(
     "OLMC736",
@@ -89,12 +89,12 @@ DEPRECATED = Rule(
     "The catalog says that the package, the channel or the bundle is not to be used any more, and the ClusterExtension "
     "has a condition that says so (R-V1-CND-2).",
 )
-ANOTHER_HOP = Rule(
+WALKS = Rule(
     "OLMC739",
     Severity.INFO,
-    "A ClusterExtension that goes on to another version",
-    "ClusterExtension {name} goes on from {bundle} to {further}",
-    "Pin the version (spec.source.catalog.version: {version}) to stay there.",
-    "The controller resolves again after every change, and walks one edge of the update graph at a time. What is "
-    "compiled is the state after the first resolution (R-V1-RES-15).",
+    "A ClusterExtension that walks over several versions",
+    "ClusterExtension {name} installs one version after the other: {way}",
+    "Pin a version in spec.source.catalog.version to stop on the way; {version} is the last one.",
+    "The controller resolves again after every change, and walks one edge of the update graph at a time, until no "
+    "edge leads on. The output is the state at the end (R-V1-RES-15).",
 )

@@ -40,8 +40,8 @@ RENDERED_TWICE = Rule(
     "An object that OLM v1 renders twice",
     "{object} is rendered twice{difference}",
     "Leave it out of the bundle: operator-controller makes ServiceAccounts, roles and Services of webhooks by itself.",
-    "Nothing removes what a bundle brings along and operator-controller makes as well. By Helm the second of two "
-    "different objects finds that the first exists; as a ClusterObjectSet the API refuses any two (R-V1-LIM-3).",
+    "A bundle may bring an object that operator-controller makes as well. A ClusterObjectSet with two objects of one "
+    "name is rejected and applies nothing; Helm patches the first object to the second (R-V1-LIM-3).",
     found_by=FoundBy.OTHERS,
 )
 ASKS_CONDITION = Rule(

@@ -1,0 +1,174 @@
+"""What the API server answers to the requests of a controller: rights, namespaces, escalation, validation
+(R-V1-SRV-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from olmc.k8s.api.rbac import rules_allow
+from olmc.k8s.api.rbac_access import Access, access, collect_roles, decode_binding, escalation_refusal, with_groups
+from olmc.k8s.api.restmapper import RestMapper
+from olmc.k8s.api.validation.field import aggregated
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import (
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    Provenance,
+    Rendered,
+    Request,
+    Subject,
+    as_text,
+    metadata_of,
+    name_of,
+    object_key,
+)
+from olmc.k8s.strconv import quoted
+from olmc.targets.v1.server_errors import is_whole_answer, server_errors
+
+_ALWAYS_THERE = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
+_BUILTIN_ROLES = frozenset({"admin", "edit", "view"})
+_BINDINGS = ("RoleBinding", "ClusterRoleBinding")
+
+
+class ApiServer(NamedTuple):
+    """A cluster as a controller meets it: its objects by what identifies them, the kinds, and in whose name requests
+    are made; `account` None stands for somebody who may do everything."""
+
+    objects: Mapping[ObjectKey, KubernetesObject]
+    mapper: RestMapper
+    account: Subject | None
+    access: Access
+    groups: tuple[str, ...] = ()
+    lacking_roles: tuple[ObjectKey, ...] = ()
+
+    def with_objects(self, made: Iterable[KubernetesObject]) -> ApiServer:
+        """The cluster with more objects, or with others in the place of those of the same name."""
+        return self._replace(objects={**self.objects, **{self.key(obj): obj for obj in made}})
+
+    def key(self, obj: KubernetesObject) -> ObjectKey:
+        """What identifies an object in the cluster: what has no namespaces is in none, whatever is written there."""
+        return object_key(self.mapper.in_its_scope(obj))
+
+    def stored(self, obj: KubernetesObject) -> KubernetesObject | None:
+        """What is there under the name of an object, None for nothing."""
+        return self.objects.get(self.key(obj))
+
+    def forbidden(self, verb: str, obj: KubernetesObject) -> str:
+        """The refusal of a request about an object, "" where it is allowed; `list` and `watch` are those of its kind in
+        the whole cluster."""
+        kind = self.mapper.of(obj)
+        many = verb in ("list", "watch", "deletecollection")
+        namespace = as_text(metadata_of(obj).get("namespace")) if kind.namespaced and not many else ""
+        name = None if many or verb == "create" else name_of(obj)
+        if self.account is None:
+            return ""
+        granted = self.access.rules(namespace or None, *with_groups(self.account, *self.groups))
+        if rules_allow(granted, Request(verb, kind.group, kind.plural, name)):
+            return ""
+        full = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+        where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+        return (
+            f"{full}{f' {quoted(name)}' if name else ''} is forbidden: User {quoted(self.account.user_name)} cannot "
+            f'{verb} resource "{kind.plural}" in API group "{kind.group}" {where}{self._missing_roles(namespace)}'
+        )
+
+    def _missing_roles(self, namespace: str) -> str:
+        """The roles that the account is bound to and that are not there, as the authorizer lists them."""
+        lacking = [
+            f'{role.kind.lower()}.{RBAC} "{role.name}" not found'
+            for role in self.lacking_roles if role.namespace in ("", namespace)
+        ]  # fmt: skip
+        return f": RBAC: {aggregated(lacking)}" if lacking else ""
+
+    def creation_error(self, obj: KubernetesObject) -> str:
+        """Why an object can't be created, in the order in which the API server looks, "" where it can."""
+        return (
+            self.forbidden("create", obj)
+            or self._no_namespace(obj)
+            or self._escalation(obj)
+            or validation_error(obj)
+            or self._exists(obj)
+        )
+
+    def update_error(self, obj: KubernetesObject) -> str:
+        """Why an object that is there can't be patched to this one, "" where it can."""
+        return self.forbidden("patch", obj) or self._escalation(obj) or validation_error(obj)
+
+    def namespace_exists(self, namespace: str) -> bool:
+        """Whether a namespace is there: by itself, or because something else is in it."""
+        if namespace in _ALWAYS_THERE or ObjectKey("", "Namespace", "", namespace) in self.objects:
+            return True
+        return any(key.namespace == namespace for key in self.objects)
+
+    def _no_namespace(self, obj: KubernetesObject) -> str:
+        namespace = as_text(metadata_of(obj).get("namespace"))
+        if not self.mapper.of(obj).namespaced or self.namespace_exists(namespace):
+            return ""
+        return f'namespaces "{namespace}" not found'
+
+    def _escalation(self, obj: KubernetesObject) -> str:
+        """The refusal of a role or binding that gives away what the account has not; a binding needs its role."""
+        key = self.key(obj)
+        if key.group != RBAC or self.account is None:
+            return ""
+        there = {other: _rendered(stored) for other, stored in self.objects.items() if other.group == RBAC}
+        if key.kind in _BINDINGS:
+            role = decode_binding(key, obj).role
+            if role not in collect_roles((other, held.object) for other, held in there.items()).by_identity:
+                return f'{role.kind.lower()}s.{RBAC} "{role.name}" not found'
+        return escalation_refusal(self.access, self.account, key, obj, there)
+
+    def _exists(self, obj: KubernetesObject) -> str:
+        kind = self.mapper.of(obj)
+        if self.stored(obj) is None:
+            return ""
+        return f"{kind.plural}.{kind.group} {quoted(name_of(obj))} already exists".replace(". ", " ")
+
+
+def api_server(
+    objects: Mapping[ObjectKey, Rendered], mapper: RestMapper, account: Subject | None, groups: tuple[str, ...] = ()
+) -> ApiServer:
+    """The cluster with these objects for an account that is in these groups, besides those of every account.
+
+    One that is bound to a role of Kubernetes' own, whose rules no manifest has, may do everything: the input does not
+    tell which rights it lacks.
+    """
+    plain = {key: rendered.object for key, rendered in objects.items()}
+    if account is None:
+        return ApiServer(plain, mapper, None, Access({}, {}))
+    known = collect_roles(plain.items()).by_identity
+    lacking = tuple(
+        dict.fromkeys(role for role in _roles_of(plain, with_groups(account, *groups)) if role not in known)
+    )
+    if any(role.kind == "ClusterRole" and _is_builtin(role.name) for role in lacking):
+        account = None
+    return ApiServer(plain, mapper, account, access(objects, aggregated=True), groups, lacking)
+
+
+def _roles_of(objects: Mapping[ObjectKey, KubernetesObject], subjects: Iterable[Subject]) -> Iterator[ObjectKey]:
+    """The roles that somebody who is all these subjects is bound to, there or not."""
+    subjects = frozenset(subjects)
+    for key, obj in objects.items():
+        if key.group == RBAC and key.kind in _BINDINGS:
+            binding = decode_binding(key, obj)
+            if subjects.intersection(binding.subjects):
+                yield binding.role
+
+
+def _is_builtin(name: str) -> bool:
+    return name in _BUILTIN_ROLES or name.startswith("system:")
+
+
+def _rendered(obj: KubernetesObject) -> Rendered:
+    return Rendered(obj, Provenance(None, "olmv1", ""))
+
+
+def validation_error(obj: KubernetesObject) -> str:
+    """What the API server finds wrong with an object, all of it in one text, "" for nothing."""
+    errors = list(server_errors(obj))
+    if not errors or is_whole_answer(errors[0]):
+        return errors[0] if errors else ""
+    group, slash, _ = str(obj.get("apiVersion")).partition("/")
+    full = f"{obj['kind']}.{group}" if slash else obj["kind"]
+    return f'{full} "{name_of(obj)}" is invalid: {aggregated(errors)}'
