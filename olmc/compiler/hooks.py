@@ -72,8 +72,8 @@ class Target(NamedTuple):
 
     `check` reports problems of the manifests. `settle` settles the cluster in the place of OLM v0 alone; it gives the
     value for `begun` and the cluster, or None where the options do not ask for it. `rework` sees the settled cluster
-    before the scope of custom resources counts, `extend` after it; None leaves the cluster as it is. `bundle` compiles a
-    bundle by itself for a release that has no Subscriptions.
+    before the scope of custom resources counts, `extend` after it; None leaves the cluster as it is. `bundle` compiles
+    a bundle by itself for a release that has no Subscriptions.
     """
 
     check: Callable[[Workspace, Options, Report], None] = _check_nothing

@@ -1,6 +1,7 @@
 """The pipeline with all its targets: the functions by which the rest of olmc compiles.
 
-Each hook imports its target when it has work: hardly any workspace has objects of the proposed APIs or ClusterExtensions.
+Each hook imports its target when it has work: hardly any workspace has objects of the proposed APIs or
+ClusterExtensions.
 """
 
 from __future__ import annotations

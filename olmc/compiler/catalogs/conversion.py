@@ -148,12 +148,12 @@ def _is_plain_bundle(value: Mapping[str, Any]) -> bool:
     would change nothing that matters. Most of a catalog is bundles."""
     if not value.keys() <= _BUNDLE_FIELDS or not {type(value.get(name)) for name in _BUNDLE_TEXTS} <= {str}:
         return False
-    for name, fields, text in (("properties", _PROPERTY_FIELDS, "type"), ("relatedImages", _IMAGE_FIELDS, "image")):
+    for name, fields, required in (("properties", _PROPERTY_FIELDS, "type"), ("relatedImages", _IMAGE_FIELDS, "image")):
         items = value.get(name)
         if type(items) is not list:
             return False
         for item in items:
-            if type(item) is not dict or not item.keys() <= fields or type(item.get(text)) is not str:
+            if type(item) is not dict or not item.keys() <= fields or type(item.get(required)) is not str:
                 return False
     return set(map(type, [item.get("name", "") for item in value["relatedImages"]])) <= {str}
 
