@@ -174,7 +174,7 @@ SECTIONS = {
 # The module of `olmc.cli` that each command is a function of.
 MODULES = {
     "argocd": "pipelines",
-    "cache": "cache",
+    "cache": "options",
     "check": "check",
     "completion": "reference",
     "diff": "diff",
