@@ -12,7 +12,7 @@ from olmc.cli.declared import Choice, argument, codes_and_rules, command, olm_ve
 from olmc.cli.options import canonical_version
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
-from olmc.k8s.lean import regex
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.version import __version__
 
 if TYPE_CHECKING:
@@ -24,11 +24,15 @@ _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
 
 
-@command(
-    argument("code", default="", metavar="[CODE]", shell_complete=codes_and_rules),
-    argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions),
-)
-def explain(_: click.Context, /, code: str, version: str) -> None:
+class ExplainOptions(NamedTuple):
+    """The options of `olmc explain`."""
+
+    code: str = argument(default="", metavar="[CODE]", shell_complete=codes_and_rules)
+    version: str = argument(default="", metavar="[VERSION]", shell_complete=olm_versions)
+
+
+@command(ExplainOptions)
+def explain(_: click.Context, opts: ExplainOptions) -> None:
     """Explain a code or a rule: why it matters and what to do.
 
     Without a code, or with a prefix, lists the codes. Rules of OLM, which findings and olmc why refer to, are printed
@@ -43,6 +47,7 @@ def explain(_: click.Context, /, code: str, version: str) -> None:
       olmc explain R-OG             all rules with this prefix
       olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
+    code, version = opts
     if code == "profile":
         from olmc.compiler.olm.profiles.page import formats_text
 
@@ -106,15 +111,17 @@ def _wrapped(text: str) -> str:
     return click.wrap_text(text, width=100, preserve_paragraphs=True) + "\n"
 
 
-@command(
-    option(
-        "--profile",
-        metavar="VERSION",
-        shell_complete=olm_versions,
+class VersionOptions(NamedTuple):
+    """The options of `olmc version`."""
+
+    profile: str | None = option(
+        "--profile", metavar="VERSION", shell_complete=olm_versions,
         help="Print what olmc can't reproduce of this OLM version.",
-    )
-)
-def version(_: click.Context, /, profile: str | None) -> None:
+    )  # fmt: skip
+
+
+@command(VersionOptions)
+def version(_: click.Context, opts: VersionOptions) -> None:
     """Print the versions of olmc, OLM and the runtime.
 
     \b
@@ -122,11 +129,16 @@ def version(_: click.Context, /, profile: str | None) -> None:
       olmc version
       olmc version --profile ocp-4.3     what olmc can't reproduce of that OLM
     """
-    if profile is not None:
+    if opts.profile is None:
+        tell_version()
+    else:
         from olmc.compiler.olm.profiles.page import gaps_text
 
-        say(gaps_text(canonical_version(profile)), nl=False, out=True)
-        return
+        say(gaps_text(canonical_version(opts.profile)), nl=False, out=True)
+
+
+def tell_version() -> None:
+    """Print the versions of olmc, OLM and the runtime."""
     from olmc.k8s.yaml.reader import c_reader_active
 
     reader = "C reader active" if c_reader_active() else "C reader missing: olmc works, but slowly"
@@ -150,8 +162,14 @@ def _version_of_reader() -> str:
     return version_of("ruamel.yaml")
 
 
-@command(argument("shell", type=Choice(("bash", "zsh", "fish"))))
-def completion(ctx: click.Context, /, shell: str) -> None:
+class CompletionOptions(NamedTuple):
+    """The options of `olmc completion`."""
+
+    shell: str = argument(type=Choice(("bash", "zsh", "fish")))
+
+
+@command(CompletionOptions)
+def completion(_: click.Context, opts: CompletionOptions) -> None:
     """Print a shell completion script.
 
     Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
@@ -165,6 +183,8 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    made = get_completion_class(shell)
+    from olmc.cli.main import main
+
+    made = get_completion_class(opts.shell)
     if made is not None:
-        say(made(ctx.find_root().command, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
+        say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
