@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,13 +21,11 @@ from olmc.cli.console import (
     tell_approvals,
     wrong_usage,
 )
-from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, namespaces, olm_versions, option
-from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
+from olmc.cli.declared import Choice, PathOf, Whole, flag, namespaces, olm_versions, option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource
-from olmc.k8s.semver import full_kube_version
 
 if TYPE_CHECKING:
     import click
@@ -92,6 +89,10 @@ olm_versions_option = option(
 
 def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
     """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
+    if value == _DEFAULTS.kube_version:
+        return value
+    from olmc.k8s.semver import full_kube_version  # with the semver package, which imports argparse
+
     version = full_kube_version(value)
     if not version:
         bad_value("a version looks like v1.36.2")
@@ -520,61 +521,6 @@ def _idle(ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, S
         missing = [need for need in needs.get(name, ()) if not any(map(need.is_met, given))]
         if missing:
             yield f"{max(param.opts, key=len)} has no effect, it needs {missing[0].text}"
-
-
-# `olmc cache`: what olmc keeps for the next run, and away with it.
-
-
-class CacheOptions(NamedTuple):
-    """The options of `olmc cache`."""
-
-    action: str = argument(type=Choice(("info", "clear")))
-    output: str = output_option(["text", "json"], "Text, or JSON.")
-
-
-@command(CacheOptions)
-def cache(_: click.Context, opts: CacheOptions) -> None:
-    """Show or clear the cache of large catalogs.
-
-    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
-    the next run parses catalogs again.
-
-    \b
-    Examples:
-      olmc cache info               its folder and size
-      olmc cache clear              remove everything
-      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
-
-    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
-    """
-    try:
-        folder = default_folder()
-    except RuntimeError:
-        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
-        raise SystemExit(BAD_INPUT) from None
-    unused = _unused(folder)
-    if opts.action == "clear" and not is_own(folder):
-        say(f"olmc: {unused}; nothing was removed.")
-        raise SystemExit(BAD_INPUT)
-    held = clear(open_cache(folder)) if opts.action == "clear" else usage(open_cache(folder))
-    if opts.output == "json":
-        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
-        say(json.dumps({"removed": held._asdict()} if opts.action == "clear" else fields, indent=2), out=True)
-        return
-    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
-    if opts.action == "clear":
-        say(f"removed {size}", out=True)
-        return
-    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
-    if unused:
-        say(f"not used: {unused}", out=True)
-
-
-def _unused(folder: Path) -> str:
-    """Why the cache is not used, "" if it is."""
-    if not is_own(folder):
-        return "the folder belongs to somebody else, or others may write into it"
-    return f"{NO_CACHE} is set" if is_off() else ""
 
 
 # Where a bundle by itself is installed and what it watches: the options of every command that looks into one.

@@ -1,15 +1,16 @@
-"""Commands that print what olmc knows by itself: `olmc explain`, `olmc version`, `olmc completion`."""
+"""Commands about olmc itself: `olmc explain`, `olmc version`, `olmc completion`, `olmc cache`."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.console import bad_value, say, wrong_usage
+from olmc.cli.console import BAD_INPUT, bad_value, say, wrong_usage
 from olmc.cli.declared import Choice, argument, codes_and_rules, command, olm_versions, option
-from olmc.cli.options import canonical_version
+from olmc.cli.options import canonical_version, output_option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
@@ -188,3 +189,59 @@ def completion(_: click.Context, opts: CompletionOptions) -> None:
     made = get_completion_class(opts.shell)
     if made is not None:
         say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
+
+
+class CacheOptions(NamedTuple):
+    """The options of `olmc cache`."""
+
+    action: str = argument(type=Choice(("info", "clear")))
+    output: str = output_option(["text", "json"], "Text, or JSON.")
+
+
+@command(CacheOptions)
+def cache(_: click.Context, opts: CacheOptions) -> None:
+    """Show or clear the cache of large catalogs.
+
+    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
+    the next run parses catalogs again.
+
+    \b
+    Examples:
+      olmc cache info               its folder and size
+      olmc cache clear              remove everything
+      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
+
+    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
+    """
+    from olmc.compiler.cache import clear, default_folder, is_own, open_cache, usage  # with OpenSSL
+
+    try:
+        folder = default_folder()
+    except RuntimeError:
+        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
+        raise SystemExit(BAD_INPUT) from None
+    unused = _unused(folder)
+    if opts.action == "clear" and not is_own(folder):
+        say(f"olmc: {unused}; nothing was removed.")
+        raise SystemExit(BAD_INPUT)
+    held = clear(open_cache(folder)) if opts.action == "clear" else usage(open_cache(folder))
+    if opts.output == "json":
+        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
+        say(json.dumps({"removed": held._asdict()} if opts.action == "clear" else fields, indent=2), out=True)
+        return
+    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
+    if opts.action == "clear":
+        say(f"removed {size}", out=True)
+        return
+    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
+    if unused:
+        say(f"not used: {unused}", out=True)
+
+
+def _unused(folder: Path) -> str:
+    """Why the cache is not used, "" if it is."""
+    from olmc.compiler.cache import NO_CACHE, is_off, is_own
+
+    if not is_own(folder):
+        return "the folder belongs to somebody else, or others may write into it"
+    return f"{NO_CACHE} is set" if is_off() else ""

@@ -25,7 +25,7 @@ from olmc.k8s.lean import NamedTuple
 
 MODULES = {
     "argocd": "pipelines",
-    "cache": "options",
+    "cache": "reference",
     "check": "check",
     "completion": "reference",
     "diff": "diff",
