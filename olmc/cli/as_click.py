@@ -1,16 +1,16 @@
-"""What click makes of declared commands, and what only commands of click have."""
+"""Click's commands for declared ones, and the options that all of them have."""
 
 from __future__ import annotations
 
 import os
-from functools import wraps
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from olmc.cli.console import color_from_environment
-from olmc.cli.declared import Choice, Declared, DeclaredOption, F, PathOf, Whole
+from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, Whole, filled
 
 
 class GivenPath(click.Path):
@@ -22,47 +22,70 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def decorated(param: DeclaredOption, function: F) -> F:
-    """A function with an option or an argument, for a command of click."""
+class _CommandAbove(click.Command):
+    """A command, or one of those below it if its name comes first: `rbac` and `rbac who-can`. A workspace with such a
+    name is `./who-can`."""
+
+    def __init__(self, *args: Any, commands: Mapping[str, click.Command], **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.commands = commands
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        below = self.commands.get(args[0]) if args else None
+        if below is None:
+            return super().make_context(info_name, args, parent, **extra)
+        words = f"{info_name} {args[0]}"
+        extra.setdefault("auto_envvar_prefix", f"OLMC_{words.upper()}".replace(" ", "_").replace("-", "_"))
+        return below.make_context(words, args[1:], parent, **extra)
+
+
+def command_of(declared: Declared, name: str) -> click.Command:
+    """Return click's command for a declared one."""
+    below = {word: command_of(each, word) for word, each in declared.commands.items()}
+    function, options = declared.function, declared.options
+    if function is None:
+        return click.Group(name, commands=below, help=declared.help)
+
+    @click.pass_context
+    def call(ctx: click.Context, /, **values: Any) -> None:
+        if isinstance(ctx.obj, click.UsageError):
+            raise ctx.obj  # found out without click, which knows how to say it
+        function(ctx, filled(options, values))
+
+    params = list(map(_param_of, declared.params))
+    if below:
+        return _CommandAbove(name, callback=call, params=params, help=declared.help, commands=below)
+    return click.Command(name, callback=call, params=params, help=declared.help)
+
+
+def _param_of(param: DeclaredOption) -> click.Parameter:
     # What is not given is click's to decide: of some values None is another one than none.
     values: dict[str, Any] = {
         name: value for name, value in param._asdict().items() if value != DeclaredOption._field_defaults.get(name)
     }
-    names = values.pop("names")
+    names = [*values.pop("spellings"), values.pop("name")]
     if param.denied:
         values["default"] = param.default  # to click, no word is a no
     if param.type is not None:
         values["type"] = _type_of(param.type)
     if not param.is_argument:
-        return click.option(*names, **values)(function)
+        return click.Option(names, **values)
     if values.pop("multiple", False):
         values["nargs"] = -1
-    return click.argument(*names, **values)(function)
+    return click.Argument(names, **values)
 
 
-def _type_of(kind: Choice | Whole | PathOf) -> click.ParamType[Any]:
+def _type_of(kind: Kind) -> click.ParamType[Any]:
     if isinstance(kind, Whole):
         return click.IntRange(kind.low, kind.high)
+    if isinstance(kind, Decimal):
+        return click.FloatRange(kind.low)
     if isinstance(kind, Choice):
         return click.Choice(kind.words)
     path_type = None if kind.as_text else Path
     return GivenPath(kind.exists, kind.file_okay, kind.dir_okay, path_type=path_type)
-
-
-def command_of(declared: Declared) -> click.Command:
-    """The command of click for a declared one."""
-
-    @click.pass_context
-    @wraps(declared.function)
-    def call(ctx: click.Context, /, **values: Any) -> Any:
-        if isinstance(ctx.obj, click.UsageError):
-            raise ctx.obj  # found out without click, which knows how to say it
-        return declared.function(ctx, **values)
-
-    function: Any = call
-    for param in reversed(declared.params):
-        function = decorated(param, function)
-    return click.command()(function)
 
 
 def color_option() -> click.Option:

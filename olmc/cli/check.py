@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -25,23 +25,23 @@ from olmc.cli.console import (
     tell_unknown,
     wrong_usage,
 )
-from olmc.cli.declared import PathOf, argument, codes, command, option, optional_validators
+from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
 from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
-    COMPILE,
-    SCOPE,
+    CompileOptions,
     GivenInput,
+    ScopeOptions,
     allow_empty_option,
     entry_option,
-    given_fields,
+    fields_of,
+    fixed_of,
     given_of,
-    given_version,
     inputs_of,
+    options_of,
     output_option,
     show_secrets_option,
     tell_idle,
     timings_of,
-    with_proposed,
 )
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
@@ -275,60 +275,49 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
     )
 
 
-@command(
-    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
-    output_option(["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines."),
-    option("-v", "--all", "everything", is_flag=True, help="Also show findings of severity info."),
-    option("--strict", is_flag=True, help="Treat warnings as findings."),
-    option(
-        "--select",
-        multiple=True,
-        metavar="CODE",
-        shell_complete=codes,
+class CheckOptions(NamedTuple):
+    """The options of `olmc check`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
+    output: str = output_option(
+        ["text", "json", "github", "sarif", "junit"], "Text with the source line, or a format for machines."
+    )
+    everything: bool = flag("-v", "--all", help="Also show findings of severity info.")
+    strict: bool = flag("--strict", help="Treat warnings as findings.")
+    select: tuple[str, ...] = option(
+        "--select", multiple=True, metavar="CODE", shell_complete=codes,
         help="Only codes with this prefix (may be repeated).",
-    ),
-    option(
-        "--ignore",
-        multiple=True,
-        metavar="CODE",
-        shell_complete=codes,
+    )  # fmt: skip
+    ignore: tuple[str, ...] = option(
+        "--ignore", multiple=True, metavar="CODE", shell_complete=codes,
         help="Exclude codes with this prefix (may be repeated).",
-    ),
-    option(
-        "--optional",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=optional_validators,
+    )  # fmt: skip
+    optional: tuple[str, ...] = option(
+        "--optional", multiple=True, metavar="NAME", shell_complete=optional_validators,
         help="Also run an optional bundle validator, a suite, or all (may be repeated).",
-    ),
-    option(
-        "--optional-value",
-        "values",
-        multiple=True,
-        metavar="KEY=VALUE",
+    )  # fmt: skip
+    values: tuple[str, ...] = option(
+        "--optional-value", multiple=True, metavar="KEY=VALUE",
         help="A setting of the optional validators: k8s-version, index-path, container-tools, platforms.",
-    ),
-    option("--since", default="", metavar="REV", help="Only findings that this git revision does not have."),
-    option("--all-versions", is_flag=True, help="In a folder of bundles: check all versions, not only the newest."),
-    option(
-        "--author/--no-author",
-        default=None,
-        help="Whether you author the bundles; if not, what only authors can fix is info.",
-    ),
-    show_secrets_option,
-    option("--statistics", is_flag=True, help="Print counts by code instead of the findings."),
-    allow_empty_option,
-    entry_option,
-    jobs_option,
-    *SCOPE,
-    *COMPILE,
-)
-def check(
-    ctx: click.Context, /, paths: tuple[Path, ...], output: str, everything: bool, strict: bool,
-    select: tuple[str, ...], ignore: tuple[str, ...], optional: tuple[str, ...], values: tuple[str, ...],
-    since: str, all_versions: bool, author: bool | None, show_secrets: bool, statistics: bool, allow_empty: bool,
-    entries: tuple[str, ...], jobs: int | None, olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
+    )  # fmt: skip
+    since: str = option(
+        "--since", default="", metavar="REV", help="Only findings that this git revision does not have."
+    )
+    all_versions: bool = flag("--all-versions", help="In a folder of bundles: check all versions, not only the newest.")
+    author: bool | None = flag(
+        "--author/--no-author", help="Whether you author the bundles; if not, what only authors can fix is info."
+    )
+    show_secrets: bool = show_secrets_option
+    statistics: bool = flag("--statistics", help="Print counts by code instead of the findings.")
+    allow_empty: bool = allow_empty_option
+    entries: tuple[str, ...] = entry_option
+    jobs: int | None = jobs_option
+    scope: ScopeOptions = ScopeOptions()
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(CheckOptions)
+def check(ctx: click.Context, opts: CheckOptions) -> None:
     """Find mistakes before a cluster does.
 
     \b
@@ -363,19 +352,20 @@ def check(
 
     Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
-    if statistics and output not in ("text", "json"):
+    output = opts.output
+    if opts.statistics and output not in ("text", "json"):
         wrong_usage("--statistics prints text or json.")
-    timings = timings_of(ctx, proposed)
-    settings = settings_of(optional, values)
-    check_codes(("--select", select), ("--ignore", ignore))
+    timings = timings_of(ctx, opts.compiling.timings)
+    settings = settings_of(opts.optional, opts.values)
+    check_codes(("--select", opts.select), ("--ignore", opts.ignore))
     from olmc.review.check.check import CheckScope
     from olmc.review.check.engine import CheckRules
 
-    options = with_proposed(Options(olm_version=olm_version), proposed, ctx)
-    given = given_version(ctx) | given_fields(ctx, proposed)
-    inputs = inputs_of(ctx, paths, entries)
-    rules = CheckRules(settings, CheckScope(author, all_versions), select, ignore)
-    order = CheckOrder(options, given, rules, may_be_empty=allow_empty)
+    fields = fields_of(opts.scope, opts.compiling)
+    options, given = options_of(ctx, fields), fixed_of(ctx, fields)
+    inputs = inputs_of(ctx, opts.paths, opts.entries)
+    rules = CheckRules(settings, CheckScope(opts.author, opts.all_versions), opts.select, opts.ignore)
+    order = CheckOrder(options, given, rules, may_be_empty=opts.allow_empty)
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:
 
@@ -384,11 +374,11 @@ def check(
             return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
         before = None
-        if since:
+        if opts.since:
             from olmc.cli.since import findings_at, only_new
 
-            before = findings_at(since, inputs, found_at)
-        count = jobs_of(jobs, inputs, timings, alone=options.state is not None)
+            before = findings_at(opts.since, inputs, found_at)
+        count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
         do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
         done = [
             checked[number].result._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs)))
@@ -400,11 +390,11 @@ def check(
     in_order = [checked[number] for number in range(len(inputs))]
     tell_idle(ctx, [one.given for one in in_order if one.given is not None])
     tell_unknown(options.approve, (name for one in in_order for name in one.approvals))
-    least = Severity.INFO if everything else Severity.WARNING
-    failing = Severity.WARNING if strict else Severity.FAILURE
-    if statistics:
+    least = Severity.INFO if opts.everything else Severity.WARNING
+    failing = Severity.WARNING if opts.strict else Severity.FAILURE
+    if opts.statistics:
         print_statistics(done, output, least)
     else:
-        print_findings(done, output, least, failing, show_secrets=show_secrets)
+        print_findings(done, output, least, failing, show_secrets=opts.show_secrets)
     worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

@@ -1,13 +1,17 @@
-"""Commands with their options and arguments, declared once: `as_click` makes click's of them for help, completion and
-wrong usage, and `running` reads a command line by them where click is not needed.
+"""Commands, each declared as a class of options and a function that takes their values.
+
+A field of the class has a name, a type, and as its default the declaration of an option, of an argument, or of another
+class of options, whose options it includes. `running` reads a command line by it where click is not needed, and
+`as_click` makes click's commands of it for help, completion and wrong usage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from olmc.k8s.lean import NamedTuple
 
@@ -15,9 +19,6 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.model.workspace import Workspace
-
-if TYPE_CHECKING:
-    pass
 
 
 class Choice(NamedTuple):
@@ -33,6 +34,12 @@ class Whole(NamedTuple):
     high: int | None = None
 
 
+class Decimal(NamedTuple):
+    """A number that is at least this."""
+
+    low: float
+
+
 class PathOf(NamedTuple):
     """A path that is not empty; what it must be if it is there, or whether it has to be there. `as_text`: as it is
     written, which may be no path at all."""
@@ -43,22 +50,23 @@ class PathOf(NamedTuple):
     as_text: bool = False
 
 
+Kind: TypeAlias = "Choice | Whole | Decimal | PathOf"
 Callback = Callable[[Any, Any, Any], Any]
-F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class DeclaredOption(NamedTuple):
-    """An option, or an argument.
+    """An option, or an argument, which has no spelling.
 
-    `names`: of an option all its spellings, of a flag that can be denied as `--yes/--no`, and the name of its value if
-    that is another one. `callback` makes of context, parameter and value the value that counts, first for those that
-    are `is_eager`; what is not exposed the function does not get. An argument without a default is `required`, and a
-    flag that can be denied may then be neither.
+    `spellings`: all of them, of a flag that can be denied as `--yes/--no`. `name`: that of its field. `callback` makes
+    of context, parameter and value the value that counts, first for those that are `is_eager`. An argument without a
+    default is `required` unless this is False, and a flag that can be denied may then be neither.
     """
 
-    names: tuple[str, ...]
+    spellings: tuple[str, ...]
+    name: str = ""
     default: Any = None
-    type: Choice | Whole | PathOf | None = None
+    type: Kind | None = None
     help: str | None = None
     metavar: str | None = None
     is_flag: bool = False
@@ -68,22 +76,21 @@ class DeclaredOption(NamedTuple):
     shell_complete: Callable[..., Any] | None = None
     envvar: str | None = None
     is_eager: bool = False
-    expose_value: bool = True
-    required: bool = True
+    required: bool | None = None
 
     @property
     def is_argument(self) -> bool:
-        return not self.names[0].startswith("-")
+        return not self.spellings
 
     @property
     def opts(self) -> list[str]:
         """How it is spelt, without how it is denied."""
-        return [name.partition("/")[0] for name in self.names if name.startswith("-")]
+        return [spelling.partition("/")[0] for spelling in self.spellings]
 
     @property
     def denied(self) -> str:
         """How a flag is denied, "" for others."""
-        return next((name.partition("/")[2] for name in self.names if "/" in name), "")
+        return next((spelling.partition("/")[2] for spelling in self.spellings if "/" in spelling), "")
 
     @property
     def is_flag_like(self) -> bool:
@@ -91,10 +98,10 @@ class DeclaredOption(NamedTuple):
         return self.is_flag or bool(self.denied)
 
     @property
-    def name(self) -> str:
-        """The name of its value: the one that is no spelling, else the longest spelling."""
-        own = [name for name in self.names if not name.startswith("-")]
-        return own[0] if own else max(self.opts, key=len).lstrip("-").replace("-", "_")
+    def is_required(self) -> bool:
+        """Whether a command line without it is wrong."""
+        needed = self.is_argument and self.default is None and not self.multiple
+        return needed if self.required is None else self.required
 
     def get_default(self, _: Any) -> Any:
         """The value without a word about it, as click has it."""
@@ -104,25 +111,70 @@ class DeclaredOption(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A command: its parameters and the function that takes their values."""
+    """A command: the class of its options, the function that takes a context and their values, its help, and the
+    commands below it. A mere group of commands has neither options nor a function."""
 
-    params: tuple[DeclaredOption, ...]
-    function: Callable[..., Any]
+    options: Any
+    function: Callable[[Any, Any], None] | None
+    help: str
+    commands: Mapping[str, Declared]
 
-
-def option(*names: str, **values: Any) -> DeclaredOption:
-    """An option with the values of DeclaredOption."""
-    return DeclaredOption(names, **values)
-
-
-def argument(name: str, **values: Any) -> DeclaredOption:
-    """An argument; with `multiple` any number of them."""
-    return DeclaredOption((name,), **values)
+    @property
+    def params(self) -> list[DeclaredOption]:
+        """All options and arguments, in the order of fields."""
+        return list(params_of(self.options)) if self.options is not None else []
 
 
-def command(*params: DeclaredOption) -> Callable[[Callable[..., Any]], Declared]:
-    """Declares a function as a command with these parameters; it is called with a context first."""
-    return lambda function: Declared(params, function)
+def option(*spellings: str, **values: Any) -> Any:
+    """Declare a field as an option with the values of DeclaredOption."""
+    return DeclaredOption(spellings, **values)
+
+
+def flag(*spellings: str, **values: Any) -> Any:
+    """Declare a field as an option that takes no value."""
+    return DeclaredOption(spellings, is_flag="/" not in spellings[-1], **values)
+
+
+def argument(**values: Any) -> Any:
+    """Declare a field as an argument; with `multiple` any number of them."""
+    return DeclaredOption((), **values)
+
+
+def command(
+    options: type[T], commands: Mapping[str, Declared] = MappingProxyType({})
+) -> Callable[[Callable[[Any, T], None]], Declared]:
+    """Declare a function as a command with the options of a class; its docstring is the help."""
+    return lambda function: Declared(options, function, function.__doc__ or "", commands)
+
+
+def group(commands: Mapping[str, Declared], text: str) -> Declared:
+    """Declare a group of commands, with its help."""
+    return Declared(None, None, text, commands)
+
+
+class NoOptions(NamedTuple):
+    """The options of a command that has none."""
+
+
+def params_of(options: Any) -> Iterator[DeclaredOption]:
+    """Yield the options and arguments of a class, with those of the classes that it includes, named by their fields."""
+    for name, declared in options._field_defaults.items():
+        if isinstance(declared, DeclaredOption):
+            yield declared._replace(name=name)
+        else:
+            yield from params_of(declared)
+
+
+def filled(options: type[T], values: Mapping[str, Any]) -> T:
+    """Return the class of options with values, by the names of fields."""
+    return _filled(options, values)  # type: ignore[no-any-return]
+
+
+def _filled(options: Any, values: Mapping[str, Any]) -> Any:
+    return options._make(
+        values[name] if isinstance(declared, DeclaredOption) else _filled(type(declared), values)
+        for name, declared in options._field_defaults.items()
+    )
 
 
 # What shells complete for the values of options and arguments: what olmc knows, and what the workspace has.

@@ -6,46 +6,40 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olmc.cli import declared as completing
 from olmc.cli import options as values
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, tell_approvals, wrong_usage
-from olmc.cli.declared import Choice, PathOf, argument, command, option
+from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
 from olmc.cli.options import (
-    CLUSTER,
-    PROPOSED_APIS,
     RENDERED,
-    STATE,
+    ClusterOptions,
     OptionNeed,
+    ProposedOptions,
+    StateOptions,
     approve_option,
     certs_option,
-    given_fields,
+    fields_of,
+    fixed_of,
     given_of,
-    given_version,
     is_given,
     olm_versions_option,
+    options_and_begun,
+    options_of,
     output_option,
     show_secrets_option,
     tell_idle,
     timings_of,
     timings_option,
     watched,
-    with_begun,
-    with_proposed,
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.model.options import Narrowing, Options
+from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
-
-_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
-_FIELDS = {"for_": "purpose", "certs": "certificates", "kube_version": "kube_version", "approve": "approve"}
-
-
-_ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.state is not None)
-_NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
 
 if TYPE_CHECKING:
     import click
@@ -54,84 +48,62 @@ if TYPE_CHECKING:
     from olmc.review.diff.premises import CompileUnder, Premises
     from olmc.review.diff.settings import Kinds, Sides
 
+_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
+_FIELDS = {"for_": "purpose", "certs": "certificates"}
 
-@command(
-    argument("old", type=PathOf(as_text=True), required=False, metavar="[OLD]"),
-    argument("new", type=PathOf(as_text=True), required=False, metavar="[NEW]"),
-    output_option(
+
+_ONWARD = OptionNeed("two workspaces, or --from", lambda given: given.options.state is not None)
+_NEEDS = {**RENDERED, "prune": [_ONWARD], "delete": [_ONWARD]}
+
+
+class DiffOptions(NamedTuple):
+    """The options of `olmc diff`."""
+
+    old: str | None = argument(type=PathOf(as_text=True), required=False, metavar="[OLD]")
+    new: str | None = argument(type=PathOf(as_text=True), required=False, metavar="[NEW]")
+    output: str = output_option(
         ["text", "markdown", "json", "html"],
         "Text, a comment for a pull request, JSON (schemas/diff.schema.json), or a page by itself.",
-    ),
-    option("--allow-empty", is_flag=True, help="Treat a side that does not exist as empty."),
-    option(
-        "--for",
-        "for_",
-        envvar="OLMC_DIFF_FOR",
-        type=Choice(("review", "apply")),
-        default="review",
-        show_default=True,
+    )
+    allow_empty: bool = flag("--allow-empty", help="Treat a side that does not exist as empty.")
+    for_: Purpose = option(
+        "--for", envvar="OLMC_DIFF_FOR", type=Choice(("review", "apply")), default="review", show_default=True,
         help="Compare what OLM leaves in the cluster (review), or what is applied without OLM (apply).",
-    ),
-    certs_option,
-    option(
-        "--include",
-        multiple=True,
-        metavar="KIND",
-        shell_complete=completing.kinds,
+    )  # fmt: skip
+    certs: Certificates = certs_option
+    include: tuple[str, ...] = option(
+        "--include", multiple=True, metavar="KIND", shell_complete=completing.kinds,
         help="Compare only this kind, and permissions (may be repeated). [default: as in olmc.yaml of OLD]",
-    ),
-    option(
-        "--exclude",
-        multiple=True,
-        metavar="KIND",
-        shell_complete=completing.kinds,
+    )  # fmt: skip
+    exclude: tuple[str, ...] = option(
+        "--exclude", multiple=True, metavar="KIND", shell_complete=completing.kinds,
         help="Exclude this kind, permissions aside (may be repeated). [default: as in olmc.yaml of OLD]",
-    ),
-    option("-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in."),
-    option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch."),
-    option("--all-namespaces", is_flag=True, help="For bundles: watch all namespaces."),
-    option("--fresh", is_flag=True, help="Install both sides in an empty cluster, instead of NEW on top of OLD."),
-    option("--entry", default="", metavar="NAME", help="In a repository: a folder, or the name of what applies one."),
-    approve_option,
-    *STATE,
-    *CLUSTER,
-    olm_versions_option,
-    *PROPOSED_APIS,
-    timings_option,
-    option(
-        "--fail-on",
-        type=Choice(("breaking", "risk", "any")),
-        default="any",
-        show_default=True,
+    )  # fmt: skip
+    namespace: str = option(
+        "-n", "--namespace", default="", metavar="NS", help="For bundles: the namespace to install them in."
+    )
+    watch: str | None = option("--watch", metavar="NS,NS", help="For bundles: the namespaces that they watch.")
+    all_namespaces: bool = flag("--all-namespaces", help="For bundles: watch all namespaces.")
+    fresh: bool = flag("--fresh", help="Install both sides in an empty cluster, instead of NEW on top of OLD.")
+    entry: str = option(
+        "--entry", default="", metavar="NAME", help="In a repository: a folder, or the name of what applies one."
+    )
+    approve: tuple[str, ...] = approve_option
+    state: StateOptions = StateOptions()
+    cluster: ClusterOptions = ClusterOptions()
+    olm_version: tuple[str, ...] = olm_versions_option
+    proposed: ProposedOptions = ProposedOptions()
+    timings: bool = timings_option
+    fail_on: str = option(
+        "--fail-on", type=Choice(("breaking", "risk", "any")), default="any", show_default=True,
         help="Exit 1 only for changes of this severity or higher.",
-    ),
-    show_secrets_option,
-    option("-v", "--verbose", is_flag=True, help="Also show the findings of each side."),
-)
-def diff(
-    ctx: click.Context,
-    /,
-    old: str | None,
-    new: str | None,
-    output: str,
-    allow_empty: bool,
-    for_: str,
-    certs: str,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
-    namespace: str,
-    watch: str | None,
-    all_namespaces: bool,
-    fresh: bool,
-    entry: str,
-    approve: tuple[str, ...],
-    kube_version: str,
-    olm_version: tuple[str, ...],
-    fail_on: str,
-    show_secrets: bool,
-    verbose: bool,
-    **proposed: Any,
-) -> None:
+    )  # fmt: skip
+    show_secrets: bool = show_secrets_option
+    verbose: bool = flag("-v", "--verbose", help="Also show the findings of each side.")
+
+
+@command(DiffOptions)
+def diff(ctx: click.Context, opts: DiffOptions) -> None:
     """Show what an upgrade changes, and what it breaks.
 
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote,
@@ -157,31 +129,31 @@ def diff(
 
     Exit codes: 0 no differences, 1 differences (see --fail-on), 2 wrong usage, 3 a side that can't be read.
     """
-    old, new = _named(old, new, entry, olm_version, is_begun=bool(proposed["from_"]), fresh=fresh, purpose=for_)
-    options = Options(
-        purpose=for_,  # type: ignore[arg-type]
-        certificates=certs,  # type: ignore[arg-type]
+    old, new = _named(opts)
+    allow_empty, olm_version = opts.allow_empty, opts.olm_version
+    base = Options(
+        purpose=opts.for_,
+        certificates=opts.certs,
         show_secrets=True,  # the comparison has to know them; it masks them
-        kube_version=kube_version,
-        approve=approve,
-        install_namespace=namespace,
-        watch=watched(namespace, watch, all_namespaces),
+        install_namespace=opts.namespace,
+        watch=watched(opts.namespace, opts.watch, opts.all_namespaces),
     )
     begun = None
-    timings = timings_of(ctx, proposed)
-    if proposed["from_"]:
-        options, begun = with_begun(options, proposed, ctx, may_be_absent=allow_empty)
+    timings = timings_of(ctx, opts.timings)
+    fields = fields_of(opts.state, opts.cluster, opts.proposed, approve=opts.approve)
+    if opts.state.from_:
+        options, begun = options_and_begun(ctx, fields, base, may_be_absent=allow_empty)
     else:
-        options = with_proposed(options, proposed, ctx)
-    given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
-    given |= given_version(ctx) | given_fields(ctx, proposed)
+        options = options_of(ctx, fields, base)
+    given = fixed_of(ctx, (*fields, "olm_version"))
+    given |= {field for name, field in _FIELDS.items() if is_given(ctx, name)}
 
     from olmc.review.diff.engine import difference_of, write
     from olmc.review.diff.operators import remarks
     from olmc.review.diff.settings import Kinds
     from olmc.review.explain.left_out import note
 
-    kinds = Kinds(include, exclude) if include or exclude else None
+    kinds = Kinds(opts.include, opts.exclude) if opts.include or opts.exclude else None
     made: list[Compilation] = []
 
     def compiled(
@@ -196,38 +168,38 @@ def diff(
     with progress() as doing:
         doing(f"reading {old} and {new}" if new else f"compiling {old} for two versions of OLM")
         if new:
-            reading = _read(begun or old, new, compiled, kinds, allow_empty, look_ahead=not approve, fresh=fresh)
+            reading = _read(
+                begun or old, new, compiled, kinds, allow_empty, look_ahead=not opts.approve, fresh=opts.fresh
+            )
         else:
             reading = _read_versions(old, olm_version, compiled, kinds, allow_empty)
         if kinds is not None:
             _check_kinds(kinds, reading, made)
         doing("comparing")
-        difference = difference_of(reading, formats=not new, show_secrets=show_secrets)
-        text = write(difference, output, color=True) if difference is not None else ""
+        difference = difference_of(reading, formats=not new, show_secrets=opts.show_secrets)
+        text = write(difference, opts.output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
-    tell(reading.diagnostics, least=Severity.WARNING if verbose else least)
+    tell(reading.diagnostics, least=Severity.WARNING if opts.verbose else least)
     tell_idle(ctx, given_of(made), _NEEDS)
-    tell_approvals(approve, [each.settled.cluster for each in made if each.settled is not None])
+    tell_approvals(opts.approve, [each.settled.cluster for each in made if each.settled is not None])
     if difference is None:
         raise SystemExit(BAD_INPUT)
     say(text, nl=False, out=True)
     say(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), nl=False)
     for remark in remarks(difference.old, difference.new):
         say(f"olmc: {remark}")
-    grave = [change for change in difference.changes if change.severity >= _LEAST[fail_on]]
+    grave = [change for change in difference.changes if change.severity >= _LEAST[opts.fail_on]]
     raise SystemExit(FINDINGS if grave else DONE)
 
 
-def _named(
-    old: str | None, new: str | None, entry: str, olm_version: Sequence[str], *, is_begun: bool, fresh: bool,
-    purpose: str,
-) -> tuple[str, str | None]:  # fmt: skip
-    """The names of both sides; the second is None for one path under two versions of OLM, and the first is that of the
-    cluster where one `is_begun`."""
+def _named(opts: DiffOptions) -> tuple[str, str | None]:
+    """The names of both sides; the second is None for one path under two versions of OLM, and the first is "" where
+    --from names the cluster to begin with."""
+    old, new, entry, olm_version = opts.old, opts.new, opts.entry, opts.olm_version
     if old == new == "-":
         wrong_usage("there is only one stdin; give another OLD or NEW.")
-    if is_begun:
-        if new or entry or fresh or len(olm_version) == 2 or purpose != "review":
+    if opts.state.from_:
+        if new or entry or opts.fresh or len(olm_version) == 2 or opts.for_ != "review":
             text = "--from says what OLD is: give NEW alone, without --entry, --fresh, --for apply or two OLM versions."
             wrong_usage(text)
         return "", old or "."

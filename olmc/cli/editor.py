@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
-from olmc.cli.console import BAD_INPUT
+from olmc.cli.console import BAD_INPUT, tell
+from olmc.cli.declared import command, flag
+from olmc.compiler.rules.texts.proposed import NO_SERVER
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
+
+if TYPE_CHECKING:
+    import click
 
 
-@click.command()
-@click.option("-v", "--all", "everything", is_flag=True, help="Also show findings of severity info.")
-@click.option("--stdio", is_flag=True, help="Ignored: stdio is always used. Many editors pass it.")
-@click.pass_context
-def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: ARG001
+class LspOptions(NamedTuple):
+    """The options of `olmc lsp`."""
+
+    everything: bool = flag("-v", "--all", help="Also show findings of severity info.")
+    stdio: bool = flag("--stdio", help="Ignored: stdio is always used. Many editors pass it.")
+
+
+@command(LspOptions)
+def lsp(_: click.Context, opts: LspOptions) -> None:
     """Run the language server for your editor.
 
     A server of the Language Server Protocol on stdin and stdout, started by the editor (see docs/editor.md): findings
@@ -26,12 +36,9 @@ def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: 
 
     Exit codes: 0 ended by the editor, 1 lost the editor, 2 wrong usage, 3 a library is missing.
     """
-    from olmc.cli.console import tell
-    from olmc.compiler.rules.texts.proposed import NO_SERVER
-
     try:
         from olmc.integrations.lsp.server import serve
     except ModuleNotFoundError as error:
         tell([NO_SERVER.finding(None, command="lsp", cause=error)])
-        ctx.exit(BAD_INPUT)
-    ctx.exit(serve(least=Severity.INFO if everything else Severity.WARNING))
+        raise SystemExit(BAD_INPUT) from error
+    raise SystemExit(serve(least=Severity.INFO if opts.everything else Severity.WARNING))

@@ -3,59 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli import declared as completing
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say, tell, wrong_usage
+from olmc.cli.declared import Choice, PathOf, argument, command, flag, option, packages
 from olmc.k8s.diagnostics import Report, Severity
+from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
+
+if TYPE_CHECKING:
+    import click
 
 _EXTENSION = "ClusterExtension/"
 
 
-@click.command()
-@click.argument("package", shell_complete=completing.packages)
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["mermaid", "dot", "json", "svg"]),
-    help="The format. [default: mermaid; with --from: text]",
-)
-@click.option(
-    "--channel",
-    "channels",
-    multiple=True,
-    metavar="NAME",
-    envvar="OLMC_GRAPH_CHANNEL",
-    help="Only this channel (may be repeated).",
-)
-@click.option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
-@click.option("--skip-ranges", is_flag=True, help="Draw all skipRange edges, not only those that OLM prefers.")
-@click.option(
-    "--from",
-    "start",
-    metavar="VERSION",
-    envvar="OLMC_GRAPH_FROM",
-    help="The start of the upgrade: a version or the name of a CSV.",
-)
-@click.option(
-    "--to", "goal", metavar="VERSION", envvar="OLMC_GRAPH_TO", help="The end of the upgrade. [default: where OLM stops]"
-)
-@click.pass_context
-def graph(
-    ctx: click.Context,
-    package: str,
-    path: Path,
-    output: str | None,
-    channels: tuple[str, ...],
-    catalog: str,
-    skip_ranges: bool,
-    start: str | None,
-    goal: str | None,
-) -> None:
+class GraphOptions(NamedTuple):
+    """The options of `olmc graph`."""
+
+    package: str = argument(shell_complete=packages)
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    output: str | None = option(
+        "-o", "--output", type=Choice(("mermaid", "dot", "json", "svg")),
+        help="The format. [default: mermaid; with --from: text]",
+    )  # fmt: skip
+    channels: tuple[str, ...] = option(
+        "--channel", multiple=True, metavar="NAME", envvar="OLMC_GRAPH_CHANNEL",
+        help="Only this channel (may be repeated).",
+    )  # fmt: skip
+    catalog: str = option("--catalog", default="", metavar="NAME", help="The catalog, if several have the package.")
+    skip_ranges: bool = flag("--skip-ranges", help="Draw all skipRange edges, not only those that OLM prefers.")
+    start: str | None = option(
+        "--from", metavar="VERSION", envvar="OLMC_GRAPH_FROM",
+        help="The start of the upgrade: a version or the name of a CSV.",
+    )  # fmt: skip
+    goal: str | None = option(
+        "--to", metavar="VERSION", envvar="OLMC_GRAPH_TO", help="The end of the upgrade. [default: where OLM stops]",
+    )  # fmt: skip
+
+
+@command(GraphOptions)
+def graph(_: click.Context, opts: GraphOptions) -> None:
     """Draw a package's upgrade graph, or print an upgrade path.
 
     PATH is a workspace or the folder of one catalog; the default is the current directory. The graph marks channel
@@ -73,16 +60,17 @@ def graph(
     Exit codes: 0 done, 1 findings (the version can't be reached, or OLM can't serve the catalog), 2 wrong usage, 3
     input that can't be read.
     """
+    package, path, output, channels, catalog, skip_ranges, start, goal = opts
     if goal is not None and start is None:
-        raise click.UsageError("--to needs --from.")
+        wrong_usage("--to needs --from.")
     if start is not None and (output not in (None, "json") or skip_ranges):
-        raise click.UsageError("--from prints a text, or with -o json JSON; it draws nothing.")
+        wrong_usage("--from prints a text, or with -o json JSON; it draws nothing.")
     if start is not None and len(channels) > 1:
-        raise click.UsageError("--from walks in one channel; give --channel once.")
+        wrong_usage("--from walks in one channel; give --channel once.")
     if package.startswith(_EXTENSION):
         if output is not None or start is not None or channels or catalog or skip_ranges:
-            raise click.UsageError("the way of a ClusterExtension is a text, and follows from what that asks for.")
-        ctx.exit(_walk_extension(package.removeprefix(_EXTENSION), path))
+            wrong_usage("the way of a ClusterExtension is a text, and follows from what that asks for.")
+        raise SystemExit(_walk_extension(package.removeprefix(_EXTENSION), path))
     from olmc.compiler.load.config import read_config
     from olmc.compiler.load.suppressions import apply_suppressions
     from olmc.compiler.output.messages import QueryError
@@ -99,10 +87,10 @@ def graph(
     # Of what only could be better, a graph is about the versions that it does not have.
     tell((each for each in kept if is_about_dropped(each, package)), path)
     if report.failed:
-        ctx.exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     if not catalogs:
-        click.echo(f"olmc: no catalog and no bundle in {path}", err=True)
-        ctx.exit(BAD_INPUT)
+        say(f"olmc: no catalog and no bundle in {path}")
+        raise SystemExit(BAD_INPUT)
     try:
         chosen = catalog_with(catalogs, package, catalog)
         if start is None:
@@ -111,13 +99,13 @@ def graph(
             answer = describe_route(chosen, package, "".join(channels), start, goal, as_data=output == "json")
     except QueryError as error:
         if any(each.problem and not each.packages for each in catalogs):
-            click.echo(f"olmc: {error}", err=True)
-            ctx.exit(BAD_INPUT)
-        raise click.UsageError(str(error)) from error
+            say(f"olmc: {error}")
+            raise SystemExit(BAD_INPUT) from error
+        wrong_usage(str(error))
     if answer.remark:
-        click.echo(f"olmc: {answer.remark}", err=True)
-    click.echo(answer.text, nl=False)
-    ctx.exit(DONE if answer.holds and not chosen.problem else FINDINGS)
+        say(f"olmc: {answer.remark}")
+    say(answer.text, nl=False, out=True)
+    raise SystemExit(DONE if answer.holds and not chosen.problem else FINDINGS)
 
 
 def _walk_extension(name: str, path: Path) -> int:
@@ -133,6 +121,6 @@ def _walk_extension(name: str, path: Path) -> int:
     found = extension_route(done.workspace, name, done.options)
     if found is None:
         known = [name_of(manifest.object) for manifest in done.workspace.extensions]
-        raise click.UsageError(str(not_found(f"There is no ClusterExtension {name}", name, known)))
-    click.echo("\n".join(map(clean, route_lines(*found))))
+        wrong_usage(str(not_found(f"There is no ClusterExtension {name}", name, known)))
+    say("\n".join(map(clean, route_lines(*found))), out=True)
     return FINDINGS if found[1][-1].resolution.error else DONE

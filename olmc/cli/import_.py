@@ -5,47 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell, writing
-from olmc.cli.options import as_option, given_version, olm_version_option
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say, tell, writing, wrong_usage
+from olmc.cli.declared import PathOf, argument, command, flag, option
+from olmc.cli.options import is_given, olm_version_option
 from olmc.compiler.output.directory import put
 from olmc.k8s.diagnostics import Location, Report
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.compiler.load.live_objects import Dump
     from olmc.review.plan.verify import Verification
 
 
-@click.command("import")
-@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]...")
-@click.option(
-    "-o",
-    "--output",
-    type=GivenPath(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the state to FILE instead of stdout.",
-)
-@click.option("--print-command", is_flag=True, help="Print the commands that read a cluster's state, and exit.")
-@click.option("--oc", is_flag=True, help="With --print-command: use oc instead of kubectl.")
-@click.option("--context", default="", metavar="NAME", help="With --print-command: the kubeconfig context.")
-@click.option("--verify", is_flag=True, help="Compare the cluster with what olmc predicts from its inputs.")
-@click.option("--no-names", is_flag=True, help="With --verify: omit all names and values of the cluster.")
-@as_option(olm_version_option)
-@click.pass_context
-def import_(
-    ctx: click.Context,
-    /,
-    paths: tuple[Path, ...],
-    output: Path | None,
-    print_command: bool,
-    oc: bool,
-    context: str,
-    verify: bool,
-    no_names: bool,
-    olm_version: str,
-) -> None:
+class ImportOptions(NamedTuple):
+    """The options of `olmc import`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
+    output: Path | None = option(
+        "-o", "--output", type=PathOf(dir_okay=False), metavar="FILE",
+        help="Write the state to FILE instead of stdout.",
+    )  # fmt: skip
+    print_command: bool = flag("--print-command", help="Print the commands that read a cluster's state, and exit.")
+    oc: bool = flag("--oc", help="With --print-command: use oc instead of kubectl.")
+    context: str = option("--context", default="", metavar="NAME", help="With --print-command: the kubeconfig context.")
+    verify: bool = flag("--verify", help="Compare the cluster with what olmc predicts from its inputs.")
+    no_names: bool = flag("--no-names", help="With --verify: omit all names and values of the cluster.")
+    olm_version: str = olm_version_option
+
+
+@command(ImportOptions)
+def import_(ctx: click.Context, opts: ImportOptions) -> None:
     """Make a state file from kubectl output or a must-gather.
 
     PATH is a file, a folder, or an archive; - is stdin. Several are combined. The state file is for --from of other
@@ -63,19 +54,20 @@ def import_(
 
     Exit codes: 0 done, 1 with --verify: the prediction differs, 2 wrong usage, 3 input that can't be read.
     """
+    paths, output, print_command, oc, context, verify, no_names, olm_version = opts
     if print_command:
         if paths or output is not None:
-            raise click.UsageError("--print-command reads and writes no file.")
+            wrong_usage("--print-command reads and writes no file.")
         from olmc.compiler.transition.state_commands import state_commands
 
-        click.echo(state_commands("oc" if oc else "kubectl", context), nl=False)
+        say(state_commands("oc" if oc else "kubectl", context), nl=False, out=True)
         return
     if oc or context:
-        raise click.UsageError("--oc and --context are for --print-command: olmc itself talks to no cluster.")
-    if not verify and (no_names or given_version(ctx)):
-        raise click.UsageError("--no-names and --olm-version are for --verify.")
+        wrong_usage("--oc and --context are for --print-command: olmc itself talks to no cluster.")
+    if not verify and (no_names or is_given(ctx, "olm_version")):
+        wrong_usage("--no-names and --olm-version are for --verify.")
     if not paths:
-        raise click.UsageError("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
+        wrong_usage("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
     from olmc.compiler.load.live_objects import read_dump
     from olmc.compiler.transition.state_commands import state_text
 
@@ -85,20 +77,20 @@ def import_(
         _report_lacking(paths[0], dump, report)
     tell(report)
     if dump is None:
-        ctx.exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     verification = _verified(dump, olm_version) if verify else None
     if output is not None:
         with writing(output):
             put(output, state_text(dump))
-        click.echo(f"olmc: {len(dump.state.objects)} objects written to {output}", err=True)
+        say(f"olmc: {len(dump.state.objects)} objects written to {output}")
     if verification is not None:
         from olmc.review.plan.outputs import verification_text
 
-        click.echo(verification_text(verification, with_names=not no_names), nl=False)
-        ctx.exit(FINDINGS if verification.drift else DONE)
+        say(verification_text(verification, with_names=not no_names), nl=False, out=True)
+        raise SystemExit(FINDINGS if verification.drift else DONE)
     if output is None:
-        click.echo(state_text(dump), nl=False)
-    ctx.exit(DONE)
+        say(state_text(dump), nl=False, out=True)
+    raise SystemExit(DONE)
 
 
 def _verified(dump: Dump, olm_version: str) -> Verification:
@@ -139,4 +131,4 @@ def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
         report.add(INCOMPLETE.finding(place, kinds=", ".join(names), hint=hint))
     if possible:
         shown = ", ".join(possible)
-        click.echo(f"olmc: none in the dump, which is as it should be if the cluster has none: {shown}", err=True)
+        say(f"olmc: none in the dump, which is as it should be if the cluster has none: {shown}")

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, wrong_usage
-from olmc.cli.declared import PathOf, argument, command, option, targets
+from olmc.cli.declared import PathOf, argument, command, flag, targets
 from olmc.cli.options import (
-    CLUSTER,
-    COMPILE,
-    PROPOSED_APIS,
-    SCOPE,
-    STATE,
+    ClusterOptions,
+    CompileOptions,
+    ProposedOptions,
+    ScopeOptions,
+    StateOptions,
     allow_empty_option,
     approve_option,
     compiled,
     entry_option,
+    fields_of,
     inputs_of,
     olm_version_option,
     output_option,
@@ -29,6 +30,7 @@ from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.output.messages import as_text, json_text
 from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     import click
@@ -36,17 +38,18 @@ if TYPE_CHECKING:
     from olmc.review.explain.status import OperatorStatus
 
 
-@command(
-    argument("target", shell_complete=targets),
-    argument("path", type=PathOf(), default=Path(), metavar="[PATH]"),
-    output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json)."),
-    *SCOPE,
-    *COMPILE,
-)
-def why(
-    ctx: click.Context, /, target: str, path: Path, output: str, approve: tuple[str, ...], olm_version: str,
-    **proposed: Any,
-) -> None:  # fmt: skip
+class WhyOptions(NamedTuple):
+    """The options of `olmc why`."""
+
+    target: str = argument(shell_complete=targets)
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    output: str = output_option(["text", "json"], "Text, or JSON (schemas/why.schema.json).")
+    scope: ScopeOptions = ScopeOptions()
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(WhyOptions)
+def why(ctx: click.Context, opts: WhyOptions) -> None:
     """Explain where an object comes from, or what prevents it.
 
     TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names,
@@ -66,8 +69,9 @@ def why(
     from olmc.review.explain.missing import why as answers_to
     from olmc.review.explain.status import ExplainContext
 
-    path, beside, *_ = inputs_of(ctx, [path])[0]
-    done, settled = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside)
+    path, beside, *_ = inputs_of(ctx, [opts.path])[0]
+    fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
+    done, settled = compiled(ctx, path, fields, least=Severity.ERROR, beside=beside, timings=timings)
     left = tell_left_out(path, done)
     scene = ExplainContext(
         done.objects, settled, diagnostics=done.diagnostics, operators=done.operators, left_out=left,
@@ -76,38 +80,39 @@ def why(
     if done.workspace is not None:
         scene = scene._replace(bundles=done.workspace.bundles, manifests=done.workspace.manifests)
     try:
-        answers = answers_to(target, scene)
+        answers = answers_to(opts.target, scene)
     except QueryError as error:
         wrong_usage(str(error))
-    if output == "json":
-        say(json_text(as_data(target, answers)), out=True)
+    if opts.output == "json":
+        say(json_text(as_data(opts.target, answers)), out=True)
     else:
         say(as_text(answers), nl=False, out=True)
     raise SystemExit(DONE if all(answer.state == PRESENT for answer in answers) else FINDINGS)
 
 
-@command(
-    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
-    output_option(
+class StatusOptions(NamedTuple):
+    """The options of `olmc status`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
+    output: str = output_option(
         ["table", "wide", "json", "prometheus"],
         "A table, one with all names and causes, JSON (schemas/status.schema.json), or metrics.",
-    ),
-    entry_option,
-    approve_option,
-    option("--all-metrics", is_flag=True, help="For prometheus: include OLM's undocumented metrics."),
-    option("--legacy-metrics", is_flag=True, help="For prometheus: use the labels of OLM's documentation."),
-    allow_empty_option,
-    *SCOPE,
-    *STATE,
-    *CLUSTER,
-    olm_version_option,
-    timings_option,
-    *PROPOSED_APIS,
-)
-def status(
-    ctx: click.Context, /, paths: tuple[Path, ...], output: str, approve: tuple[str, ...], all_metrics: bool,
-    legacy_metrics: bool, allow_empty: bool, entries: tuple[str, ...], olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
+    )
+    entries: tuple[str, ...] = entry_option
+    approve: tuple[str, ...] = approve_option
+    all_metrics: bool = flag("--all-metrics", help="For prometheus: include OLM's undocumented metrics.")
+    legacy_metrics: bool = flag("--legacy-metrics", help="For prometheus: use the labels of OLM's documentation.")
+    allow_empty: bool = allow_empty_option
+    scope: ScopeOptions = ScopeOptions()
+    state: StateOptions = StateOptions()
+    cluster: ClusterOptions = ClusterOptions()
+    olm_version: str = olm_version_option
+    timings: bool = timings_option
+    proposed: ProposedOptions = ProposedOptions()
+
+
+@command(StatusOptions)
+def status(ctx: click.Context, opts: StatusOptions) -> None:
     """Show each operator's version, phase and next upgrade.
 
     One row per operator and namespace, with the next upgrade. PATH is a workspace or a bundle; the default is the
@@ -123,29 +128,22 @@ def status(
 
     Exit codes: 0 done, 1 an operator would fail or can't be upgraded, 2 wrong usage, 3 input that can't be compiled.
     """
-    timings = timings_of(ctx, proposed)
-    inputs = inputs_of(ctx, paths, entries)
+    output, timings = opts.output, timings_of(ctx, opts.timings)
+    inputs = inputs_of(ctx, opts.paths, opts.entries)
     roots = [one.root for one in inputs]
     if output == "prometheus" and len(roots) > 1:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
-    if output != "prometheus" and (all_metrics or legacy_metrics):
+    if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
     from olmc.compiler.olm.profiles.data import controller_text
     from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
+    fields = fields_of(
+        opts.scope, opts.state, opts.cluster, opts.proposed, approve=opts.approve, olm_version=opts.olm_version
+    )
     done = [
-        compiled(
-            ctx,
-            path,
-            olm_version,
-            proposed,
-            approve=approve,
-            least=Severity.ERROR,
-            beside=beside,
-            release=release,
-            timings=timings,
-        )
+        compiled(ctx, path, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings)
         for path, beside, _, release in inputs
     ]
     found = [
@@ -156,7 +154,7 @@ def status(
     if output == "json":
         say(json_text(as_data(found)), out=True)
     elif output == "prometheus":
-        say(as_prometheus(done[0][1], legacy=legacy_metrics, everything=all_metrics), nl=False, out=True)
+        say(as_prometheus(done[0][1], legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
         say_table(as_table(found, wide=output == "wide"), wide=output == "wide")
         if not found:
@@ -171,7 +169,7 @@ def status(
     empty = [
         finding
         for (root, _, is_staged, _), (one, _) in zip(inputs, done, strict=True)
-        for finding in (emptiness(None if is_staged else root, one) if not allow_empty else ())
+        for finding in (emptiness(None if is_staged else root, one) if not opts.allow_empty else ())
     ]
     say(as_text(empty), nl=False)
     fails = bool(empty) or any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)

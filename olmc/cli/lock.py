@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import (
     BAD_INPUT,
     DONE,
     FINDINGS,
     Input,
+    Timings,
     progress,
     say,
     say_table,
@@ -21,19 +20,19 @@ from olmc.cli.console import (
     writing,
     wrong_usage,
 )
-from olmc.cli.declared import PathOf, argument, command, option
+from olmc.cli.declared import PathOf, argument, command, flag, option
 from olmc.cli.options import (
-    COMPILE,
+    CompileOptions,
     compiled,
     entry_option,
-    given_fields,
+    fields_of,
+    fixed_of,
     given_of,
-    given_version,
     inputs_of,
+    options_of,
     output_option,
     tell_idle,
     timings_of,
-    with_proposed,
 )
 from olmc.compiler.api import Compilation, load
 from olmc.compiler.load.request import CompileRequest
@@ -50,27 +49,30 @@ from olmc.review.explain.resolution import WantedOperators, in_words, outside_ap
 from olmc.review.rbac.requested import asked_permissions
 from olmc.targets.pipeline import compile
 
+if TYPE_CHECKING:
+    import click
 
-@command(
-    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
-    output_option(
+
+class ResolveOptions(NamedTuple):
+    """The options of `olmc resolve`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
+    output: str = output_option(
         ["table", "wide", "json"],
         "A table, one that no terminal cuts, or JSON for machines (schemas/resolution.schema.json).",
-    ),
-    option("--update", is_flag=True, help="Resolve again and write the result to olmc.lock."),
-    option("--locked", is_flag=True, help="Fail if olmc.lock is out of date, and show what changed."),
-    option(
-        "--pin",
-        metavar="PACKAGE=VERSION",
+    )
+    update: bool = flag("--update", help="Resolve again and write the result to olmc.lock.")
+    locked: bool = flag("--locked", help="Fail if olmc.lock is out of date, and show what changed.")
+    pin: str | None = option(
+        "--pin", metavar="PACKAGE=VERSION",
         help="Set startingCSV and manual approval on the package's Subscription, in its file.",
-    ),
-    entry_option,
-    *COMPILE,
-)
-def resolve(
-    ctx: click.Context, /, paths: tuple[Path, ...], output: str, update: bool, locked: bool, pin: str | None,
-    entries: tuple[str, ...], approve: tuple[str, ...], olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
+    )  # fmt: skip
+    entries: tuple[str, ...] = entry_option
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(ResolveOptions)
+def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
     """Show what OLM would install or upgrade, and why.
 
     PATH is a directory; the default is the current one. Files, and - for stdin, are added to it.
@@ -86,16 +88,17 @@ def resolve(
     Exit codes: 0 done, 1 findings (something can't be resolved, or the lock is out of date), 2 wrong usage, 3 input
     that can't be compiled, or a pin that is not possible.
     """
+    update, locked, pin = opts.update, opts.locked, opts.pin
     if sum((update, locked, pin is not None)) > 1:
         wrong_usage("--update, --locked and --pin exclude each other.")
     if pin is not None and not all(pin.partition("=")):
         wrong_usage("--pin takes PACKAGE=VERSION.")
-    timings = timings_of(ctx, proposed)
-    path, beside, is_staged, release = _one_input(ctx, paths, entries)
+    timings = timings_of(ctx, opts.compiling.timings)
+    path, beside, is_staged, release = _one_input(ctx, opts.paths, opts.entries)
     if is_staged and (update or pin is not None):
         wrong_usage("--update and --pin write into a workspace; give its directory as PATH.")
-    given = frozenset({"approve"} if approve else ()) | given_version(ctx) | given_fields(ctx, proposed)
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
+    fields = fields_of(opts.compiling)
+    given, options = fixed_of(ctx, fields), options_of(ctx, fields)
     with progress() as doing:
         doing(f"resolving {path}")
         obey_lock = not update and pin is None
@@ -106,17 +109,17 @@ def resolve(
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         raise SystemExit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
-    tell_approvals(approve, [done.settled.cluster])
+    tell_approvals(options.approve, [done.settled.cluster])
     if pin is not None:
         raise SystemExit(_pin(path, done, pin))
     if update:
         _write_lock(path, done)
     if locked:
         code = _check_lock(done)
-        if output == "json" and code != BAD_INPUT:
-            _print(done, output)
+        if opts.output == "json" and code != BAD_INPUT:
+            _print(done, opts.output)
         raise SystemExit(code)
-    _print(done, output)
+    _print(done, opts.output)
     raise SystemExit(FINDINGS if done.findings else DONE)
 
 
@@ -225,9 +228,7 @@ class Review(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def review(
-    ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], approve: Sequence[str]
-) -> Review:
+def review(ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings) -> Review:
     """What permissions at a path are read from; ends the command if it can't be compiled.
 
     What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
@@ -251,9 +252,7 @@ def review(
         assumed.extend(apis)
         return made
 
-    done, settled = compiled(
-        ctx, path, olm_version, proposed, approve=tuple(approve), least=Severity.FAILURE, compile_with=assuming
-    )
+    done, settled = compiled(ctx, path, fields, least=Severity.FAILURE, compile_with=assuming, timings=timings)
     wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
     asked = asked_permissions(wanted.known, settled.cluster, done.objects)
     csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}
@@ -290,11 +289,11 @@ def tell_review(found: Review) -> None:
     if found.assumed:
         apis = f"taken as served, although nothing here brings it: {in_words(found.assumed)}"
         hint = "without it an installation fails; --api says that the cluster serves it"
-        click.echo(clean(f"olmc: {apis}; {hint}"), err=True)
+        say(clean(f"olmc: {apis}; {hint}"))
     for name, why in sorted(found.waiting.items()):
-        click.echo(clean(f"olmc: {name} would not run ({why}); what it asks for counts all the same"), err=True)
+        say(clean(f"olmc: {name} would not run ({why}); what it asks for counts all the same"))
     for text in found.unknown:
-        click.echo(clean(f"olmc: unknown: {text}"), err=True)
+        say(clean(f"olmc: unknown: {text}"))
 
 
 def review_data(found: Review) -> dict[str, Any]:

@@ -6,19 +6,16 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 from inspect import cleandoc
 from io import StringIO
-from keyword import iskeyword
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import click
 
 from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
 from olmc.cli.console import DONE
-from olmc.cli.declared import Declared
+from olmc.cli.running import MODULES, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
 from olmc.k8s.lean import regex
@@ -27,36 +24,25 @@ _EXAMPLES = regex(r"\n\n([^\S\n]*+\x08\n[^\S\n]*+Examples?:\n(?:[^\S\n]*+\S[^\n]
 
 
 class Commands(click.Group):
-    """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up.
-
-    `modules` says in which module of `olmc.cli` the function NAME of a command NAME is, or NAME_ if Python keeps the
-    name to itself.
-    """
-
-    def __init__(self, *args: Any, modules: Mapping[str, str] = MappingProxyType({}), **values: Any) -> None:
-        super().__init__(*args, **values)
-        self.modules = dict(sorted(modules.items()))
+    """Imports the module of a command when it is asked for: a run needs one of them, and each costs its start-up."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.modules)
+        return list(MODULES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands by what somebody wants to do."""
-        limit = formatter.width - 6 - max(map(len, self.modules))
+        limit = formatter.width - 6 - max(map(len, MODULES))
         for heading, names in SECTIONS.items():
             commands = ((name, self.get_command(ctx, name)) for name in names)
             with formatter.section(heading):
                 formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in commands if each])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.modules:
+        if cmd_name not in MODULES:
             return None
-        function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: Any = getattr(import_module(f"olmc.cli.{self.modules[cmd_name]}"), function)
-        command = command_of(command) if isinstance(command, Declared) else command
-        if not any(each.name == "color" for each in command.params):
-            _fit_out(command, cmd_name)
-        return cast(click.Command, command)
+        command = command_of(declared_command(cmd_name), cmd_name)
+        _fit_out(command, cmd_name)
+        return command
 
     def make_context(self, *args: Any, **values: Any) -> click.Context:
         """As click does, with the prefix that all errors have."""
@@ -83,9 +69,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, but a name that there is not is answered with those that are like it."""
         name = args[0]
-        if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
-            near = close_matches(name, self.modules, 2, POSSIBLE)
-            hint = did_you_mean(*near) or f"There is {', '.join(self.modules)}."
+        if name not in MODULES and not name.startswith("-") and not ctx.resilient_parsing:
+            near = close_matches(name, MODULES, 2, POSSIBLE)
+            hint = did_you_mean(*near) or f"There is {', '.join(MODULES)}."
             raise click.UsageError(f"No such command '{name}'. {hint}", ctx)
         # What a statement about the output names (olmc.cli.verify).
         ctx.meta["olmc.arguments"] = tuple(args[1:])
@@ -171,35 +157,6 @@ SECTIONS = {
     "Other": ("explain", "cache", "completion", "version"),
 }
 
-# The module of `olmc.cli` that each command is a function of.
-MODULES = {
-    "argocd": "pipelines",
-    "cache": "cache",
-    "check": "check",
-    "completion": "reference",
-    "diff": "diff",
-    "plan": "plan",
-    "explain": "reference",
-    "fleet": "fleet",
-    "fn": "pipelines",
-    "get": "installed",
-    "graph": "graph",
-    "import": "import_",
-    "init": "pipelines",
-    "lsp": "editor",
-    "migrate": "installed",
-    "rbac": "rbac",
-    "render": "render",
-    "report": "report",
-    "resolve": "lock",
-    "serve": "installed",
-    "status": "inspect",
-    "vendor": "vendor",
-    "verify": "verify",
-    "version": "reference",
-    "why": "inspect",
-}
-
 # The commands that read catalogs, and may keep what they have read of them.
 READING_CATALOGS = frozenset(
     "check diff fleet get graph migrate plan rbac render report resolve serve status vendor verify why".split()
@@ -208,9 +165,9 @@ READING_CATALOGS = frozenset(
 
 def _tell_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
     if value and not ctx.resilient_parsing:
-        from olmc.cli.reference import version
+        from olmc.cli.reference import tell_version
 
-        version.function(ctx, profile=None)
+        tell_version()
         ctx.exit()
 
 
@@ -233,7 +190,7 @@ _DIRECTORY = click.Option(
 )  # fmt: skip
 
 
-@click.group(cls=Commands, modules=MODULES, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
+@click.group(cls=Commands, params=[_DIRECTORY, color_option(), _VERSION], context_settings=CONTEXT)
 def main() -> None:
     """See what the Operator Lifecycle Manager (OLM) will do to your cluster, before it does.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import click
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -24,15 +21,15 @@ from olmc.cli.console import (
     tell_approvals,
     wrong_usage,
 )
-from olmc.cli.declared import Choice, DeclaredOption, F, PathOf, Whole, namespaces, olm_versions, option
-from olmc.compiler.cache import NO_CACHE, clear, default_folder, is_off, is_own, open_cache, usage
+from olmc.cli.declared import Choice, PathOf, Whole, flag, namespaces, olm_versions, option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource
-from olmc.k8s.semver import full_kube_version
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
     from olmc.compiler.load.workspace import Beside
@@ -40,19 +37,6 @@ if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.k8s.api.restmapper import RestMapping
     from olmc.review.diff.both_sides import BegunCluster
-
-
-def as_option(*params: DeclaredOption) -> Callable[[F], F]:
-    """A decorator that adds options to a command of click."""
-
-    def decorate(function: F) -> F:
-        from olmc.cli.as_click import decorated
-
-        for param in reversed(params):
-            function = decorated(param, function)
-        return function
-
-    return decorate
 
 
 def check_kinds(include: Sequence[str], exclude: Sequence[str], known: Iterable[RestMapping]) -> None:
@@ -64,6 +48,7 @@ def check_kinds(include: Sequence[str], exclude: Sequence[str], known: Iterable[
         bad_value(f"nothing is of kind {kind}. {hint}", option)
 
 
+_DEFAULTS = Options()
 CompileWith: TypeAlias = "Callable[[Options, Callable[[Options], Compilation]], Compilation]"
 
 
@@ -84,7 +69,7 @@ def canonical_version(value: str) -> str:
 
 
 olm_version_option = option(
-    "--olm-version", callback=_canonical, default=Options().olm_version, show_default=True, metavar="VERSION",
+    "--olm-version", callback=_canonical, default=_DEFAULTS.olm_version, show_default=True, metavar="VERSION",
     shell_complete=olm_versions,
     help="The OLM version of the cluster: a release (0.25), an OpenShift release (ocp-4.18), OLM v1 (v1), or docs.",
 )  # fmt: skip
@@ -97,18 +82,17 @@ def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
 
 
 olm_versions_option = option(
-    "--olm-version", "olm_version", callback=_range, default=Options().olm_version, show_default=True,
+    "--olm-version", callback=_range, default=_DEFAULTS.olm_version, show_default=True,
     metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: what upgrading OLM itself changes.",
 )  # fmt: skip
 
 
-def given_version(ctx: click.Context) -> frozenset[str]:
-    """The field of Options that olmc.yaml must not override, if the command line names a version."""
-    return frozenset({"olm_version"} if is_given(ctx, "olm_version") else ())
-
-
 def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
     """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
+    if value == _DEFAULTS.kube_version:
+        return value
+    from olmc.k8s.semver import full_kube_version  # with the semver package, which imports argparse
+
     version = full_kube_version(value)
     if not version:
         bad_value("a version looks like v1.36.2")
@@ -148,15 +132,23 @@ def _apis_from(ctx: click.Context, param: click.Parameter, value: Path | None) -
     return resources
 
 
-CLUSTER = (
-    option("--kube-version", callback=_full, default=Options().kube_version, show_default=True, metavar="VERSION",
-                 help="The Kubernetes version of the cluster."),
-    option("--api", "apis", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
-                 help="An additional kind that the cluster serves (may be repeated)."),
-    option("--apis-from", "api_resources", type=PathOf(exists=True, dir_okay=False),
-                 callback=_apis_from, metavar="FILE",
-                 help="The APIs that the cluster serves: output of kubectl api-resources -o wide, or discovery JSON."),
-)  # fmt: skip
+class ClusterOptions(NamedTuple):
+    """The Kubernetes that the cluster is, with the APIs that it serves."""
+
+    kube_version: str = option(
+        "--kube-version", callback=_full, default=_DEFAULTS.kube_version, show_default=True, metavar="VERSION",
+        help="The Kubernetes version of the cluster.",
+    )  # fmt: skip
+    apis: tuple[str, ...] = option(
+        "--api", multiple=True, callback=_apis, metavar="GROUP/VERSION/Kind",
+        help="An additional kind that the cluster serves (may be repeated).",
+    )  # fmt: skip
+    api_resources: tuple[APIResource, ...] = option(
+        "--apis-from", type=PathOf(exists=True, dir_okay=False), callback=_apis_from, metavar="FILE",
+        help="The APIs that the cluster serves: output of kubectl api-resources -o wide, or discovery JSON.",
+    )  # fmt: skip
+
+
 certs_option = option(
     "--certs", type=Choice(("none", "cert-manager", "service-ca")), default="none", show_default=True,
     help="For apply: what issues serving certificates.",
@@ -166,21 +158,17 @@ approve_option = option(
 )  # fmt: skip
 
 
-allow_empty_option = option(
-    "--allow-empty", is_flag=True, help="Accept a workspace that has nothing in it.",
-)  # fmt: skip
+allow_empty_option = flag("--allow-empty", help="Accept a workspace that has nothing in it.")
 
 
-def output_option(formats: Sequence[str], text: str) -> DeclaredOption:
+def output_option(formats: Sequence[str], text: str) -> Any:
     """The option `-o`; the first format is the default."""
     return option(
         "-o", "--output", type=Choice(tuple(formats)), default=formats[0], show_default=True, help=text,
     )  # fmt: skip
 
 
-show_secrets_option = option(
-    "--show-secrets", is_flag=True, help="Show the values of Secrets, which are masked otherwise."
-)
+show_secrets_option = flag("--show-secrets", help="Show the values of Secrets, which are masked otherwise.")
 
 
 def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[str, ...] | None:
@@ -200,59 +188,82 @@ def watched(namespace: str, watch: str | None, all_namespaces: bool) -> tuple[st
     return tuple(watch.split(",")) if watch is not None else None
 
 
-PROPOSED_APIS = (
-    option("--descoped", is_flag=True,
-                 help="Descoped operators: those without install modes, or with AllNamespaces only."),
-    option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
-                 help="With --descoped: an API that several operators may provide (may be repeated)."),
-    option("--enable-v2alpha1", "v2alpha1", is_flag=True,
-                 help="Enable Operator and Install of operators.coreos.com/v2alpha1."),
-    option("--approve-installs", is_flag=True, help="With v2alpha1: treat every Install as approved."),
-    option("--as", "user", default="", metavar="USER",
-                 help="With v2alpha1: check that USER may create the Operators and approve the Installs."),
-    option("--as-group", "user_groups", multiple=True, metavar="GROUP",
-                 help="With --as: a group that USER is in (may be repeated)."),
-    option("--migrate-subscriptions", is_flag=True, help="With v2alpha1: convert Subscriptions to Operators."),
-    option("--component-label", type=Choice(("adopted", "seed")), default="adopted", show_default=True,
-                 help="With v2alpha1: the component label as OLM implements it, or as in the proposal."),
-    option("--olm-namespace", default="olm", show_default=True, metavar="NS",
-                 help="With v2alpha1: the namespace of OLM."),
-)  # fmt: skip
+class ProposedOptions(NamedTuple):
+    """The proposed APIs, all off unless asked for."""
+
+    descoped: bool = flag(
+        "--descoped", help="Descoped operators: those without install modes, or with AllNamespaces only."
+    )
+    shared_apis: tuple[str, ...] = option(
+        "--allow-shared-api", multiple=True, metavar="PLURAL.GROUP",
+        help="With --descoped: an API that several operators may provide (may be repeated).",
+    )  # fmt: skip
+    v2alpha1: bool = flag("--enable-v2alpha1", help="Enable Operator and Install of operators.coreos.com/v2alpha1.")
+    approve_installs: bool = flag("--approve-installs", help="With v2alpha1: treat every Install as approved.")
+    user: str = option(
+        "--as", default="", metavar="USER",
+        help="With v2alpha1: check that USER may create the Operators and approve the Installs.",
+    )  # fmt: skip
+    user_groups: tuple[str, ...] = option(
+        "--as-group", multiple=True, metavar="GROUP", help="With --as: a group that USER is in (may be repeated).",
+    )  # fmt: skip
+    migrate_subscriptions: bool = flag(
+        "--migrate-subscriptions", help="With v2alpha1: convert Subscriptions to Operators."
+    )
+    component_label: str = option(
+        "--component-label", type=Choice(("adopted", "seed")), default="adopted", show_default=True,
+        help="With v2alpha1: the component label as OLM implements it, or as in the proposal.",
+    )  # fmt: skip
+    olm_namespace: str = option(
+        "--olm-namespace", default="olm", show_default=True, metavar="NS", help="With v2alpha1: the namespace of OLM.",
+    )  # fmt: skip
 
 
-STATE = (
-    option("--from", "from_", multiple=True, metavar="FROM",
-                 help="Start from this cluster instead of an empty one: a workspace, git:REF, a rendering, or a state "
-                      "file of olmc import. Twice: a state, and the workspace or git:REF last applied to it."),
-    option("--prune/--no-prune", default=True, show_default=True,
-                 help="With --from: delete objects that FROM applied and PATH no longer has."),
-    option("--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
-                 help="With --from: an object deleted by hand afterwards (may be repeated)."),
-)  # fmt: skip
+class StateOptions(NamedTuple):
+    """The state to begin with."""
+
+    from_: tuple[str, ...] = option(
+        "--from", multiple=True, metavar="FROM",
+        help="Start from this cluster instead of an empty one: a workspace, git:REF, a rendering, or a state "
+             "file of olmc import. Twice: a state, and the workspace or git:REF last applied to it.",
+    )  # fmt: skip
+    prune: bool = flag(
+        "--prune/--no-prune", default=True, show_default=True,
+        help="With --from: delete objects that FROM applied and PATH no longer has.",
+    )  # fmt: skip
+    delete: tuple[str, ...] = option(
+        "--delete", multiple=True, metavar="KIND/NS/NAME", callback=_deletions,
+        help="With --from: an object deleted by hand afterwards (may be repeated).",
+    )  # fmt: skip
 
 
-PROPOSED_OPTIONS = frozenset(each.name for each in PROPOSED_APIS)
+PROPOSED_OPTIONS = frozenset(ProposedOptions._fields)
 """The names of what is about the proposed APIs."""
-kube_version_option = as_option(*CLUSTER)
-proposed_options = as_option(*PROPOSED_APIS)
-state_options = as_option(*STATE)
 
 
-resolve_timeout_option = option(
-    "--resolve-timeout", type=Whole(1, 1_000_000), metavar="SECONDS",
-    callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
-    help="Limit of the dependency solver; counted in conflicts, so the same on every machine. [default: 30]",
-)  # fmt: skip
-timings_option = option("--timings", is_flag=True, help="Print the time of each stage to stderr.")
-# What most commands that compile have: approvals, the state to begin with, versions, what the proposed APIs need, how
-# long to search, and how long all of it took.
-COMPILE = (approve_option, *STATE, *CLUSTER, olm_version_option, resolve_timeout_option, timings_option, *PROPOSED_APIS)
-compile_options = as_option(*COMPILE)
+timings_option = flag("--timings", help="Print the time of each stage to stderr.")
 
 
-def timings_of(ctx: click.Context, values: dict[str, Any]) -> Timings:
-    """Who hears what --timings asks for, which is taken out of the values of a command."""
-    if not values.pop("timings", False):
+class CompileOptions(NamedTuple):
+    """What most commands that compile have: approvals, the state to begin with, versions, how long to search and how
+    long all of it took, and what the proposed APIs need."""
+
+    approve: tuple[str, ...] = approve_option
+    state: StateOptions = StateOptions()
+    cluster: ClusterOptions = ClusterOptions()
+    olm_version: str = olm_version_option
+    resolve_timeout: int = option(
+        "--resolve-timeout", type=Whole(1, 1_000_000), metavar="SECONDS",
+        callback=lambda ctx, option, value: value or 0,  # noqa: ARG005
+        help="Limit of the dependency solver; counted in conflicts, so the same on every machine. [default: 30]",
+    )  # fmt: skip
+    timings: bool = timings_option
+    proposed: ProposedOptions = ProposedOptions()
+
+
+def timings_of(ctx: click.Context, wanted: bool) -> Timings:
+    """Who hears what --timings asks for."""
+    if not wanted:
         return UNTIMED
     from olmc.cli.inputs import timed  # most runs are for their output
 
@@ -260,29 +271,38 @@ def timings_of(ctx: click.Context, values: dict[str, Any]) -> Timings:
     return timings
 
 
-def with_proposed(options: Options, given: dict[str, Any], ctx: click.Context) -> Options:
-    """The options with the values that the command line gave for the proposed APIs.
+def fields_of(*given: Any, **more: Any) -> dict[str, Any]:
+    """Return the values that classes of options have for fields of Options, with `from_` for its state, and `more` of
+    them."""
+    fields = {}
+    for options in given:
+        for name, value in zip(options._fields, options, strict=True):
+            if isinstance(value, (StateOptions, ClusterOptions, ProposedOptions)):
+                fields.update(fields_of(value))
+            elif name in Options._fields or name == "from_":
+                fields[name] = value
+    return fields | more
 
-    As for everything else in `given` that has the name of a field, such as `kube_version`; and with the state that
-    `from_` names.
-    """
-    options = _with_fields(options, given)
-    if not given.get("from_"):
+
+def options_of(ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS) -> Options:
+    """Return the options with the fields that the command line gave, and with the state that `from_` names."""
+    options = _with_fields(base, fields)
+    if not fields.get("from_"):
         return options
     from olmc.cli.inputs import state_from  # most runs begin with a fresh cluster
 
-    found = state_from(given["from_"], _beside(ctx), options, _known_fields(ctx))
+    found = state_from(fields["from_"], _beside(ctx), options, _known_fields(ctx))
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served))
 
 
-def with_begun(
-    options: Options, given: dict[str, Any], ctx: click.Context, *, may_be_absent: bool = False
-) -> tuple[Options, BegunCluster]:  # fmt: skip
+def options_and_begun(
+    ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS, *, may_be_absent: bool = False
+) -> tuple[Options, BegunCluster]:
     """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
     from olmc.cli.inputs import begun_from
 
-    options = _with_fields(options, given)
-    found = begun_from(given["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
+    options = _with_fields(base, fields)
+    found = begun_from(fields["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
 
 
@@ -313,13 +333,13 @@ def is_typed(ctx: click.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def given_fields(ctx: click.Context, given: dict[str, Any]) -> frozenset[str]:
+def fixed_of(ctx: click.Context, fields: Iterable[str]) -> frozenset[str]:
     """The fields of Options that the command line has set, so that olmc.yaml may not."""
-    return frozenset(name for name in given if is_given(ctx, name))
+    return frozenset(name for name in fields if is_given(ctx, name))
 
 
 entry_option = option(
-    "--entry", "entries", multiple=True, metavar="NAME",
+    "--entry", multiple=True, metavar="NAME",
     help="In a repository: a folder, or the name of an Application, Kustomization or HelmRelease (may be repeated).",
 )  # fmt: skip
 
@@ -339,8 +359,8 @@ def inputs_of(ctx: click.Context, paths: Sequence[Path], entries: Sequence[str] 
     return staged_inputs(ctx, paths, entries)
 
 
-# A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at.
-_EVERYTHING = frozenset({"purpose", "include", "exclude"})
+EVERYTHING = frozenset({"purpose", "include", "exclude"})
+"""A workspace's olmc.yaml may choose what is printed of the cluster, but not what there is to look at."""
 
 
 def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
@@ -361,27 +381,23 @@ def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
 
 
 def compiled(
-    ctx: click.Context, path: Path, olm_version: str, proposed: dict[str, Any], *, approve: tuple[str, ...] = (),
-    least: Severity, beside: Beside | None = None, compile_with: CompileWith | None = None,
-    release: Release | None = None, timings: Timings | None = None,
+    ctx: click.Context, path: Path, fields: dict[str, Any], *, least: Severity, beside: Beside | None = None,
+    compile_with: CompileWith | None = None, release: Release | None = None, timings: Timings = UNTIMED,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are reported on stderr, and what has
-    no
-    effect.
+    no effect.
 
-    `proposed` are the values of the options that have the name of a field of Options, `beside` is a folder whose files
-    count as well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm
-    chart is installed, `timings` hears how long it takes, which without it is the matter of `proposed`.
+    `fields` are those of Options that the command line gave (`fields_of`), `beside` is a folder whose files count as
+    well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm chart is
+    installed, `timings` hears how long it takes.
 
     Ends the command if the path can't be compiled.
     """
     from olmc.compiler.load.request import CompileRequest
     from olmc.targets.pipeline import compile  # commands that only print what olmc knows have options, too
 
-    timings = timings or timings_of(ctx, proposed)
-
-    given = _EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
+    given = EVERYTHING | fixed_of(ctx, fields)
+    options = options_of(ctx, fields)
 
     def compile_once(options: Options) -> Compilation:
         done = compile(CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage))
@@ -399,7 +415,7 @@ def compiled(
 
             tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
-    tell_approvals(approve, [done.settled.cluster])
+    tell_approvals(options.approve, [done.settled.cluster])
     return done, done.settled
 
 
@@ -485,57 +501,6 @@ def _idle(ctx: click.Context, given: Sequence[GivenInput], needs: Mapping[str, S
             yield f"{max(param.opts, key=len)} has no effect, it needs {missing[0].text}"
 
 
-# `olmc cache`: what olmc keeps for the next run, and away with it.
-
-
-@click.command()
-@click.argument("action", type=click.Choice(["info", "clear"]))
-@as_option(output_option(["text", "json"], "Text, or JSON."))
-@click.pass_context
-def cache(ctx: click.Context, /, action: str, output: str) -> None:
-    """Show or clear the cache of large catalogs.
-
-    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
-    the next run parses catalogs again.
-
-    \b
-    Examples:
-      olmc cache info               its folder and size
-      olmc cache clear              remove everything
-      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
-
-    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
-    """
-    try:
-        folder = default_folder()
-    except RuntimeError:
-        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
-        ctx.exit(BAD_INPUT)
-    unused = _unused(folder)
-    if action == "clear" and not is_own(folder):
-        say(f"olmc: {unused}; nothing was removed.")
-        ctx.exit(BAD_INPUT)
-    held = clear(open_cache(folder)) if action == "clear" else usage(open_cache(folder))
-    if output == "json":
-        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
-        say(json.dumps({"removed": held._asdict()} if action == "clear" else fields, indent=2), out=True)
-        return
-    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
-    if action == "clear":
-        say(f"removed {size}", out=True)
-        return
-    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
-    if unused:
-        say(f"not used: {unused}", out=True)
-
-
-def _unused(folder: Path) -> str:
-    """Why the cache is not used, "" if it is."""
-    if not is_own(folder):
-        return "the folder belongs to somebody else, or others may write into it"
-    return f"{NO_CACHE} is set" if is_off() else ""
-
-
 # Where a bundle by itself is installed and what it watches: the options of every command that looks into one.
 
 
@@ -544,8 +509,9 @@ def _namespace(ctx: click.Context, param: click.Parameter, value: str) -> str:  
     return value
 
 
-def _everywhere(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: ARG001
+def _everywhere(ctx: click.Context, param: click.Parameter, value: bool) -> bool:  # noqa: ARG001
     ctx.meta[_ALL_NAMESPACES] = value
+    return value
 
 
 def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:  # noqa: ARG001
@@ -553,13 +519,19 @@ def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 _ALL_NAMESPACES = "olmc.all_namespaces"
-# What a bundle by itself is given, as with `olmc render`; the values have the names of fields of Options.
-SCOPE = (
-    option("-n", "--namespace", "install_namespace", default="", metavar="NS", callback=_namespace,
-                 shell_complete=namespaces, help="For a bundle: the namespace to install it in."),
-    option("--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches."),
+
+
+class ScopeOptions(NamedTuple):
+    """Where a bundle by itself is installed and which namespaces it watches, as with `olmc render`."""
+
+    install_namespace: str = option(
+        "-n", "--namespace", default="", metavar="NS", callback=_namespace, shell_complete=namespaces,
+        help="For a bundle: the namespace to install it in.",
+    )  # fmt: skip
+    watch: tuple[str, ...] | None = option(
+        "--watch", metavar="NS,NS", callback=_scope, help="For a bundle: the namespaces that it watches.",
+    )  # fmt: skip
     # Its callback comes first, since that of --watch asks for it.
-    option("--all-namespaces", "watch_all", is_flag=True, is_eager=True, expose_value=False, callback=_everywhere,
-                 help="For a bundle: watch all namespaces."),
-)  # fmt: skip
-scope_options = as_option(*SCOPE)
+    watch_all: bool = flag(
+        "--all-namespaces", is_eager=True, callback=_everywhere, help="For a bundle: watch all namespaces.",
+    )  # fmt: skip

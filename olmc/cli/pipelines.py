@@ -4,116 +4,116 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, tell, writing, wrong_usage
+from olmc.cli.declared import Choice, NoOptions, PathOf, argument, command, flag, group, option
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
 
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, tell, writing
-
-
-@click.group()
-def init() -> None:
-    """Write the olmc files of a pipeline or a workspace.
-
-    Existing files are only overwritten with --force.
-
-    \b
-    Examples:
-      olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
-      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
-      olmc init github --path operators                        comments on pull requests
-      olmc init gitlab                                         notes on merge requests
-      olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
-    """
+if TYPE_CHECKING:
+    import click
 
 
-def _scaffold(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The argument and the options that all scaffolds have."""
-    options = (
-        click.argument("folder", type=GivenPath(path_type=Path, file_okay=False), default=default, metavar="[DIR]"),
-        click.option("--force", is_flag=True, help="Overwrite existing files."),
-        click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing."),
-        click.pass_context,
-    )
+class ScaffoldOptions(NamedTuple):
+    """What all scaffolds have behind their folder."""
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    force: bool = flag("--force", help="Overwrite existing files.")
+    dry_run: bool = flag("--dry-run", help="Show what would be written, and write nothing.")
 
 
-@init.command("argocd")
-@_scaffold("argocd")
-@click.option(
-    "--image",
-    default="registry.example.com/olmc-argocd:latest",
-    show_default=True,
-    metavar="IMAGE",
-    help="The image of the sidecar.",
-)
-def argocd_plugin(ctx: click.Context, folder: Path, force: bool, dry_run: bool, image: str) -> None:
+_FOLDER = argument(type=PathOf(file_okay=False), default=Path(), metavar="[DIR]")
+_WORKSPACE = option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
+
+
+class PluginOptions(NamedTuple):
+    """The options of `olmc init argocd`."""
+
+    folder: Path = argument(type=PathOf(file_okay=False), default=Path("argocd"), metavar="[DIR]")
+    scaffold: ScaffoldOptions = ScaffoldOptions()
+    image: str = option(
+        "--image", default="registry.example.com/olmc-argocd:latest", show_default=True, metavar="IMAGE",
+        help="The image of the sidecar.",
+    )  # fmt: skip
+
+
+@command(PluginOptions)
+def argocd_plugin(_: click.Context, opts: PluginOptions) -> None:
     """A config management plugin for Argo CD.
 
     Writes plugin.yaml, a Containerfile for the sidecar's image and the patch that adds it to Argo CD's repo server to
     DIR (by default argocd/).
     """
-    _write(ctx, "argocd", folder, {"image": image}, force=force, dry_run=dry_run)
+    _write("argocd", opts.folder, {"image": opts.image}, opts.scaffold)
 
 
-@init.command()
-@_scaffold(".")
-@click.option("--url", required=True, metavar="oci://…", help="The repository to push the manifests to.")
-@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
-@click.option("--name", default="operators", show_default=True, metavar="NAME", help="The name of the Flux objects.")
-@click.option(
-    "--ci", type=click.Choice(["github", "gitlab"]), default="github", show_default=True, help="The CI system."
-)
-def flux(ctx: click.Context, folder: Path, force: bool, dry_run: bool, url: str, path: str, name: str, ci: str) -> None:
+class FluxOptions(NamedTuple):
+    """The options of `olmc init flux`."""
+
+    folder: Path = _FOLDER
+    scaffold: ScaffoldOptions = ScaffoldOptions()
+    url: str = option("--url", required=True, metavar="oci://…", help="The repository to push the manifests to.")
+    path: str = _WORKSPACE
+    name: str = option(
+        "--name", default="operators", show_default=True, metavar="NAME", help="The name of the Flux objects."
+    )
+    ci: str = option(
+        "--ci", type=Choice(("github", "gitlab")), default="github", show_default=True, help="The CI system."
+    )
+
+
+@command(FluxOptions)
+def flux(_: click.Context, opts: FluxOptions) -> None:
     """A CI job that renders for Flux, and what Flux needs.
 
     No plugin runs in Flux, so a job renders the workspace and pushes the manifests to a registry. Writes the job,
     flux/ocirepository.yaml and flux/sync.yaml below DIR (by default the current directory).
     """
-    if not url.startswith("oci://"):
-        raise click.BadParameter("it begins with oci://", param_hint="--url")
-    values = {"url": url, "path": path, "name": name}
-    _write(ctx, f"flux-{ci}", folder, values, force=force, dry_run=dry_run)
+    if not opts.url.startswith("oci://"):
+        bad_value("it begins with oci://", "--url")
+    _write(f"flux-{opts.ci}", opts.folder, {"url": opts.url, "path": opts.path, "name": opts.name}, opts.scaffold)
 
 
-@init.command()
-@_scaffold(".")
-@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
-def github(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+class RepositoryOptions(NamedTuple):
+    """The options of `olmc init github` and `olmc init gitlab`."""
+
+    folder: Path = _FOLDER
+    scaffold: ScaffoldOptions = ScaffoldOptions()
+    path: str = _WORKSPACE
+
+
+@command(RepositoryOptions)
+def github(_: click.Context, opts: RepositoryOptions) -> None:
     """A GitHub action that comments on pull requests.
 
     Writes .github/actions/olmc/action.yml and a workflow that uses it below DIR (by default the current directory).
     """
-    _write(ctx, "github", folder, {"path": path}, force=force, dry_run=dry_run)
+    _write("github", opts.folder, {"path": opts.path}, opts.scaffold)
 
 
-@init.command()
-@_scaffold(".")
-@click.option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
-def gitlab(ctx: click.Context, folder: Path, force: bool, dry_run: bool, path: str) -> None:
+@command(RepositoryOptions)
+def gitlab(_: click.Context, opts: RepositoryOptions) -> None:
     """A GitLab job that comments on merge requests.
 
     Writes the template .gitlab/olmc.yml below DIR (by default the current directory).
     """
-    _write(ctx, "gitlab", folder, {"path": path}, force=force, dry_run=dry_run)
+    _write("gitlab", opts.folder, {"path": opts.path}, opts.scaffold)
 
 
-@init.command("workspace")
-@_scaffold(".")
-@click.option("--openshift", metavar="RELEASE", help="The OpenShift release of the cluster, such as 4.18.")
-@click.option("--operatorhub", is_flag=True, help="Add the catalog of OperatorHub.io, in namespace olm.")
-def workspace_config(
-    ctx: click.Context, folder: Path, force: bool, dry_run: bool, openshift: str | None, operatorhub: bool
-) -> None:
+class WorkspaceOptions(NamedTuple):
+    """The options of `olmc init workspace`."""
+
+    folder: Path = _FOLDER
+    scaffold: ScaffoldOptions = ScaffoldOptions()
+    openshift: str | None = option(
+        "--openshift", metavar="RELEASE", help="The OpenShift release of the cluster, such as 4.18."
+    )
+    operatorhub: bool = flag("--operatorhub", help="Add the catalog of OperatorHub.io, in namespace olm.")
+
+
+@command(WorkspaceOptions)
+def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
     """The catalogs that the cluster has, as data in olmc.yaml.
 
     Looks for the catalogs that the Subscriptions below DIR name and no CatalogSource there defines, and writes
@@ -130,37 +130,29 @@ def workspace_config(
     """
     from olmc.integrations.pipelines.cluster_catalogs import PlatformError, config_for, named_sources
 
+    folder, scaffold, openshift, operatorhub = opts
     if openshift is not None and operatorhub:
-        raise click.UsageError("--openshift and --operatorhub exclude each other.")
+        wrong_usage("--openshift and --operatorhub exclude each other.")
     if not folder.is_dir():
-        raise click.BadParameter(f"there is no folder {folder}", param_hint="DIR")
+        bad_value(f"there is no folder {folder}", "DIR")
     try:
         config = config_for(named_sources(folder), openshift, operatorhub=operatorhub)
     except PlatformError as error:
-        raise click.UsageError(str(error)) from error
+        wrong_usage(str(error))
     for note in config.unknown:
-        click.echo(f"olmc: {note}", err=True)
-    _write_files(
-        ctx, {"olmc.yaml": config.text}, folder, config.next_step, force=force, dry_run=dry_run, add=config.part
-    )
+        say(f"olmc: {note}")
+    _write_files({"olmc.yaml": config.text}, folder, config.next_step, scaffold, add=config.part)
 
 
-def _write(ctx: click.Context, name: str, folder: Path, values: dict[str, Any], *, force: bool, dry_run: bool) -> None:
+def _write(name: str, folder: Path, values: dict[str, Any], scaffold: ScaffoldOptions) -> None:
     from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 
     next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
-    _write_files(ctx, files_of(name, values), folder, next_step, force=force, dry_run=dry_run)
+    _write_files(files_of(name, values), folder, next_step, scaffold)
 
 
 def _write_files(
-    ctx: click.Context,
-    files: dict[str, str],
-    folder: Path,
-    next_step: str,
-    *,
-    force: bool,
-    dry_run: bool,
-    add: str = "",
+    files: dict[str, str], folder: Path, next_step: str, scaffold: ScaffoldOptions, *, add: str = ""
 ) -> None:
     """Write files that are not there yet and say what to do next; `add` is what to add to one that is."""
     from olmc.integrations.pipelines.scaffolds import State, states, write
@@ -169,41 +161,43 @@ def _write_files(
         found = states(folder, files)
     in_the_way = [file for file, state in found.items() if state is State.DIFFERENT]
     listed = "".join(f"{state:<9} {(folder / file).as_posix()}\n" for file, state in found.items())
-    if in_the_way and not force:
-        click.echo(listed, nl=False)
-        click.echo(f"error: nothing is written, for there is something else already: {', '.join(in_the_way)}", err=True)
+    if in_the_way and not scaffold.force:
+        say(listed, nl=False, out=True)
+        say(f"error: nothing is written, for there is something else already: {', '.join(in_the_way)}")
         way_out = (
             f"Add this to it, or overwrite it with --force:\n{add}"
             if add
             else "Give another DIR, or --force to overwrite it."
         )
-        click.echo(f"  {way_out}", err=True)
-        ctx.exit(FINDINGS)
-    if dry_run:
-        click.echo(listed, nl=False)
-        ctx.exit(DONE)
+        say(f"  {way_out}")
+        raise SystemExit(FINDINGS)
+    if scaffold.dry_run:
+        say(listed, nl=False, out=True)
+        raise SystemExit(DONE)
     with writing(folder):
         write(folder, files)
-    click.echo(f"{listed}\nNext:\n{next_step}")
+    say(f"{listed}\nNext:\n{next_step}", out=True)
 
 
-@click.group()
-def argocd() -> None:
-    """Run as a config management plugin of Argo CD.
+init = group(
+    {"argocd": argocd_plugin, "flux": flux, "github": github, "gitlab": gitlab, "workspace": workspace_config},
+    """Write the olmc files of a pipeline or a workspace.
 
-    Argo CD runs these commands in the directory of an Application's source, as configured in the plugin.yaml of olmc
-    init argocd.
+    Existing files are only overwritten with --force.
 
     \b
-    To try what Argo CD would get:
-      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
-      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
-    """
+    Examples:
+      olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
+      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
+      olmc init github --path operators                        comments on pull requests
+      olmc init gitlab                                         notes on merge requests
+      olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
+    """,
+)
 
 
-@argocd.command()
-@click.pass_context
-def generate(ctx: click.Context) -> None:
+@command(NoOptions)
+def generate(_: click.Context, __: NoOptions) -> None:
     """Print the objects of an Application.
 
     Renders the current directory for apply. Options come from the Application's parameters (ARGOCD_APP_PARAMETERS),
@@ -215,19 +209,18 @@ def generate(ctx: click.Context) -> None:
     """
     from olmc.compiler.output.text import as_yaml
     from olmc.integrations.pipelines.argocd import generate as generated
-    from olmc.k8s.diagnostics import Severity
 
     made = generated(Path(), os.environ)
     tell(made.diagnostics)
     if made.refused:
         failed = any(diagnostic.severity is Severity.ERROR for diagnostic in made.diagnostics)
-        ctx.exit(BAD_INPUT if failed else FINDINGS)
+        raise SystemExit(BAD_INPUT if failed else FINDINGS)
     sys.stdout.write(as_yaml(made.objects))
-    ctx.exit(DONE)
+    raise SystemExit(DONE)
 
 
-@argocd.command()
-def parameters() -> None:
+@command(NoOptions)
+def parameters(_: click.Context, __: NoOptions) -> None:
     """Announce the parameters that an Application can set.
 
     Prints the JSON of dynamic parameter announcements. Defaults are those of the olmc.yaml in the current directory;
@@ -240,22 +233,41 @@ def parameters() -> None:
     sys.stdout.write(text)
 
 
+argocd = group(
+    {"generate": generate, "parameters": parameters},
+    """Run as a config management plugin of Argo CD.
+
+    Argo CD runs these commands in the directory of an Application's source, as configured in the plugin.yaml of olmc
+    init argocd.
+
+    \b
+    To try what Argo CD would get:
+      cd workspace && ARGOCD_APP_NAMESPACE=tools olmc argocd generate
+      cd workspace && ARGOCD_ENV_OLMC_CERTS=cert-manager olmc argocd generate
+    """,
+)
+
+
 def _given_list() -> bytes:
     from olmc.compiler.load.files import MAX_FILE_BYTES
 
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise click.UsageError(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")
+        wrong_usage(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")
     return data
 
 
-@click.command()
-@click.option(
-    "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
-    help="The folder that spec.path must be in. [default: .]",
-)  # fmt: skip
-@click.pass_context
-def fn(ctx: click.Context, root: Path) -> None:
+class FunctionOptions(NamedTuple):
+    """The options of `olmc fn`."""
+
+    root: Path = option(
+        "--root", type=PathOf(exists=True, file_okay=False), default=Path(), metavar="DIR",
+        help="The folder that spec.path must be in. [default: .]",
+    )  # fmt: skip
+
+
+@command(FunctionOptions)
+def fn(_: click.Context, opts: FunctionOptions) -> None:
     """Run as a KRM function of kustomize or kpt.
 
     Reads a ResourceList (config.kubernetes.io/v1) from stdin and writes one to stdout. Its functionConfig has the
@@ -284,15 +296,14 @@ def fn(ctx: click.Context, root: Path) -> None:
     """
     from olmc.compiler.cache import NO_CACHE
     from olmc.integrations.pipelines.function import run
-    from olmc.k8s.diagnostics import Severity
 
     # A function runs in a container that is thrown away, and leaves nothing where it runs unless configured to.
     if "XDG_CACHE_HOME" not in os.environ:
         os.environ.setdefault(NO_CACHE, "1")
     if sys.stdin.isatty():
-        raise click.UsageError("a ResourceList is to come from stdin, which is a terminal here.")
-    outcome = run(_given_list().decode("utf-8", errors="replace"), root)
+        wrong_usage("a ResourceList is to come from stdin, which is a terminal here.")
+    outcome = run(_given_list().decode("utf-8", errors="replace"), opts.root)
     tell(outcome.diagnostics, least=Severity.INFO)
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
-    ctx.exit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)
+    raise SystemExit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)

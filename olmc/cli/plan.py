@@ -24,21 +24,21 @@ from olmc.cli.console import (
     tell_approvals,
     wrong_usage,
 )
-from olmc.cli.declared import Choice, PathOf, Whole, argument, command, option
+from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import (
-    COMPILE,
     PROPOSED,
+    CompileOptions,
     canonical_version,
     entry_option,
-    given_fields,
+    fields_of,
+    fixed_of,
     given_of,
-    given_version,
     inputs_of,
+    options_and_begun,
+    options_of,
     output_option,
     tell_idle,
     timings_of,
-    with_begun,
-    with_proposed,
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.model.options import Narrowing, Options
@@ -70,13 +70,20 @@ class PlatformTarget(NamedTuple):
         return bool(self.to or self.kube or self.catalogs)
 
 
-MOVE = (
-    option("--to", default="", metavar="ocp-X.Y",
-                 help="Upgrade the cluster itself to this OpenShift release: what blocks it, and what breaks."),
-    option("--to-kube", default="", metavar="VERSION", help="Upgrade the cluster itself to this Kubernetes version."),
-    option("--to-catalog", "to_catalogs", multiple=True, metavar="NAME=PATH",
-                 help="With --to: the content of CatalogSource NAME after the upgrade (may be repeated)."),
-)  # fmt: skip
+class MoveOptions(NamedTuple):
+    """Where the cluster itself moves."""
+
+    to: str = option(
+        "--to", default="", metavar="ocp-X.Y",
+        help="Upgrade the cluster itself to this OpenShift release: what blocks it, and what breaks.",
+    )  # fmt: skip
+    to_kube: str = option(
+        "--to-kube", default="", metavar="VERSION", help="Upgrade the cluster itself to this Kubernetes version.",
+    )  # fmt: skip
+    to_catalogs: tuple[str, ...] = option(
+        "--to-catalog", multiple=True, metavar="NAME=PATH",
+        help="With --to: the content of CatalogSource NAME after the upgrade (may be repeated).",
+    )  # fmt: skip
 
 
 def checked_move(to: str, kube: str, catalogs: Sequence[str]) -> PlatformTarget:
@@ -195,48 +202,36 @@ if TYPE_CHECKING:
 else:
     engine = module("olmc.review.plan.engine")  # `olmc plan --help` plans nothing
 
+# What of Secrets changes is to be known; a comparison masks it.
+_COMPARED = Options(show_secrets=True)
 _LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 
 
-@command(
-    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]"),
-    output_option(
+class PlanOptions(NamedTuple):
+    """The options of `olmc plan`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]")
+    output: str = output_option(
         ["text", "markdown", "json", "html"],
         "Text, a comment for a pull request, JSON (schemas/plan.schema.json), or a page.",
-    ),
-    entry_option,
-    *COMPILE,
-    option(
-        "--fail-on",
-        type=Choice(("breaking", "risk", "any")),
-        default="any",
-        show_default=True,
+    )
+    entries: tuple[str, ...] = entry_option
+    compiling: CompileOptions = CompileOptions()
+    fail_on: str = option(
+        "--fail-on", type=Choice(("breaking", "risk", "any")), default="any", show_default=True,
         help="Exit 1 only for changes of this severity or higher.",
-    ),
-    option("--allow-empty", is_flag=True, help="Treat a PATH that does not exist on one side as empty."),
-    option("-v", "--verbose", is_flag=True, help="Show all lines of long sections."),
-    option("--walk", is_flag=True, help="Show the state between hops, one approval at a time."),
-    option("--at", type=Whole(0), metavar="INDEX", help="With --walk: only the step with this number, from 0."),
-    *MOVE,
-)
-def plan(
-    ctx: click.Context,
-    /,
-    paths: tuple[Path, ...],
-    output: str,
-    entries: tuple[str, ...],
-    approve: tuple[str, ...],
-    olm_version: str,
-    fail_on: str,
-    allow_empty: bool,
-    verbose: bool,
-    walk: bool,
-    at: int | None,
-    to: str,
-    to_kube: str,
-    to_catalogs: tuple[str, ...],
-    **proposed: Any,
-) -> None:
+    )  # fmt: skip
+    allow_empty: bool = flag("--allow-empty", help="Treat a PATH that does not exist on one side as empty.")
+    verbose: bool = flag("-v", "--verbose", help="Show all lines of long sections.")
+    walk: bool = flag("--walk", help="Show the state between hops, one approval at a time.")
+    at: int | None = option(
+        "--at", type=Whole(0), metavar="INDEX", help="With --walk: only the step with this number, from 0."
+    )
+    move: MoveOptions = MoveOptions()
+
+
+@command(PlanOptions)
+def plan(ctx: click.Context, opts: PlanOptions) -> None:
     """Show what a change will do to your cluster, step by step.
 
     PATH is a workspace, FROM the current state of its cluster: by default git:HEAD, the last commit of PATH. The plan
@@ -253,20 +248,19 @@ def plan(
 
     Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
-    inputs = inputs_of(ctx, tuple(_existing(ctx, path) for path in paths) if allow_empty else paths, entries)
+    paths, output, verbose = opts.paths, opts.output, opts.verbose
+    present = tuple(_existing(ctx, path) for path in paths) if opts.allow_empty else paths
+    inputs = inputs_of(ctx, present, opts.entries)
     if len(inputs) > 1:
         wrong_usage("a plan is for one cluster; give one PATH, or one --entry.")
-    timings = timings_of(ctx, proposed)
-    move = checked_move(to, to_kube, to_catalogs)
-    given = (
-        engine.EVERYTHING | given_version(ctx) | given_fields(ctx, proposed) | ({"approve"} if approve else frozenset())
-    )
+    timings = timings_of(ctx, opts.compiling.timings)
+    move = checked_move(*opts.move)
+    fields = fields_of(opts.compiling)
+    given = engine.EVERYTHING | fixed_of(ctx, fields)
     if move.is_asked:
-        raise SystemExit(_moved(ctx, inputs[0], move, output, verbose, proposed, given, approve, olm_version))
-    proposed["from_"] = proposed["from_"] or ("git:HEAD",)
-    # What of Secrets changes is to be known; a comparison masks it.
-    given_options = Options(approve=approve, olm_version=olm_version, show_secrets=True)
-    options, begun = with_begun(given_options, proposed, ctx, may_be_absent=allow_empty)
+        raise SystemExit(_moved(ctx, inputs[0], move, output, given, options_of(ctx, fields), verbose=verbose))
+    fields["from_"] = fields["from_"] or ("git:HEAD",)
+    options, begun = options_and_begun(ctx, fields, _COMPARED, may_be_absent=opts.allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."
@@ -277,30 +271,29 @@ def plan(
         tell_idle(ctx, given_of([done]), PROPOSED)
         if done.failed or done.settled is None:
             raise SystemExit(BAD_INPUT)
-        tell_approvals(approve, [done.settled.cluster])
+        tell_approvals(options.approve, [done.settled.cluster])
         timings.stage("plan")
-        folder = folder_from_here(root) if output == "text" else ""
+        folder = folder_from_here(root) if opts.output == "text" else ""
         planned = engine.planned_for(path, options, begun, done, narrowing, folder)
-        is_walk = walk or at is not None
+        is_walk = opts.walk or opts.at is not None
         hops = list(engine.walk_hops(planned, done, options, partial(engine.recompile, path))) if is_walk else []
     if hops:
-        print_hops(hops, at, output, verbose=verbose)
+        print_hops(hops, opts.at, output, verbose=verbose)
     else:
-        say(engine.write(planned, output, color=True, verbose=verbose), nl=False, out=True)
-    grave = any(change.severity >= _LEAST[fail_on] for change in planned.difference.changes)
-    some = fail_on == "any" and not (planned.is_empty and not planned.drift)
+        say(engine.write(planned, opts.output, color=True, verbose=opts.verbose), nl=False, out=True)
+    grave = any(change.severity >= _LEAST[opts.fail_on] for change in planned.difference.changes)
+    some = opts.fail_on == "any" and not (planned.is_empty and not planned.drift)
     raise SystemExit(FINDINGS if grave or some else DONE)
 
 
-def plan_of(ctx: click.Context, one: Input, name: str, options: Options, proposed: dict[str, Any]) -> Plan:
+def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -> Plan:
     """What happens to the cluster that --from names, for a page of HTML; `name` is what PATH is called."""
-    given = engine.EVERYTHING | given_version(ctx) | given_fields(ctx, proposed)
-    given |= {"approve"} if options.approve else frozenset()
-    options, begun = with_begun(options._replace(show_secrets=True), proposed, ctx)
-    begun = begun._replace(side=begun.side._replace(name=" and ".join(map(name_for_others, proposed["from_"]))))
-    path = _planned_path(one, name, given, begun, UNTIMED)
+    given = engine.EVERYTHING | fixed_of(ctx, fields)
+    options, begun = options_and_begun(ctx, fields, _COMPARED)
+    names = " and ".join(map(name_for_others, fields["from_"]))
+    path = _planned_path(one, name, given, begun._replace(side=begun.side._replace(name=names)), UNTIMED)
     done, narrowing = _compile_cluster(path, options)
-    return engine.planned_for(path, options, begun, done, narrowing)
+    return engine.planned_for(path, options, begun._replace(side=begun.side._replace(name=names)), done, narrowing)
 
 
 def name_for_others(name: str) -> str:
@@ -348,13 +341,18 @@ def print_hops(hops: Sequence[PlanHop], at: int | None, output: str, *, verbose:
 
 
 def _moved(
-    ctx: click.Context, one: Input, move: PlatformTarget, output: str, verbose: bool, proposed: dict[str, Any],
-    given: frozenset[str], approve: tuple[str, ...], olm_version: str,
-) -> int:  # fmt: skip
+    ctx: click.Context,
+    one: Input,
+    move: PlatformTarget,
+    output: str,
+    given: frozenset[str],
+    options: Options,
+    *,
+    verbose: bool,
+) -> int:
     """Print the plan for the cluster's own move, and give the exit code."""
     from olmc.review.plan import platform_outputs
 
-    options = with_proposed(Options(approve=approve, olm_version=olm_version), proposed, ctx)
     with progress() as doing:
         doing(f"compiling {one.root}")
         path = _planned_path(one, "", given, None, UNTIMED)

@@ -3,57 +3,112 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.as_click import GivenPath
 from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
-from olmc.cli.options import as_option, compile_options, compiled, output_option, scope_options, tell_left_out
+from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
+from olmc.cli.options import CompileOptions, ScopeOptions, compiled, fields_of, output_option, tell_left_out, timings_of
 from olmc.compiler.api import Compilation
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
+
+if TYPE_CHECKING:
+    import click
 
 _LEVELS = ("low", "medium", "high", "critical")
 
 
-class _WithQuestion(click.Command):
-    """`rbac`, or `rbac who-can` if that word comes first; a workspace called so is `./who-can`."""
+class WhoCanOptions(NamedTuple):
+    """The options of `olmc rbac who-can`."""
 
-    @property
-    def commands(self) -> dict[str, click.Command]:
-        """As of a group."""
-        return {"who-can": who_can}
+    verb: str = argument()
+    resource: str = argument()
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    namespace: str = option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
+    all_namespaces: bool = flag(
+        "-A", "--all-namespaces", help="In all namespaces at once: by cluster-wide permissions."
+    )
+    name: str = option("--name", default="", metavar="NAME", help="The object with this name.")
+    output: str = output_option(
+        ["table", "wide", "json"],
+        "A table, one that no terminal cuts, or JSON for machines (schemas/who-can.schema.json).",
+    )
+    compiling: CompileOptions = CompileOptions()
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        if args[:1] == ["who-can"]:
-            extra.setdefault("auto_envvar_prefix", "OLMC_RBAC_WHO_CAN")
-            return who_can.make_context(f"{info_name} who-can", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
+
+@command(WhoCanOptions)
+def who_can(ctx: click.Context, opts: WhoCanOptions) -> None:
+    """Say who may do something, where, and why.
+
+    RESOURCE is written as in a Role (`pods/exec`, `deployments.apps`), as a kind or a short name, or a URL that is no
+    resource (`/metrics`). Without -n and -A it is everybody who can anywhere.
+
+    \b
+    Examples:
+      olmc rbac who-can get secrets                      anywhere in the cluster
+      olmc rbac who-can create pods/exec -n harbour      in one namespace
+      olmc rbac who-can patch deploy my-workspace        a kind, a plural or a short name
+      olmc rbac who-can get secrets --name key -n quay   one object
+      olmc rbac who-can '*' '*'                          who may do everything
+      olmc rbac who-can get /metrics                     a URL
+
+    Exit codes: 0 done, 2 wrong usage, 3 input that can't be compiled.
+    """
+    namespace, all_namespaces, output = opts.namespace, opts.all_namespaces, opts.output
+    if namespace and all_namespaces:
+        wrong_usage("-n and -A exclude each other.")
+    from olmc.cli.lock import review, tell_review
+    from olmc.compiler.output.messages import QueryError
+    from olmc.review.rbac.subjects import finder, permissions
+    from olmc.review.rbac.who_can import as_data, as_table, find_able, namespace_remark, parse_question
+
+    read = review(ctx, opts.path, fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings))
+    found, find = permissions(read.objects), finder(read.objects, read.cluster)
+    try:
+        question = parse_question(
+            opts.verb, opts.resource, opts.name, "" if all_namespaces else namespace or None, found, read.objects
+        )
+    except QueryError as error:
+        wrong_usage(str(error))
+    remark = namespace_remark(namespace, found, read.cluster.namespaces)
+    if remark:
+        say(f"olmc: {remark}")
+    answer = find_able(question, found)
+    if output == "json":
+        say(json_text(as_data(question, answer, find)), out=True)
+    else:
+        say_table(as_table(answer, find), wide=output == "wide")
+        if not answer.able:
+            say(clean(f"olmc: nobody can {question.in_words}"))
+    if answer.more:
+        say(f"olmc: and {answer.more} more that are not listed; ask about one with --name or -n")
+    tell_review(read)
+    tell_left_out(opts.path, read.compilation)
+    raise SystemExit(DONE)
 
 
-@click.command(cls=_WithQuestion)
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "--subject",
-    default="",
-    metavar="NAME",
-    help="Only this subject: an operator, a ServiceAccount (NS/NAME), a user, a group, or admin, edit, view.",
-)
-@click.option("--fail-on", type=click.Choice(_LEVELS), help="Exit 1 if a permission has this risk or a higher one.")
-@click.option(
-    "--installers", is_flag=True, help="Print the minimal roles for the ServiceAccounts of ClusterExtensions."
-)
-@as_option(output_option(["text", "json"], "Text, or JSON (schemas/rbac.schema.json)."))
-@scope_options
-@compile_options
-@click.pass_context
-def rbac(
-    ctx: click.Context, /, path: Path, subject: str, fail_on: str | None, installers: bool, output: str,
-    approve: tuple[str, ...], olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
+class RbacOptions(NamedTuple):
+    """The options of `olmc rbac`."""
+
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    subject: str = option(
+        "--subject", default="", metavar="NAME",
+        help="Only this subject: an operator, a ServiceAccount (NS/NAME), a user, a group, or admin, edit, view.",
+    )  # fmt: skip
+    fail_on: str | None = option(
+        "--fail-on", type=Choice(_LEVELS), help="Exit 1 if a permission has this risk or a higher one.",
+    )  # fmt: skip
+    installers: bool = flag(
+        "--installers", help="Print the minimal roles for the ServiceAccounts of ClusterExtensions."
+    )
+    output: str = output_option(["text", "json"], "Text, or JSON (schemas/rbac.schema.json).")
+    scope: ScopeOptions = ScopeOptions()
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(RbacOptions, commands={"who-can": who_can})
+def rbac(ctx: click.Context, opts: RbacOptions) -> None:
     """Show what operators may do, and what users gain.
 
     Shows the ServiceAccounts of operators, all other subjects that the workspace grants permissions to, and what the
@@ -72,10 +127,12 @@ def rbac(
 
     Exit codes: 0 done, 1 findings (with --fail-on), 2 wrong usage, 3 input that can't be compiled.
     """
+    path, subject, fail_on, installers, output, scope, compiling = opts
+    if installers and (subject or fail_on):
+        wrong_usage("--installers excludes --subject and --fail-on.")
+    fields, timings = fields_of(scope, compiling), timings_of(ctx, compiling.timings)
     if installers:
-        if subject or fail_on:
-            wrong_usage("--installers excludes --subject and --fail-on.")
-        done, _ = compiled(ctx, path, olm_version, proposed, approve=approve, least=Severity.ERROR)
+        done, _ = compiled(ctx, path, fields, least=Severity.ERROR, timings=timings)
         raise SystemExit(_print_installers(done, output))
     from olmc.cli.lock import review, review_data, tell_review
     from olmc.compiler.output.messages import QueryError
@@ -92,7 +149,7 @@ def rbac(
     from olmc.review.rbac.who_can import as_text as as_words
     from olmc.review.rbac.who_can import holders_as_data
 
-    read = review(ctx, path, olm_version, proposed, approve)
+    read = review(ctx, path, fields, timings)
     found, find = permissions(read.objects), finder(read.objects, read.cluster)
     everybody, gaining = holders(found, read.objects), gainers(found)
     try:
@@ -135,70 +192,3 @@ def _print_installers(done: Compilation, output: str) -> int:
     for name in unknown:
         say(clean(f"olmc: unknown: what ClusterExtension {name} would install; see olmc why {name}"))
     return FINDINGS if unknown else DONE
-
-
-@click.command()
-@click.argument("verb")
-@click.argument("resource")
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option("-n", "--namespace", default="", metavar="NS", help="In this namespace.")
-@click.option("-A", "--all-namespaces", is_flag=True, help="In all namespaces at once: by cluster-wide permissions.")
-@click.option("--name", default="", metavar="NAME", help="The object with this name.")
-@as_option(
-    output_option(
-        ["table", "wide", "json"],
-        "A table, one that no terminal cuts, or JSON for machines (schemas/who-can.schema.json).",
-    )
-)
-@compile_options
-@click.pass_context
-def who_can(
-    ctx: click.Context, /, verb: str, resource: str, path: Path, namespace: str, all_namespaces: bool, name: str,
-    output: str, approve: tuple[str, ...], olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
-    """Say who may do something, where, and why.
-
-    RESOURCE is written as in a Role (`pods/exec`, `deployments.apps`), as a kind or a short name, or a URL that is no
-    resource (`/metrics`). Without -n and -A it is everybody who can anywhere.
-
-    \b
-    Examples:
-      olmc rbac who-can get secrets                      anywhere in the cluster
-      olmc rbac who-can create pods/exec -n harbour      in one namespace
-      olmc rbac who-can patch deploy my-workspace        a kind, a plural or a short name
-      olmc rbac who-can get secrets --name key -n quay   one object
-      olmc rbac who-can '*' '*'                          who may do everything
-      olmc rbac who-can get /metrics                     a URL
-
-    Exit codes: 0 done, 2 wrong usage, 3 input that can't be compiled.
-    """
-    if namespace and all_namespaces:
-        wrong_usage("-n and -A exclude each other.")
-    from olmc.cli.lock import review, tell_review
-    from olmc.compiler.output.messages import QueryError
-    from olmc.review.rbac.subjects import finder, permissions
-    from olmc.review.rbac.who_can import as_data, as_table, find_able, namespace_remark, parse_question
-
-    read = review(ctx, path, olm_version, proposed, approve)
-    found, find = permissions(read.objects), finder(read.objects, read.cluster)
-    try:
-        question = parse_question(
-            verb, resource, name, "" if all_namespaces else namespace or None, found, read.objects
-        )
-    except QueryError as error:
-        wrong_usage(str(error))
-    remark = namespace_remark(namespace, found, read.cluster.namespaces)
-    if remark:
-        say(f"olmc: {remark}")
-    answer = find_able(question, found)
-    if output == "json":
-        say(json_text(as_data(question, answer, find)), out=True)
-    else:
-        say_table(as_table(answer, find), wide=output == "wide")
-        if not answer.able:
-            say(clean(f"olmc: nobody can {question.in_words}"))
-    if answer.more:
-        say(f"olmc: and {answer.more} more that are not listed; ask about one with --name or -n")
-    tell_review(read)
-    tell_left_out(path, read.compilation)
-    raise SystemExit(DONE)

@@ -1,18 +1,19 @@
-"""Commands that print what olmc knows by itself: `olmc explain`, `olmc version`, `olmc completion`."""
+"""Commands about olmc itself: `olmc explain`, `olmc version`, `olmc completion`, `olmc cache`."""
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmc.cli.console import bad_value, say, wrong_usage
+from olmc.cli.console import BAD_INPUT, bad_value, say, wrong_usage
 from olmc.cli.declared import Choice, argument, codes_and_rules, command, olm_versions, option
-from olmc.cli.options import canonical_version
+from olmc.cli.options import canonical_version, output_option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
-from olmc.k8s.lean import regex
+from olmc.k8s.lean import NamedTuple, regex
 from olmc.version import __version__
 
 if TYPE_CHECKING:
@@ -24,11 +25,15 @@ _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
 
 
-@command(
-    argument("code", default="", metavar="[CODE]", shell_complete=codes_and_rules),
-    argument("version", default="", metavar="[VERSION]", shell_complete=olm_versions),
-)
-def explain(_: click.Context, /, code: str, version: str) -> None:
+class ExplainOptions(NamedTuple):
+    """The options of `olmc explain`."""
+
+    code: str = argument(default="", metavar="[CODE]", shell_complete=codes_and_rules)
+    version: str = argument(default="", metavar="[VERSION]", shell_complete=olm_versions)
+
+
+@command(ExplainOptions)
+def explain(_: click.Context, opts: ExplainOptions) -> None:
     """Explain a code or a rule: why it matters and what to do.
 
     Without a code, or with a prefix, lists the codes. Rules of OLM, which findings and olmc why refer to, are printed
@@ -43,6 +48,7 @@ def explain(_: click.Context, /, code: str, version: str) -> None:
       olmc explain R-OG             all rules with this prefix
       olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
     """
+    code, version = opts
     if code == "profile":
         from olmc.compiler.olm.profiles.page import formats_text
 
@@ -106,15 +112,17 @@ def _wrapped(text: str) -> str:
     return click.wrap_text(text, width=100, preserve_paragraphs=True) + "\n"
 
 
-@command(
-    option(
-        "--profile",
-        metavar="VERSION",
-        shell_complete=olm_versions,
+class VersionOptions(NamedTuple):
+    """The options of `olmc version`."""
+
+    profile: str | None = option(
+        "--profile", metavar="VERSION", shell_complete=olm_versions,
         help="Print what olmc can't reproduce of this OLM version.",
-    )
-)
-def version(_: click.Context, /, profile: str | None) -> None:
+    )  # fmt: skip
+
+
+@command(VersionOptions)
+def version(_: click.Context, opts: VersionOptions) -> None:
     """Print the versions of olmc, OLM and the runtime.
 
     \b
@@ -122,11 +130,16 @@ def version(_: click.Context, /, profile: str | None) -> None:
       olmc version
       olmc version --profile ocp-4.3     what olmc can't reproduce of that OLM
     """
-    if profile is not None:
+    if opts.profile is None:
+        tell_version()
+    else:
         from olmc.compiler.olm.profiles.page import gaps_text
 
-        say(gaps_text(canonical_version(profile)), nl=False, out=True)
-        return
+        say(gaps_text(canonical_version(opts.profile)), nl=False, out=True)
+
+
+def tell_version() -> None:
+    """Print the versions of olmc, OLM and the runtime."""
     from olmc.compiler.olm.profiles.data import V1, controller_of, controller_text
     from olmc.k8s.yaml.reader import c_reader_active
 
@@ -152,8 +165,14 @@ def _version_of_reader() -> str:
     return version_of("ruamel.yaml")
 
 
-@command(argument("shell", type=Choice(("bash", "zsh", "fish"))))
-def completion(ctx: click.Context, /, shell: str) -> None:
+class CompletionOptions(NamedTuple):
+    """The options of `olmc completion`."""
+
+    shell: str = argument(type=Choice(("bash", "zsh", "fish")))
+
+
+@command(CompletionOptions)
+def completion(_: click.Context, opts: CompletionOptions) -> None:
     """Print a shell completion script.
 
     Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
@@ -167,6 +186,64 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    made = get_completion_class(shell)
+    from olmc.cli.main import main
+
+    made = get_completion_class(opts.shell)
     if made is not None:
-        say(made(ctx.find_root().command, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
+        say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
+
+
+class CacheOptions(NamedTuple):
+    """The options of `olmc cache`."""
+
+    action: str = argument(type=Choice(("info", "clear")))
+    output: str = output_option(["text", "json"], "Text, or JSON.")
+
+
+@command(CacheOptions)
+def cache(_: click.Context, opts: CacheOptions) -> None:
+    """Show or clear the cache of large catalogs.
+
+    Parsed catalogs are cached for the next run. info: the folder, its size and its limit. clear: remove everything;
+    the next run parses catalogs again.
+
+    \b
+    Examples:
+      olmc cache info               its folder and size
+      olmc cache clear              remove everything
+      OLMC_NO_CACHE=1 olmc check .  neither read nor write it
+
+    Exit codes: 0 done, 2 wrong usage, 3 the folder belongs to somebody else, or can't be emptied.
+    """
+    from olmc.compiler.cache import clear, default_folder, is_own, open_cache, usage  # with OpenSSL
+
+    try:
+        folder = default_folder()
+    except RuntimeError:
+        say("olmc: this user has no home directory, so nothing is kept. Set XDG_CACHE_HOME to have a cache.")
+        raise SystemExit(BAD_INPUT) from None
+    unused = _unused(folder)
+    if opts.action == "clear" and not is_own(folder):
+        say(f"olmc: {unused}; nothing was removed.")
+        raise SystemExit(BAD_INPUT)
+    held = clear(open_cache(folder)) if opts.action == "clear" else usage(open_cache(folder))
+    if opts.output == "json":
+        fields = {"folder": str(folder), "used": not unused, **held._asdict()}
+        say(json.dumps({"removed": held._asdict()} if opts.action == "clear" else fields, indent=2), out=True)
+        return
+    size = f"{held.entries} {'entry' if held.entries == 1 else 'entries'}, {held.bytes / 1e6:.1f} MB"
+    if opts.action == "clear":
+        say(f"removed {size}", out=True)
+        return
+    say(f"{folder}\n{size} of at most {held.most / 1e6:.0f} MB", out=True)
+    if unused:
+        say(f"not used: {unused}", out=True)
+
+
+def _unused(folder: Path) -> str:
+    """Why the cache is not used, "" if it is."""
+    from olmc.compiler.cache import NO_CACHE, is_off, is_own
+
+    if not is_own(folder):
+        return "the folder belongs to somebody else, or others may write into it"
+    return f"{NO_CACHE} is set" if is_off() else ""

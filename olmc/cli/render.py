@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -25,28 +25,29 @@ from olmc.cli.console import (
     write_parts,
     wrong_usage,
 )
-from olmc.cli.declared import Choice, PathOf, argument, command, kinds, namespaces, option
+from olmc.cli.declared import Choice, PathOf, argument, command, flag, kinds, namespaces, option
 from olmc.cli.jobs import do_each, jobs_of, jobs_option
 from olmc.cli.options import (
-    COMPILE,
     RENDERED,
+    CompileOptions,
     GivenInput,
     certs_option,
     check_kinds,
     entry_option,
-    given_fields,
+    fields_of,
+    fixed_of,
     inputs_of,
     is_given,
     is_typed,
+    options_of,
     output_option,
     show_secrets_option,
     tell_idle,
     timings_of,
     watched,
-    with_proposed,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.model.options import Options, Phase
+from olmc.compiler.model.options import Certificates, Options, Phase, Purpose
 from olmc.compiler.output.held import HeldParts, held_parts, hold, roomy
 from olmc.compiler.output.text import FORMATS, whole_text
 from olmc.compiler.rules.texts import output as rules
@@ -176,120 +177,68 @@ _FIELDS = {
     "copied_csvs": "copied_csvs",
     "include": "include",
     "exclude": "exclude",
-    "kube_version": "kube_version",
-    "olm_version": "olm_version",
-    "approve": "approve",
 }
 
 
-@command(
-    argument("paths", multiple=True, type=PathOf(), metavar="[PATH]..."),
-    option(
-        "--for",
-        "for_",
-        envvar="OLMC_RENDER_FOR",
-        type=Choice(("review", "apply")),
-        default="review",
-        show_default=True,
+class RenderOptions(NamedTuple):
+    """The options of `olmc render`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
+    for_: Purpose = option(
+        "--for", envvar="OLMC_RENDER_FOR", type=Choice(("review", "apply")), default="review", show_default=True,
         help="What OLM leaves in the cluster (review), or what to apply without OLM (apply).",
-    ),
-    output_option(list(FORMATS), "A YAML stream, a JSON List, or names."),
-    option(
-        "--output-dir",
-        type=PathOf(file_okay=False),
-        metavar="DIR",
+    )  # fmt: skip
+    output: str = output_option(list(FORMATS), "A YAML stream, a JSON List, or names.")
+    output_dir: Path | None = option(
+        "--output-dir", type=PathOf(file_okay=False), metavar="DIR",
         help="Write one file per object and a kustomization.yaml to DIR; stale files are removed.",
-    ),
-    option("--check", is_flag=True, help="With --output-dir: write nothing, exit 1 if DIR is out of date."),
-    option("--fail-on-change", is_flag=True, help="With --output-dir: exit 1 if DIR was out of date."),
-    option(
-        "--provenance",
-        type=PathOf(dir_okay=False),
-        metavar="FILE",
+    )  # fmt: skip
+    check: bool = flag("--check", help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
+    fail_on_change: bool = flag("--fail-on-change", help="With --output-dir: exit 1 if DIR was out of date.")
+    provenance: Path | None = option(
+        "--provenance", type=PathOf(dir_okay=False), metavar="FILE",
         help="Write a provenance statement to FILE, for olmc verify.",
-    ),
-    option(
-        "--flux",
-        is_flag=True,
-        help="For Flux: escape what looks like its variables (${...}), and never prune Namespaces and CRDs.",
-    ),
-    option(
-        "--include",
-        multiple=True,
-        metavar="KIND",
-        shell_complete=kinds,
+    )  # fmt: skip
+    flux: bool = flag(
+        "--flux", help="For Flux: escape what looks like its variables (${...}), and never prune Namespaces and CRDs."
+    )
+    include: tuple[str, ...] = option(
+        "--include", multiple=True, metavar="KIND", shell_complete=kinds,
         help="Only this kind, by any name that kubectl accepts (may be repeated).",
-    ),
-    option(
-        "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Exclude this kind (may be repeated)."
-    ),
-    option(
-        "--copied-csvs/--no-copied-csvs",
-        default=True,
-        show_default=True,
+    )  # fmt: skip
+    exclude: tuple[str, ...] = option(
+        "--exclude", multiple=True, metavar="KIND", shell_complete=kinds, help="Exclude this kind (may be repeated).",
+    )  # fmt: skip
+    copied_csvs: bool = flag(
+        "--copied-csvs/--no-copied-csvs", default=True, show_default=True,
         help="Copy CSVs to target namespaces; otherwise a ConfigMap stands in for each copy.",
-    ),
-    certs_option,
-    option(
-        "--phase",
-        type=Choice(("1", "2")),
+    )  # fmt: skip
+    certs: Certificates = certs_option
+    phase: str | None = option(
+        "--phase", type=Choice(("1", "2")),
         help="For apply: only what can be applied first (1), or only what needs an API of phase 1 (2).",
-    ),
-    option(
-        "-n",
-        "--namespace",
-        default="",
-        metavar="NS",
-        shell_complete=namespaces,
+    )  # fmt: skip
+    namespace: str = option(
+        "-n", "--namespace", default="", metavar="NS", shell_complete=namespaces,
         help="For a bundle: the namespace to install it in.",
-    ),
-    option(
-        "--watch",
-        multiple=True,
-        metavar="NS,NS",
+    )  # fmt: skip
+    watch: tuple[str, ...] = option(
+        "--watch", multiple=True, metavar="NS,NS",
         help="For a bundle: the namespaces that it watches (may be repeated).",
-    ),
-    option("--all-namespaces", is_flag=True, help="For a bundle: watch all namespaces."),
-    entry_option,
-    *COMPILE,
-    show_secrets_option,
-    option("--locked", is_flag=True, help="Fail unless olmc.lock is up to date and vendor/ matches its digests."),
-    option("-v", "--verbose", is_flag=True, help="Also show findings of severity info."),
-    option("--allow-empty", is_flag=True, help="Accept an output without objects."),
-    option("--keep-going", is_flag=True, help="For apply: write the output even if an operator would fail."),
-    jobs_option,
-)
-def render(
-    ctx: click.Context,
-    /,
-    paths: tuple[Path, ...],
-    for_: str,
-    output: str,
-    output_dir: Path | None,
-    check: bool,
-    fail_on_change: bool,
-    provenance: Path | None,
-    flux: bool,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
-    copied_csvs: bool,
-    certs: str,
-    phase: str | None,
-    namespace: str,
-    watch: tuple[str, ...],
-    all_namespaces: bool,
-    entries: tuple[str, ...],
-    approve: tuple[str, ...],
-    kube_version: str,
-    olm_version: str,
-    show_secrets: bool,
-    locked: bool,
-    verbose: bool,
-    allow_empty: bool,
-    keep_going: bool,
-    jobs: int | None,
-    **proposed: Any,
-) -> None:
+    )  # fmt: skip
+    all_namespaces: bool = flag("--all-namespaces", help="For a bundle: watch all namespaces.")
+    entries: tuple[str, ...] = entry_option
+    compiling: CompileOptions = CompileOptions()
+    show_secrets: bool = show_secrets_option
+    locked: bool = flag("--locked", help="Fail unless olmc.lock is up to date and vendor/ matches its digests.")
+    verbose: bool = flag("-v", "--verbose", help="Also show findings of severity info.")
+    allow_empty: bool = flag("--allow-empty", help="Accept an output without objects.")
+    keep_going: bool = flag("--keep-going", help="For apply: write the output even if an operator would fail.")
+    jobs: int | None = jobs_option
+
+
+@command(RenderOptions)
+def render(ctx: click.Context, opts: RenderOptions) -> None:
     """Print the objects that OLM would leave in the cluster.
 
     PATH is a workspace (bundles, catalogs, OperatorGroups, Subscriptions, Namespaces) or one bundle; the default is
@@ -308,40 +257,24 @@ def render(
     Exit codes: 0 done, 1 findings (an operator would fail, or --check differs), 2 wrong usage, 3 input that can't be
     compiled.
     """
-    timings = timings_of(ctx, proposed)
-    inputs = inputs_of(ctx, paths, entries)
+    timings = timings_of(ctx, opts.compiling.timings)
+    inputs = inputs_of(ctx, opts.paths, opts.entries)
     roots = tuple(one.root for one in inputs)
-    _check_usage(ctx, roots, output, output_dir, check=check, fail_on_change=fail_on_change)
+    _check_usage(ctx, roots, opts)
+    output_dir, check = opts.output_dir, opts.check
     state: State | None = None
-    if provenance is not None:
+    if opts.provenance is not None:
         from olmc.cli.verify import stating  # few runs state anything
 
-        state = stating(provenance, paths, output_dir, ctx.meta["olmc.arguments"], check=check)
-    options = Options(
-        purpose=for_,  # type: ignore[arg-type]
-        certificates=certs,  # type: ignore[arg-type]
-        tool="flux" if flux else "",
-        phase=int(phase or 0),  # type: ignore[arg-type]
-        show_secrets=show_secrets,
-        copied_csvs=copied_csvs,
-        include=include,
-        exclude=exclude,
-        kube_version=kube_version,
-        olm_version=olm_version,
-        approve=approve,
-        install_namespace=namespace,
-        watch=watched(namespace, ",".join(watch) if watch else None, all_namespaces),
-    )
-    options = with_proposed(options, proposed, ctx)
+        state = stating(opts.provenance, opts.paths, output_dir, ctx.meta["olmc.arguments"], check=check)
+    options, given = _options_of(ctx, opts)
     if not c_reader_active():
         say("olmc: the C reader of ruamel.yaml is missing; reading is slow (see olmc version)")
-    given = frozenset(field for name, field in _FIELDS.items() if is_given(ctx, name))
-    given |= given_fields(ctx, proposed)
     order = RenderOrder(
-        options, given, output if output_dir is None else "", flux=flux, verbose=verbose,
-        kinds=bool(include or exclude), approvals=bool(approve),
+        options, given, opts.output if output_dir is None else "", flux=opts.flux, verbose=opts.verbose,
+        kinds=bool(opts.include or opts.exclude), approvals=bool(options.approve),
     )  # fmt: skip
-    count = jobs_of(jobs, inputs, timings, alone=options.state is not None or output_dir is not None)
+    count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None or output_dir is not None)
     with progress() as doing:
         done, texts = render_all(order, inputs, count, doing, timings)
     for one in done:
@@ -349,40 +282,59 @@ def render(
     for one in done:
         say(one.left_out, nl=False)
     tell_idle(ctx, [one.given for one in done if not one.failed], RENDERED)
-    tell_unknown(approve, (name for one in done for name in one.approvals))
-    if include or exclude:
-        check_kinds(include, exclude, sorted({kind for one in done for kind in one.kinds}))
+    tell_unknown(options.approve, (name for one in done for name in one.approvals))
+    if opts.include or opts.exclude:
+        check_kinds(opts.include, opts.exclude, sorted({kind for one in done for kind in one.kinds}))
     if any(one.failed for one in done):
         raise SystemExit(BAD_INPUT)
-    if locked:
+    if opts.locked:
         _check_locked(roots, done)
-    if not keep_going:
+    if not opts.keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
-    if not any(one.total for one in done) and not allow_empty:
-        _tell_empty(paths, order, inputs)
+    if not any(one.total for one in done) and not opts.allow_empty:
+        _tell_empty(opts.paths, order, inputs)
         raise SystemExit(BAD_INPUT)
     differs = False
     timings.stage("write")
     if output_dir is None:
-        timings.written(write_parts(whole_text(FORMATS[output], texts())))
+        timings.written(write_parts(whole_text(FORMATS[opts.output], texts())))
         if state is not None:
-            state({"": whole_text(FORMATS[output], texts())})
+            state({"": whole_text(FORMATS[opts.output], texts())})
     else:
         objects = tuple(rendered for one in done for rendered in one.objects)
         part = options.phase if any(one.given.options.purpose == "apply" for one in done) else 0
-        differs = _to_directory(output_dir, objects, part, state, timings, check=check, fail_on_change=fail_on_change)
+        differs = _to_directory(
+            output_dir, objects, part, state, timings, check=check, fail_on_change=opts.fail_on_change
+        )
     raise SystemExit(FINDINGS if differs or any(one.findings for one in done) else DONE)
 
 
-def _check_usage(
-    ctx: click.Context, roots: tuple[Path, ...], output: str, output_dir: Path | None, *, check: bool,
-    fail_on_change: bool,
-) -> None:  # fmt: skip
+def _options_of(ctx: click.Context, opts: RenderOptions) -> tuple[Options, frozenset[str]]:
+    """The options of a compilation, and those that olmc.yaml must not override."""
+    base = Options(
+        purpose=opts.for_,
+        certificates=opts.certs,
+        tool="flux" if opts.flux else "",
+        phase=int(opts.phase or 0),  # type: ignore[arg-type]
+        show_secrets=opts.show_secrets,
+        copied_csvs=opts.copied_csvs,
+        include=opts.include,
+        exclude=opts.exclude,
+        install_namespace=opts.namespace,
+        watch=watched(opts.namespace, ",".join(opts.watch) if opts.watch else None, opts.all_namespaces),
+    )
+    fields = fields_of(opts.compiling)
+    given = fixed_of(ctx, fields) | {field for name, field in _FIELDS.items() if is_given(ctx, name)}
+    return options_of(ctx, fields, base), given
+
+
+def _check_usage(ctx: click.Context, roots: tuple[Path, ...], opts: RenderOptions) -> None:
     """Raise UsageError for options that do not go together."""
+    output_dir, check, fail_on_change = opts.output_dir, opts.check, opts.fail_on_change
     if check and output_dir is None:
         wrong_usage("--check needs --output-dir.")
-    if output_dir is not None and output != "yaml" and is_typed(ctx, "output"):
-        wrong_usage(f"-o {output} prints, and --output-dir writes YAML files; give one of the two.")
+    if output_dir is not None and opts.output != "yaml" and is_typed(ctx, "output"):
+        wrong_usage(f"-o {opts.output} prints, and --output-dir writes YAML files; give one of the two.")
     if fail_on_change and (output_dir is None or check):
         wrong_usage("--fail-on-change needs --output-dir, and no --check.")
     if output_dir is not None:

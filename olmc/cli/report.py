@@ -4,51 +4,47 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import BAD_INPUT, DONE, progress
+from olmc.cli.console import BAD_INPUT, DONE, progress, say, wrong_usage
+from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
-    as_option,
-    compile_options,
+    CompileOptions,
+    ScopeOptions,
     compiled,
     entry_option,
-    given_fields,
-    given_version,
+    fields_of,
+    fixed_of,
     inputs_of,
-    scope_options,
     tell_left_out,
+    timings_of,
 )
-from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.compiler.api import Compilation
     from olmc.compiler.model.cluster import CatalogSource
     from olmc.review.report.operators import ReportExtensions
 
 
-@click.command()
-@click.argument("paths", nargs=-1, type=GivenPath(path_type=Path), metavar="[PATH]")
-@click.option(
-    "-o",
-    "--output-dir",
-    "folder",
-    type=GivenPath(path_type=Path, file_okay=False),
-    required=True,
-    metavar="DIR",
-    help="The folder to write to; stale pages of an earlier report are removed.",
-)
-@as_option(entry_option)
-@scope_options
-@compile_options
-@click.pass_context
-def report(
-    ctx: click.Context, /, paths: tuple[Path, ...], folder: Path, entries: tuple[str, ...], approve: tuple[str, ...],
-    olm_version: str, **proposed: Any,
-) -> None:  # fmt: skip
+class ReportOptions(NamedTuple):
+    """The options of `olmc report`."""
+
+    paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]")
+    folder: Path = option(
+        "-o", "--output-dir", type=PathOf(file_okay=False), required=True, metavar="DIR",
+        help="The folder to write to; stale pages of an earlier report are removed.",
+    )  # fmt: skip
+    entries: tuple[str, ...] = entry_option
+    scope: ScopeOptions = ScopeOptions()
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(ReportOptions)
+def report(ctx: click.Context, opts: ReportOptions) -> None:
     """Write a static HTML report of a workspace.
 
     An overview of all operators, a page for each (versions, permissions, images, CRDs, objects and their origin), a
@@ -72,40 +68,37 @@ def report(
     from olmc.review.report.folder import ForeignFileError, write_site
     from olmc.review.report.operators import INDEX, operator_pages, overview, pages
 
-    inputs = inputs_of(ctx, paths, entries)
+    inputs = inputs_of(ctx, opts.paths, opts.entries)
     if len(inputs) > 1:
-        raise click.UsageError("a report is of one workspace; give one PATH, or one --entry.")
+        wrong_usage("a report is of one workspace; give one PATH, or one --entry.")
     root, beside, _, release = inputs[0]
-    done, settled = compiled(
-        ctx, root, olm_version, proposed, approve=approve, least=Severity.ERROR, beside=beside, release=release
-    )
+    fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
+    done, settled = compiled(ctx, root, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings)
     with progress() as doing:
         doing(f"checking {root}")
         left = left_out_of(root, done)
         compilation = CheckInput(done.workspace, settled, done.diagnostics, done.suppressed, left)
-        given = given_version(ctx) | given_fields(ctx, proposed)
+        given = fixed_of(ctx, fields)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
-        name = name_for_others(paths[0].as_posix()) if paths else Path.cwd().name
+        name = name_for_others(opts.paths[0].as_posix()) if opts.paths else Path.cwd().name
         plan = None
-        if proposed.get("from_"):
+        if fields["from_"]:
             doing("planning")
-            plan = partial(
-                plan_html, plan_of(ctx, inputs[0], name, Options(approve=approve, olm_version=olm_version), proposed)
-            )
+            plan = partial(plan_html, plan_of(ctx, inputs[0], name, fields))
         doing("writing")
         of_v1, served = _extensions(done)
         operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
         made = pages(overview(name, operators, findings, settled, served), plan)
         try:
-            write_site(folder, made)
+            write_site(opts.folder, made)
         except ForeignFileError as error:
-            click.echo(f"error: {error}; give an empty folder to --output-dir, or remove the file.", err=True)
-            ctx.exit(BAD_INPUT)
+            say(f"error: {error}; give an empty folder to --output-dir, or remove the file.")
+            raise SystemExit(BAD_INPUT) from error
     tell_left_out(root, done)
     several = "" if len(operators) == 1 else "s"
-    click.echo(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages")
-    ctx.exit(DONE)
+    say(f"{(opts.folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages", out=True)
+    raise SystemExit(DONE)
 
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:

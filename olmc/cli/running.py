@@ -14,26 +14,43 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from enum import Enum
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up
-from olmc.cli.declared import Choice, Declared, DeclaredOption, PathOf, Whole
+from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, PathOf, Whole, filled
 from olmc.k8s.lean import NamedTuple
 
 MODULES = {
+    "argocd": "pipelines",
+    "cache": "reference",
     "check": "check",
+    "completion": "reference",
     "diff": "diff",
     "explain": "reference",
+    "fleet": "fleet",
+    "fn": "pipelines",
+    "get": "installed",
+    "graph": "graph",
+    "import": "import_",
+    "init": "pipelines",
+    "lsp": "editor",
+    "migrate": "installed",
     "plan": "plan",
+    "rbac": "rbac",
     "render": "render",
+    "report": "report",
     "resolve": "lock",
+    "serve": "installed",
     "status": "inspect",
+    "vendor": "vendor",
+    "verify": "verify",
     "version": "reference",
     "why": "inspect",
 }
-"""The modules of the commands that are declared."""
+"""The module of `olmc.cli` that declares each command, under the command's name."""
 
 
 # What olmc can do most of its work without, by the names of their modules.
@@ -51,6 +68,7 @@ class Call(NamedTuple):
     """What a command is called with, as far as commands ask click's context for it."""
 
     command: Declared
+    options: Any
     params: dict[str, Any]
     typed: frozenset[str]
     resources: ExitStack
@@ -68,22 +86,36 @@ class _UnclearError(Exception):
     """The command line is click's to read."""
 
 
+def declared_command(name: str) -> Declared:
+    """Import a command. A name that Python keeps to itself has an underscore behind it there."""
+    module = import_module(f"olmc.cli.{MODULES[name]}")
+    declared: Declared = getattr(module, f"{name}_" if iskeyword(name) else name)
+    return declared
+
+
 def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProxyType(os.environ)) -> Call | None:
     """What a command line calls, None where click has to read it."""
     name = args[0] if args else ""
     if name not in MODULES or any(_is_for_click(variable, name) for variable in environment):
         return None
-    declared: Declared = getattr(import_module(f"olmc.cli.{MODULES[name]}"), name)
+    declared, rest = declared_command(name), args[1:]
+    while rest and rest[0] in declared.commands:
+        declared, rest = declared.commands[rest[0]], rest[1:]
+    return read_call(declared, rest, {"olmc.arguments": tuple(args[1:])})
+
+
+def read_call(declared: Declared, args: Sequence[str], meta: dict[str, Any]) -> Call | None:
+    """Read the words behind a command; None where click has to read them."""
+    if declared.function is None:
+        return None
+    params = declared.params
     try:
-        given = _given(declared.params, args[1:])
-        typed = frozenset(given)
-        values = {param.name: _converted(param, given) for param in declared.params}
-        call = Call(declared, values, typed, ExitStack(), {"olmc.arguments": tuple(args[1:])})
-        for param in sorted(declared.params, key=lambda param: not param.is_eager):
+        given = _given(params, args)
+        values = {param.name: _converted(param, given) for param in params}
+        call = Call(declared, None, values, frozenset(given), ExitStack(), meta)
+        for param in sorted(params, key=lambda param: not param.is_eager):
             if param.callback is not None:
                 values[param.name] = param.callback(call, param, values[param.name])
-            if not param.expose_value:
-                del values[param.name]
     except _UnclearError:
         return None
     except Exception as error:
@@ -91,7 +123,7 @@ def quick_call(args: Sequence[str], environment: Mapping[str, str] = MappingProx
         if click is not None and isinstance(error, click.ClickException):
             return None
         raise
-    return call
+    return call._replace(options=filled(declared.options, values))
 
 
 def _is_for_click(variable: str, command: str) -> bool:
@@ -131,15 +163,17 @@ def _given(params: Sequence[DeclaredOption], args: Sequence[str]) -> dict[str, l
 
 def _converted(param: DeclaredOption, given: Mapping[str, list[Any]]) -> Any:
     if param.name not in given:
-        if param.is_argument and param.default is None and param.required and not param.multiple:
+        if param.is_required:
             raise _UnclearError  # click says what is missing
         return param.get_default(None)
     values = [_value(param.type, value) for value in given[param.name]]
     return tuple(values) if param.multiple else values[-1]
 
 
-def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
+def _value(kind: Kind | None, value: Any) -> Any:
     if isinstance(kind, Choice) and value not in kind.words:
+        raise _UnclearError
+    if isinstance(kind, Decimal):
         raise _UnclearError
     if isinstance(kind, Whole):
         if not (value.isascii() and value.isdigit() and kind.low <= int(value)):
@@ -162,12 +196,11 @@ def _value(kind: Choice | Whole | PathOf | None, value: Any) -> Any:
 def _run(call: Call) -> int:
     """Run a command; the exit code of one that does not end itself. Wrong usage is shown as click does."""
     try:
+        assert call.command.function is not None
         with call.resources:
-            call.command.function(call, **call.params)
+            call.command.function(call, call.options)
     except Exception as error:
         click = sys.modules.get("click")
-        if click is not None and isinstance(error, click.exceptions.Exit):
-            return int(error.exit_code)
         if click is None or not isinstance(error, click.UsageError):
             raise
         from olmc.cli.main import clicked

@@ -7,93 +7,67 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from olmc.cli.as_click import GivenPath
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, progress, say, tell, wrong_usage
-from olmc.cli.options import allow_empty_option, approve_option, as_option
+from olmc.cli.declared import Decimal, PathOf, Whole, argument, command, flag, option
+from olmc.cli.options import allow_empty_option, approve_option
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report
+from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
+    import click
+
     from olmc.integrations.fetch.vendor import VendorResult
 
 
-@click.command()
-@click.argument("path", type=GivenPath(path_type=Path), default=Path(), metavar="[PATH]")
-@click.option(
-    "--from",
-    "layouts",
-    multiple=True,
-    metavar="[IMAGE=]PATH",
-    help="Read images from this OCI layout, a folder or a tar archive (may be repeated).",
-)
-@click.option(
-    "--catalog",
-    "catalogs",
-    multiple=True,
-    metavar="NAME=PATH",
-    help="Read the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
-)
-@click.option("--offline", is_flag=True, help="Use no network: only layouts and what is already vendored.")
-@click.option("--update", is_flag=True, help="Resolve tags and versions again.")
-@click.option("--check", is_flag=True, help="Fetch and change nothing; exit 1 if vendor/ is out of date.")
-@click.option(
-    "--whole-catalogs", is_flag=True, help="Keep all packages of a catalog, not only those that may be needed."
-)
-@click.option(
-    "--platform", default="", metavar="OS/ARCH", help="The platform of multi-platform images.  [default: linux/amd64]"
-)
-@click.option(
-    "--authfile",
-    type=GivenPath(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Credentials file. [default: that of podman or docker]",
-)
-@click.option(
-    "--registries-conf",
-    type=GivenPath(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Mirrors. [default: the registries.conf of the machine]",
-)
-@click.option(
-    "--insecure",
-    multiple=True,
-    metavar="HOST[:PORT]",
-    help="Allow HTTP and untrusted certificates for this registry (may be repeated).",
-)
-@click.option("--jobs", type=click.IntRange(1, 64), default=4, show_default=True, help="Number of parallel downloads.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1),
-    default=30.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Timeout of a registry's response.",
-)
-@click.option(
-    "--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Retries after temporary errors."
-)
-@as_option(approve_option)
-@as_option(allow_empty_option)
-def vendor(
-    path: Path,
-    layouts: tuple[str, ...],
-    catalogs: tuple[str, ...],
-    offline: bool,
-    update: bool,
-    check: bool,
-    whole_catalogs: bool,
-    platform: str,
-    authfile: Path | None,
-    registries_conf: Path | None,
-    insecure: tuple[str, ...],
-    jobs: int,
-    timeout: float,
-    retries: int,
-    approve: tuple[str, ...],
-    allow_empty: bool,
-) -> None:
+class VendorOptions(NamedTuple):
+    """The options of `olmc vendor`."""
+
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    layouts: tuple[str, ...] = option(
+        "--from", multiple=True, metavar="[IMAGE=]PATH",
+        help="Read images from this OCI layout, a folder or a tar archive (may be repeated).",
+    )  # fmt: skip
+    catalogs: tuple[str, ...] = option(
+        "--catalog", multiple=True, metavar="NAME=PATH",
+        help="Read the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
+    )  # fmt: skip
+    offline: bool = flag("--offline", help="Use no network: only layouts and what is already vendored.")
+    update: bool = flag("--update", help="Resolve tags and versions again.")
+    check: bool = flag("--check", help="Fetch and change nothing; exit 1 if vendor/ is out of date.")
+    whole_catalogs: bool = flag(
+        "--whole-catalogs", help="Keep all packages of a catalog, not only those that may be needed."
+    )
+    platform: str = option(
+        "--platform", default="", metavar="OS/ARCH",
+        help="The platform of multi-platform images.  [default: linux/amd64]",
+    )  # fmt: skip
+    authfile: Path | None = option(
+        "--authfile", type=PathOf(dir_okay=False), metavar="FILE",
+        help="Credentials file. [default: that of podman or docker]",
+    )  # fmt: skip
+    registries_conf: Path | None = option(
+        "--registries-conf", type=PathOf(dir_okay=False), metavar="FILE",
+        help="Mirrors. [default: the registries.conf of the machine]",
+    )  # fmt: skip
+    insecure: tuple[str, ...] = option(
+        "--insecure", multiple=True, metavar="HOST[:PORT]",
+        help="Allow HTTP and untrusted certificates for this registry (may be repeated).",
+    )  # fmt: skip
+    jobs: int = option("--jobs", type=Whole(1, 64), default=4, show_default=True, help="Number of parallel downloads.")
+    timeout: float = option(
+        "--timeout", type=Decimal(0.1), default=30.0, show_default=True, metavar="SECONDS",
+        help="Timeout of a registry's response.",
+    )  # fmt: skip
+    retries: int = option(
+        "--retries", type=Whole(0, 20), default=4, show_default=True, help="Retries after temporary errors."
+    )
+    approve: tuple[str, ...] = approve_option
+    allow_empty: bool = allow_empty_option
+
+
+@command(VendorOptions)
+def vendor(_: click.Context, opts: VendorOptions) -> None:
     """Fetch catalogs and bundles that are named by image.
 
     Content goes to vendor/, digests to olmc.lock. Commit both: every other command then works without a network.
@@ -111,6 +85,7 @@ def vendor(
     Exit codes: 0 done, 1 something is missing (--check) or can't be resolved, or the workspace is empty, 2 wrong usage,
     3 an image can't be fetched; then nothing is changed.
     """
+    path, catalogs, update, check = opts.path, opts.catalogs, opts.update, opts.check
     if check and update:
         wrong_usage("--check and --update exclude each other.")
     if check and catalogs:
@@ -122,25 +97,27 @@ def vendor(
     from olmc.integrations.fetch.vendor import GivenCatalog, VendorRequest
     from olmc.integrations.fetch.vendor import vendor as vendored
 
-    places = Places(layouts, offline, authfile, registries_conf, insecure, timeout, retries)
+    places = Places(
+        opts.layouts, opts.offline, opts.authfile, opts.registries_conf, opts.insecure, opts.timeout, opts.retries
+    )
     report = Report()
     with progress() as doing:
         counter = Progress(lambda now: doing(f"fetching {now}"))
         request = VendorRequest(
-            Options(approve=approve),
+            Options(approve=opts.approve),
             lambda config: source_finder(places, config, os.environ, Path.home(), counter.stop),
-            given=frozenset({"approve"}) if approve else frozenset(),
+            given=frozenset({"approve"}) if opts.approve else frozenset(),
             update=update,
             check=check,
-            platform=platform,
-            jobs=jobs,
-            whole_catalogs=whole_catalogs,
+            platform=opts.platform,
+            jobs=opts.jobs,
+            whole_catalogs=opts.whole_catalogs,
             catalogs=tuple(GivenCatalog(name, Path(file)) for name, _, file in (c.partition("=") for c in catalogs)),
-            without_bundles=offline and bool(catalogs),
+            without_bundles=opts.offline and bool(catalogs),
         )
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
-    is_empty = outcome is not None and outcome.is_empty and not allow_empty
+    is_empty = outcome is not None and outcome.is_empty and not opts.allow_empty
     if is_empty:
         from olmc.compiler.load.workspace import empty_finding  # most workspaces have something
 

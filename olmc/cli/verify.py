@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from olmc.cli.as_click import GivenPath
-from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, tell
+from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, say, tell, wrong_usage
+from olmc.cli.declared import PathOf, argument, command, flag, option
 from olmc.cli.main import main
 from olmc.compiler.output.directory import put
 from olmc.compiler.rules.texts import output as rules
@@ -153,15 +153,15 @@ def stating(
 
     def state(texts: Mapping[str, Iterable[bytes]]) -> None:
         if changed := deviations(before, _or_end(lambda: inputs_below(roots, files, left_out))):
-            click.echo(f"error: {changed[0].name} has changed while it was read; run the command again.", err=True)
-            raise click.exceptions.Exit(BAD_INPUT)
+            say(f"error: {changed[0].name} has changed while it was read; run the command again.")
+            raise SystemExit(BAD_INPUT)
         outputs = {name or _OUTPUT: digest_of(parts) for name, parts in texts.items()}
         text = statement_text(RenderStatement(outputs, before, call.arguments, call.variables))
         try:
             put(statement, text)
         except OSError as error:
-            click.echo(f"error: {statement} can't be written: {error.strerror or error}.", err=True)
-            raise click.exceptions.Exit(BAD_INPUT) from error
+            say(f"error: {statement} can't be written: {error.strerror or error}.")
+            raise SystemExit(BAD_INPUT) from error
 
     return state
 
@@ -171,8 +171,8 @@ def _or_end(digests: Callable[[], dict[str, str]]) -> dict[str, str]:
     try:
         return digests()
     except OSError as error:
-        click.echo(f"error: {error.filename} can't be read: {error.strerror}.", err=True)
-        raise click.exceptions.Exit(BAD_INPUT) from error
+        say(f"error: {error.filename} can't be read: {error.strerror}.")
+        raise SystemExit(BAD_INPUT) from error
 
 
 def _name(path: Path) -> str:
@@ -180,22 +180,24 @@ def _name(path: Path) -> str:
     return Path(os.path.relpath(path)).as_posix()
 
 
-@click.command()
-@click.argument("output", type=GivenPath(path_type=Path, exists=True))
-@click.option(
-    "--provenance", type=GivenPath(path_type=Path, dir_okay=False), metavar="FILE",
-    help=f"The statement; by default OUTPUT{SUFFIX}.",
-)  # fmt: skip
-@click.option("--output-only", is_flag=True, help="Verify the output only; the inputs need not be present.")
-@click.option("--recompile", is_flag=True, help="Also render again and compare the result.")
-@click.option(
-    "--root", type=GivenPath(exists=True, file_okay=False, path_type=Path), default=Path(), metavar="DIR",
-    help="The folder that the inputs must be in. [default: .]",
-)  # fmt: skip
-@click.pass_context
-def verify(
-    ctx: click.Context, /, output: Path, provenance: Path | None, output_only: bool, recompile: bool, root: Path
-) -> None:
+class VerifyOptions(NamedTuple):
+    """The options of `olmc verify`."""
+
+    output: Path = argument(type=PathOf(exists=True))
+    provenance: Path | None = option(
+        "--provenance", type=PathOf(dir_okay=False), metavar="FILE",
+        help=f"The statement; by default OUTPUT{SUFFIX}.",
+    )  # fmt: skip
+    output_only: bool = flag("--output-only", help="Verify the output only; the inputs need not be present.")
+    recompile: bool = flag("--recompile", help="Also render again and compare the result.")
+    root: Path = option(
+        "--root", type=PathOf(exists=True, file_okay=False), default=Path(), metavar="DIR",
+        help="The folder that the inputs must be in. [default: .]",
+    )  # fmt: skip
+
+
+@command(VerifyOptions)
+def verify(_: click.Context, opts: VerifyOptions) -> None:
     """Verify an output against its provenance statement.
 
     \b
@@ -211,13 +213,14 @@ def verify(
 
     Exit codes: 0 verified, 1 something differs, 2 wrong usage, 3 no readable statement.
     """
+    output, provenance, output_only, recompile, root = opts
     if output_only and recompile:
-        raise click.UsageError("--recompile needs the inputs; give it without --output-only.")
+        wrong_usage("--recompile needs the inputs; give it without --output-only.")
     path, report = provenance or Path(f"{_plain(output)}{SUFFIX}"), Report()
     statement = read_statement(path, report)
     tell(tuple(report))
     if statement is None:
-        raise click.exceptions.Exit(BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
     found = list(_of_output(statement, output))
     if not output_only:
         found += _of_inputs(statement, root)
@@ -227,8 +230,8 @@ def verify(
     if not found:
         inputs = "" if output_only else f", and the inputs ({len(statement.inputs)}) as it read them"
         again = "; rendering again gives the same" if recompile else ""
-        click.echo(f"{_plain(output)}: as olmc {statement.version} wrote it{inputs}{again}")
-    ctx.exit(FINDINGS if found else DONE)
+        say(f"{_plain(output)}: as olmc {statement.version} wrote it{inputs}{again}", out=True)
+    raise SystemExit(FINDINGS if found else DONE)
 
 
 def _plain(path: Path) -> str:
@@ -294,14 +297,12 @@ def _call_within(statement: RenderStatement, root: Path) -> StatedCall:
 
 def _rendered_again(call: StatedCall, *, is_folder: bool) -> RenderStatement | None:
     """The statement about what a call gives, which is written to a place that is gone then; None if it fails."""
-    from olmc.cli.main import main
-
     with tempfile.TemporaryDirectory(prefix="olmc-verify-") as name, _variables(call.variables):
         folder = Path(name)
         place = ["--output-dir", str(folder / "out")] if is_folder else []
         with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(StringIO()):
             arguments = ["render", *call.arguments, *place, "--provenance", str(folder / "statement")]
-            with suppress(click.ClickException, click.exceptions.Exit, SystemExit):
+            with suppress(click.ClickException, SystemExit):
                 main.main(arguments, prog_name="olmc", standalone_mode=False)
         return read_statement(folder / "statement", Report())
 

@@ -11,7 +11,7 @@ from fuzz_targets import COMMANDS, TARGETS, within_limits
 from known_fields import add_known_field
 from mutations import Archive, mutated_archive, pack, unpack
 
-from olmc.cli.main import MODULES
+from olmc.cli.running import MODULES
 
 FOUND = sorted(path for path in (Path(__file__).parent / "found").glob("*/*") if path.is_file())
 
