@@ -35,6 +35,7 @@ from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.predicates import PackageKey, package_of_entries, reachable
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, csv_properties, request_of, visible_catalog
 from olmc.compiler.resolver.snapshot import needed_catalogs
+from olmc.compiler.results import OperatorResult
 from olmc.integrations.fetch.layers import place
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
@@ -44,7 +45,7 @@ from olmc.k8s.yaml.construct import JSONSyntaxError, value_starts
 from olmc.k8s.yaml.reader import looks_like_json
 from olmc.k8s.yaml.split import split_documents
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
-from olmc.targets.proposed.v2alpha1.approval import OperatorResult, content_of_image
+from olmc.targets.proposed.v2alpha1.approval import content_of_image
 from olmc.targets.proposed.v2alpha1.controller import followed
 
 # Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and

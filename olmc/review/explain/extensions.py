@@ -12,7 +12,7 @@ from olmc.review.explain.resolution import ResolutionHop
 from olmc.review.explain.status import OperatorStatus
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionResult
 
 
 def extension_states(results: Iterable[ExtensionResult]) -> Iterator[OperatorStatus]:

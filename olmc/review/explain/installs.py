@@ -12,7 +12,7 @@ from olmc.k8s.yaml import at, located
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Selection
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 IMPORT_FAILED = "ContentImportError"
 """The condition of an Operator whose image nobody has (R-OPERATOR-16)."""

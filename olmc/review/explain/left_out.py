@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Inputs, Workspace
     from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.compiler.results import ExtensionResult
     from olmc.k8s.diagnostics import Diagnostic
     from olmc.k8s.objects import Rendered
-    from olmc.targets.v1.extensions import ExtensionResult
 
 _SHOWN = 3
 

@@ -62,7 +62,7 @@ from olmc.review.explain.status import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+    from olmc.compiler.results import OperatorResult
 
 _NO_CATALOG = CatalogKey("", "")
 

@@ -29,7 +29,7 @@ from olmc.review.explain.installs import brought_by
 
 if TYPE_CHECKING:
     from olmc.compiler.resolver.rounds import ResolutionRound
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 APPROVAL = "RequiresApproval"
 

@@ -29,7 +29,7 @@ from olmc.review.explain.installs import picked
 from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 _PATCH = """\
 Add a patch to the kustomization.yaml of this folder:

@@ -36,8 +36,7 @@ from olmc.review.explain.provenance import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionResult, InstallDecision, OperatorResult
 
 FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"

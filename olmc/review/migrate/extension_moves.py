@@ -8,6 +8,7 @@ from typing import Any
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
 from olmc.compiler.olm.catalog_sources import poll_interval
+from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
 from olmc.k8s.diagnostics import Location, Source
 from olmc.k8s.lean import NamedTuple
@@ -19,7 +20,6 @@ from olmc.targets.v1.generators import FeatureGates
 from olmc.targets.v1.permissions import (
     METADATA_NAME,
     ClusterExtension,
-    ScopedRule,
     api_errors,
     cluster_extension,
     installer_roles,
@@ -71,7 +71,7 @@ class ExtensionMove(NamedTuple):
     catalog: str
     config: Mapping[str, Any] = {}
     pinned: bool = False
-    required: tuple[ScopedRule, ...] = ()
+    required: tuple[InstallerRule, ...] = ()
     users: tuple[KubernetesObject, ...] = ()
     losses: tuple[MoveReason, ...] = ()
 

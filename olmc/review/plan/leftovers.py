@@ -56,8 +56,8 @@ from olmc.review.plan.outcomes import (
 from olmc.review.plan.repair import DriftedObject
 
 if TYPE_CHECKING:
+    from olmc.compiler.results import ExtensionResult
     from olmc.review.plan.outcomes import PlannedExtension
-    from olmc.targets.v1.extensions import ExtensionResult
 
 # What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
 

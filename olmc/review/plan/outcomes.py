@@ -20,7 +20,7 @@ from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionResult
 
 LEFT_RUNNING = "left running"
 """The outcome of an operator that nothing in the repository asks for any more: OLM does not uninstall."""

@@ -47,8 +47,7 @@ from olmc.review.rbac.who_can import in_words, where
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionResult, OperatorResult
 
 # What a report says of ClusterExtensions: where each is from, what it watches, and what ClusterCatalogs serve.
 

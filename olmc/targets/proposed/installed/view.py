@@ -40,7 +40,7 @@ from olmc.targets.proposed.installed.resources import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+    from olmc.compiler.results import OperatorResult
 
 # Installed resources: which operators watch a namespace (R-INST-1 … R-INST-9).
 

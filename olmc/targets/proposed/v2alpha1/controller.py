@@ -19,6 +19,7 @@ from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.snapshot import needed_catalogs
 from olmc.compiler.resolver.steps import UndecodableCSV
+from olmc.compiler.results import Entry, InstallDecision, OperatorResult
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.compiler.rules.texts import reconcile as resolver_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, Source
@@ -36,7 +37,7 @@ from olmc.k8s.objects import (
     owner_references,
 )
 from olmc.k8s.yaml import at, locate, located
-from olmc.targets.proposed.v2alpha1.approval import ApprovalContext, Entry, InstallDecision, OperatorResult
+from olmc.targets.proposed.v2alpha1.approval import ApprovalContext
 from olmc.targets.proposed.v2alpha1.components import Labels, diverging, labelled, operator_object, projected
 from olmc.targets.proposed.v2alpha1.installs import InitialInstalls, component_key
 from olmc.targets.proposed.v2alpha1.operators import Association, associated, explanation, follow, may_use, without

@@ -19,6 +19,7 @@ from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step
 from olmc.compiler.reconcile.initial_state import ALWAYS_THERE
 from olmc.compiler.resolver.steps import Content
+from olmc.compiler.results import InstallDecision, OperatorResult, Resolved
 from olmc.k8s.api.restmapper import RestMapper, rest_mapper
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.lean import NamedTuple
@@ -36,9 +37,6 @@ from olmc.k8s.objects import (
 )
 from olmc.targets.proposed.v2alpha1.approval import (
     ApprovalContext,
-    InstallDecision,
-    OperatorResult,
-    Resolved,
     Setting,
     approved_before,
     calling,

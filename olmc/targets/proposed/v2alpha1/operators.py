@@ -22,6 +22,7 @@ from olmc.compiler.resolver.explain import ExplanationLine, derivation
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, resolve
 from olmc.compiler.resolver.snapshot import snapshot_of
 from olmc.compiler.resolver.steps import UndecodableCSVError, content_of
+from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.compiler.rules.texts import proposed as migrate
 from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.rbac import rules_allow
@@ -37,8 +38,6 @@ from olmc.targets.proposed.migration import Edit, left_alone
 from olmc.targets.proposed.v2alpha1.approval import (
     DEFAULT,
     ApprovalContext,
-    InstallDecision,
-    OperatorResult,
     approved_before,
     judged,
     resolved,
