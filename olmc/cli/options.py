@@ -229,7 +229,7 @@ PROPOSED_APIS = (
                  help="Descoped operators: those without install modes, or with AllNamespaces only."),
     option("--allow-shared-api", "shared_apis", multiple=True, metavar="PLURAL.GROUP",
                  help="With --descoped: an API that several operators may provide (may be repeated)."),
-    option("--enable-v2alpha1", "v2alpha1", is_flag=True,
+    option("--enable-v2alpha1", "operators_and_installs", is_flag=True,
                  help="Enable Operator and Install of operators.coreos.com/v2alpha1."),
     option("--approve-installs", is_flag=True, help="With v2alpha1: treat every Install as approved."),
     option("--as", "user", default="", metavar="USER",
@@ -450,7 +450,7 @@ def _is_extension(given: GivenInput) -> bool:
 
 _FROM = OptionNeed("--from", lambda given: given.options.state is not None)
 _WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
-_V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
+_V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.operators_and_installs)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
 _CERTIFIED = OptionNeed("--for apply", lambda given: given.options.purpose == "apply" or _is_extension(given))
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def _check_proposed(workspace: Workspace, options: Options, report: Report) -> None:
     if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
-        from olmc.targets.proposed.v2alpha1.unknown_fields import check_v2alpha1
+        from olmc.targets.proposed.operator_api.unknown_fields import check_v2alpha1
 
         check_v2alpha1(workspace, options, report)
 
@@ -36,7 +36,7 @@ def _check_proposed(workspace: Workspace, options: Options, report: Report) -> N
 def _settle_proposed(
     workspace: Workspace, options: Options, report: Report
 ) -> tuple[Any, SettledCluster | None] | None:
-    if not options.v2alpha1:
+    if not options.operators_and_installs:
         return None
     from olmc.targets.proposed.pipeline_hooks import settled_with_installs
 
@@ -44,7 +44,7 @@ def _settle_proposed(
 
 
 def _rework_proposed(given: SettledInput, report: Report) -> TargetStage | None:
-    if not given.options.descoped and not given.options.v2alpha1:
+    if not given.options.descoped and not given.options.operators_and_installs:
         return None
     from olmc.targets.proposed.pipeline_hooks import proposed
 

@@ -269,7 +269,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         )
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(
-        root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=options.v2alpha1
+        root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=options.operators_and_installs
     )
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))

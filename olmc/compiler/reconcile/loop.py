@@ -442,7 +442,7 @@ def _component_labels(member: CsvState, profile: Profile, options: Options) -> f
 
     With v2alpha1 only those of existing Operators count, which `olmc.targets.proposed` projects (R-OPERATOR-6).
     """
-    if not profile.csv_label_component or options.v2alpha1 or is_copy_by_metadata(member.csv.object):
+    if not profile.csv_label_component or options.operators_and_installs or is_copy_by_metadata(member.csv.object):
         return frozenset()
     labels = member.csv.labels
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))

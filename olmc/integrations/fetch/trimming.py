@@ -44,9 +44,9 @@ from olmc.k8s.yaml import Document, dump, locate, located
 from olmc.k8s.yaml.construct import JSONSyntaxError, value_starts
 from olmc.k8s.yaml.reader import looks_like_json
 from olmc.k8s.yaml.split import split_documents
+from olmc.targets.proposed.operator_api.approval import content_of_image
+from olmc.targets.proposed.operator_api.controller import followed
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
-from olmc.targets.proposed.v2alpha1.approval import content_of_image
-from olmc.targets.proposed.v2alpha1.controller import followed
 
 # Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and
 # those that Operators and Installs of v2alpha1 name or pick.
@@ -83,7 +83,7 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
         *_templates(workspace),
         *_bundles(workspace, settled),
         *(_of_extensions(workspace, settled, options) if workspace.extensions else ()),
-        *(_proposed(workspace, options) if options.v2alpha1 else ()),
+        *(_proposed(workspace, options) if options.operators_and_installs else ()),
     ):
         needs.setdefault(need.image, need)
     return tuple(needs.values())
@@ -223,7 +223,7 @@ def image_catalogs(
             if image:
                 by_image.setdefault(image, []).append(source)
     # Over the whole cluster, which packages belong together depends on all that there are (R-OPERATOR-9).
-    whole = whole or options.v2alpha1 or options.descoped
+    whole = whole or options.operators_and_installs or options.descoped
     reached = frozenset() if whole else _reached(settled, options) | _asked_by_extensions(workspace)
     return {image: _image_catalog(sources, reached, whole=whole) for image, sources in by_image.items()}
 

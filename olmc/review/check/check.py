@@ -350,8 +350,8 @@ def _looked_for(settings: ValidatorSettings, options: Options) -> frozenset[Foun
         (FoundBy.CHECK, True),
         (FoundBy.OPTIONAL_VALIDATORS, settings.optional >= frozenset(OPTIONAL)),
         (FoundBy.DESCOPED, options.descoped),
-        (FoundBy.V2ALPHA1, options.v2alpha1),
-        (FoundBy.AS_USER, options.v2alpha1 and bool(options.user)),
+        (FoundBy.V2ALPHA1, options.operators_and_installs),
+        (FoundBy.AS_USER, options.operators_and_installs and bool(options.user)),
     )
     return frozenset(found_by for found_by, applies in parts if applies)
 

@@ -22,7 +22,7 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
     """What keeps an Operator from installing, or from upgrading; the last lines may be about an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
-        from olmc.targets.proposed.v2alpha1.operators import explanation  # whoever gets here has imported it
+        from olmc.targets.proposed.operator_api.operators import explanation  # whoever gets here has imported it
 
         yield from explanation(outcome) or (ExplanationLine(0, outcome.failure[1], place),)
     if outcome.missing:

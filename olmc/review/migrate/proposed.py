@@ -30,8 +30,8 @@ from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
-from olmc.targets.proposed.v2alpha1.operators import OperatorMove, plan_moves, settings_for
-from olmc.targets.proposed.v2alpha1.preserved import RunningState, losses
+from olmc.targets.proposed.operator_api.operators import OperatorMove, plan_moves, settings_for
+from olmc.targets.proposed.operator_api.preserved import RunningState, losses
 
 __all__ = ["migrate"]
 
@@ -138,7 +138,7 @@ def _unwritable(moves: Iterable[OperatorMove]) -> dict[NamespacedName, str]:
 
 def _with_operators(before: Compilation, workspace: Workspace, approved: Sequence[str]) -> Compilation:
     entries = dict.fromkeys((*before.options.approved_installs, *approved))
-    options = before.options._replace(v2alpha1=True, approved_installs=tuple(entries))
+    options = before.options._replace(operators_and_installs=True, approved_installs=tuple(entries))
     return compile_workspace(workspace, options, Report())
 
 

@@ -35,7 +35,7 @@ from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
 from olmc.targets.proposed.document_edits import in_place
 from olmc.targets.proposed.migration import Edit, left_alone
-from olmc.targets.proposed.v2alpha1.approval import (
+from olmc.targets.proposed.operator_api.approval import (
     DEFAULT,
     ApprovalContext,
     approved_before,
@@ -43,7 +43,7 @@ from olmc.targets.proposed.v2alpha1.approval import (
     resolved,
     suggested_namespace,
 )
-from olmc.targets.proposed.v2alpha1.installs import (
+from olmc.targets.proposed.operator_api.installs import (
     apply,
     component_key,
     install_for,
@@ -51,7 +51,7 @@ from olmc.targets.proposed.v2alpha1.installs import (
     setting_of,
     with_objects,
 )
-from olmc.targets.proposed.v2alpha1.own_csvs import is_own
+from olmc.targets.proposed.operator_api.own_csvs import is_own
 
 # What Operators ask of the resolver, and why the resolution is what it is, with the places of their fields.
 

@@ -35,7 +35,7 @@ def check_v2alpha1(workspace: Workspace, options: Options, report: Report) -> No
     """Report the fields of Operators and Installs that are dropped; without the option v2alpha1, that nothing comes of
     these objects."""
     mine = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
-    if mine and not options.v2alpha1:
+    if mine and not options.operators_and_installs:
         report.add(_idle(mine))
         return
     for manifest in mine:

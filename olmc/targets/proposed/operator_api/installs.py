@@ -35,7 +35,7 @@ from olmc.k8s.objects import (
     namespace_of,
     object_key,
 )
-from olmc.targets.proposed.v2alpha1.approval import (
+from olmc.targets.proposed.operator_api.approval import (
     ApprovalContext,
     Setting,
     approved_before,

@@ -37,10 +37,10 @@ from olmc.k8s.objects import (
     owner_references,
 )
 from olmc.k8s.yaml import at, locate, located
-from olmc.targets.proposed.v2alpha1.approval import ApprovalContext
-from olmc.targets.proposed.v2alpha1.components import Labels, diverging, labelled, operator_object, projected
-from olmc.targets.proposed.v2alpha1.installs import InitialInstalls, component_key
-from olmc.targets.proposed.v2alpha1.operators import Association, associated, explanation, follow, may_use, without
+from olmc.targets.proposed.operator_api.approval import ApprovalContext
+from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected
+from olmc.targets.proposed.operator_api.installs import InitialInstalls, component_key
+from olmc.targets.proposed.operator_api.operators import Association, associated, explanation, follow, may_use, without
 
 # What there is to say about Operators and Installs of v2alpha1, at the field or line of a catalog that is meant.
 
