@@ -197,7 +197,8 @@ def _settle_workspace(
     rest."""
     from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
-    check_spelling(workspace, options, report)
+    added = frozenset((api, kind) for target in targets for api, kinds in target.kinds.items() for kind in kinds)
+    check_spelling(workspace, options, report, added)
     if options.state is not None:
         from olmc.compiler.transition.deletion import successor_workspace  # most compilations are of a fresh cluster
 

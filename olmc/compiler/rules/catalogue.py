@@ -120,14 +120,14 @@ _CHAPTERS = (
     ),
     (
         "OLMC260",
-        "Rules about bundles as the tools judge them before they are published: `opm` and `operator-sdk bundle validate`",
+        "Rules about bundles as the tools judge them before they are published: `opm` and `operator-sdk bundle validate`",  # noqa: E501
     ),
     ("OLMC301", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
     ("OLMC320", "Rules about output that runs without OLM"),
     ("OLMC328", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
     (
         "OLMC400",
-        "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",
+        "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",  # noqa: E501
     ),
     ("OLMC430", "Rules about bundles that are about to be published: what pipelines refuse, what users get to feel"),
     ("OLMC440", "Rules about suppressions: comments and entries of olmc.yaml that accept a finding"),

@@ -18,7 +18,6 @@ from olmc.compiler.catalogs.content import has_inline_content, served_candidates
 from olmc.compiler.catalogs.conversion import PACKAGE, meta_key, schema_of
 from olmc.compiler.catalogs.loading import kept_files, read_file
 from olmc.compiler.load.files import Folder, read_text
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.load.vendored import (
     LEFT_OUT_FILE,
     catalog_image,
@@ -46,6 +45,7 @@ from olmc.k8s.yaml.reader import looks_like_json
 from olmc.k8s.yaml.split import split_documents
 from olmc.targets.proposed.operator_api.approval import content_of_image
 from olmc.targets.proposed.operator_api.controller import followed
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
 
 # Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and
@@ -157,7 +157,7 @@ def _picks(workspace: Workspace, outcome: OperatorResult, listed: Set[str], opti
 
 def _names(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """The images that Operators and Installs name themselves."""
-    proposed = read_v2alpha1(workspace, Report())
+    proposed = read_operators_and_installs(workspace, Report())
     named = [
         *((each.image, each.source, ("spec", "updates", "manifestImage")) for each in proposed.operators),
         *(

@@ -17,7 +17,7 @@ from olmc.k8s.yaml.document import BYTE_ORDER_MARK, LINE_BREAK
 
 SEPARATOR = "---"
 
-_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
 _BREAKS = "\r\n\x85\u2028\u2029"
 _YAML_SPACE = f" \t{_BREAKS}"
 

@@ -16,7 +16,6 @@ from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import has_file, read_text, scan
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.rules.texts import proposed as rules
@@ -30,6 +29,7 @@ from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 from olmc.targets.proposed.operator_api.operators import OperatorMove, plan_moves, settings_for
 from olmc.targets.proposed.operator_api.preserved import RunningState, losses
 
@@ -106,7 +106,9 @@ def _to_v2alpha1(root: Path, before: Compilation, workspace: Workspace) -> Migra
     Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
     """
     assert before.settled is not None
-    plan = plan_moves(workspace, before.settled, read_v2alpha1(workspace, Report()).operators, before.options)
+    plan = plan_moves(
+        workspace, before.settled, read_operators_and_installs(workspace, Report()).operators, before.options
+    )
     remarks = list(plan.refused)
     moves = list(plan.moves)
     while moves:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.load.v2alpha1 import V2ALPHA1
 from olmc.compiler.model.catalog import Candidate, ResolveRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Operator
@@ -37,6 +36,7 @@ from olmc.k8s.objects import (
     owner_references,
 )
 from olmc.k8s.yaml import at, locate, located
+from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import ApprovalContext
 from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected
 from olmc.targets.proposed.operator_api.installs import InitialInstalls, component_key
@@ -395,7 +395,7 @@ def install_object(judged: InstallDecision) -> KubernetesObject:
     status["resolved"] = list(judged.content.items)
     if judged.pending:
         status["pending"] = {"permissions": list(judged.pending)}
-    return {"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
+    return {"apiVersion": OPERATOR_API, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
 
 
 def without_copies(
@@ -441,7 +441,7 @@ def _owned_by_operator(found: Rendered, copies: Mapping[NamespacedName, str]) ->
     for ref in refs:
         owner = copies.get(NamespacedName(found.identity.namespace, as_text(ref.get("name"))))
         if ref.get("kind") == CSV_KIND and owner is not None:
-            ref = owner_reference(V2ALPHA1, "Operator", owner)
+            ref = owner_reference(OPERATOR_API, "Operator", owner)
         new.append(ref)
     if new == refs:
         return found

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.catalogs.properties import properties_text
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.model.catalog import Selection
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step
 from olmc.compiler.model.operators import CSV_KIND, ContentItem, Install, Operator
@@ -49,6 +48,7 @@ from olmc.targets.proposed.operator_api.approval import (
     resolved,
     suggested_namespace,
 )
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
 
@@ -77,7 +77,7 @@ def component_key(name: str, options: Options) -> str:
 
 def begin(workspace: Workspace, options: Options, report: Report) -> InitialInstalls:
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
-    found = read_v2alpha1(workspace, report)
+    found = read_operators_and_installs(workspace, report)
     keys = {component_key(operator.name, options) for operator in found.operators}
     # An Install with an Operator's label records what that Operator installed; others are asked for by themselves.
     labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.load.v2alpha1 import V2ALPHA1
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
 from olmc.compiler.model.operators import CatalogUpdates, Operator
@@ -35,6 +34,7 @@ from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
 from olmc.targets.proposed.document_edits import in_place
 from olmc.targets.proposed.migration import Edit, left_alone
+from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import (
     DEFAULT,
     ApprovalContext,
@@ -433,7 +433,7 @@ def operator_object(name: str, updates: CatalogUpdates, approval: str) -> Kubern
     catalog = {key: value for key, value in fields if value}
     ref = {"name": updates.ref.name, "namespace": updates.ref.namespace}
     spec = {"updates": {"type": "CatalogSource", "catalogSource": {**catalog, "ref": ref}}}
-    return {"apiVersion": V2ALPHA1, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": OPERATOR_API, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
 
 
 def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cluster:
@@ -556,7 +556,7 @@ def _migration_record(
     spec: dict[str, Any] = {"namespaces": [{"from": DEFAULT, "to": namespace}]}
     spec["approval"] = "Approved" if subscription.installed else "Unapproved"
     spec["content"] = [{"type": "ManifestImage", "manifestImage": candidate.image}]
-    return ({"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec},)
+    return ({"apiVersion": OPERATOR_API, "kind": "Install", "metadata": metadata, "spec": spec},)
 
 
 def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> tuple[str, ...]:
