@@ -27,7 +27,7 @@ def lsp(ctx: click.Context, /, everything: bool, stdio: bool) -> None:  # noqa: 
     Exit codes: 0 ended by the editor, 1 lost the editor, 2 wrong usage, 3 a library is missing.
     """
     from olmc.cli.console import tell
-    from olmc.compiler.rules.texts.proposed import NO_SERVER
+    from olmc.targets.proposed.rules import NO_SERVER
 
     try:
         from olmc.integrations.lsp.server import serve

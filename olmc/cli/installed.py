@@ -208,8 +208,8 @@ def serve(
     from olmc.cli.options import GivenInput, tell_idle
     from olmc.compiler.load.config import options_from, read_config
     from olmc.compiler.model.options import Options
-    from olmc.compiler.rules.texts.proposed import NO_SERVER
     from olmc.k8s.diagnostics import Report
+    from olmc.targets.proposed.rules import NO_SERVER
 
     try:
         from olmc.integrations.serve.server import RefusedError, ServeAddress, serve

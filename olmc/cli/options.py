@@ -419,7 +419,7 @@ def compiled(
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         if not done.failed:
-            from olmc.compiler.rules.texts.olmv1 import NO_STATE
+            from olmc.targets.v1.rules import NO_STATE
 
             tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)

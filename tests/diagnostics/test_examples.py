@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from patching import patched, values_of
 
 from olmc.cli.main import main
-from olmc.compiler.rules.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
 from olmc.k8s.yaml import dump_one
+from olmc.review.rules.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
 
 TESTS = Path(__file__).resolve().parents[1]
 BASES = {

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from test_examples import CODES, written
 
 from olmc.cli.main import main
-from olmc.compiler.rules.catalogue import RUN, Example, example_of
 from olmc.k8s.diagnostics import Diagnostic, Rule
+from olmc.review.rules.catalogue import RUN, Example, example_of
 
 FINDING = Rule.finding
 ANOTHER = "RULE"

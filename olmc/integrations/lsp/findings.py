@@ -24,12 +24,12 @@ from olmc.compiler.model.catalog import Catalog
 from olmc.compiler.model.options import Indexing, Options
 from olmc.compiler.output.messages import clean
 from olmc.compiler.resolver.predicates import cel_problem
-from olmc.compiler.rules.catalogue import rule_page
 from olmc.k8s.diagnostics import Diagnostic, Location, Misspelling, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.check.check import CheckInput, check_directory, select_findings
 from olmc.review.check.validators.findings import ValidatorSettings
 from olmc.review.explain.left_out import left_out_of
+from olmc.review.rules.catalogue import rule_page
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:

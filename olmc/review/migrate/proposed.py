@@ -18,7 +18,6 @@ from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
 from olmc.k8s.yaml import read
 from olmc.k8s.yaml.edit import EditError
@@ -26,6 +25,7 @@ from olmc.review.diff.crd_kinds import plain
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.diff.permissions import SideAccess, access, permission_changes
 from olmc.targets.pipeline import compile, compile_workspace
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone

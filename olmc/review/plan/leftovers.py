@@ -539,7 +539,6 @@ def _has_extensions(state: ClusterState) -> bool:
 
 def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
-    from olmc.compiler.rules.texts import extensions as rules  # most plans are about none
     from olmc.review.plan.outcomes import (
         extension_outcomes,
         paired_outcomes,
@@ -547,6 +546,7 @@ def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[Extensio
         tasks_of_extensions,
         tasks_of_moves,
     )
+    from olmc.targets.v1 import rules  # most plans are about none
 
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}

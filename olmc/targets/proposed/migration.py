@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import Diagnostic, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import at
+from olmc.targets.proposed import rules
 
 NO_NEWLINE = "\\ No newline at end of file\n"
 

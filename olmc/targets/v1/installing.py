@@ -14,7 +14,6 @@ from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.reconcile.operator_groups import account_exists
-from olmc.compiler.rules.texts import extensions as rules
 from olmc.compiler.transition.deletion import helm_marks
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.api.restmapper import rest_mapper
@@ -39,6 +38,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import locate
+from olmc.targets.v1 import rules
 from olmc.targets.v1.crd_upgrade import upgrade_errors
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle
 from olmc.targets.v1.locking import content_of_bundle

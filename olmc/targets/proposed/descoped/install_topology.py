@@ -14,7 +14,6 @@ from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.rbac import decode_rules, rules_allow
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.diagnostics import Diagnostic, Source
@@ -37,6 +36,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import EditError, value_of, with_block, without_document
 from olmc.k8s.yaml.emitter import one_line
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.migration import Edit, Migration, carried_out
 
 Situation = Literal["single", "all-namespaces", "same-version", "different-versions", "descoped"]

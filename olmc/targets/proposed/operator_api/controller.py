@@ -19,7 +19,6 @@ from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.snapshot import needed_catalogs
 from olmc.compiler.resolver.steps import UndecodableCSV
 from olmc.compiler.results import Entry, InstallDecision, OperatorResult
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.compiler.rules.texts import reconcile as resolver_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
@@ -36,6 +35,7 @@ from olmc.k8s.objects import (
     owner_references,
 )
 from olmc.k8s.yaml import at, locate, located
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import ApprovalContext
 from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected

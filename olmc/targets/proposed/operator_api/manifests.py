@@ -10,12 +10,12 @@ from olmc.compiler.load.json_schema import Keys, SchemaProblem, problems
 from olmc.compiler.load.manifests import is_sound
 from olmc.compiler.model.operators import CatalogUpdates, ContentItem, Install, Operator
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, mapping, mappings, spec_of, text
 from olmc.k8s.yaml import read
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.operator_api import KINDS, OPERATOR_API
 
 UPDATES = {"CatalogSource": "catalogSource", "ManifestImage": "manifestImage"}

@@ -22,8 +22,6 @@ from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_
 from olmc.compiler.resolver.snapshot import snapshot_of
 from olmc.compiler.resolver.steps import UndecodableCSVError, content_of
 from olmc.compiler.results import InstallDecision, OperatorResult
-from olmc.compiler.rules.texts import proposed as migrate
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.rbac import rules_allow
 from olmc.k8s.api.rbac_access import access, subject_of, with_groups
 from olmc.k8s.diagnostics import Diagnostic, Location
@@ -32,6 +30,7 @@ from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, Request, l
 from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.document_edits import in_place
 from olmc.targets.proposed.migration import Edit, left_alone
 from olmc.targets.proposed.operator_api import OPERATOR_API
@@ -407,7 +406,7 @@ def _names(cluster: Cluster, subscription: Subscription) -> tuple[str, ...]:
 def _name_taken(subscription: Subscription, name: str) -> Diagnostic:
     place = locate(subscription.source, ("spec",)) if subscription.source else None
     why = f"there is another Operator {name} already, which does not follow the same package, channel and catalog"
-    return migrate.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
+    return rules.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
 
 
 def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Operator:
