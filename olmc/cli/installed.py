@@ -268,7 +268,7 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
 
         if steps or given_version(ctx):
             raise click.UsageError("--steps and --olm-version are for --to olm-v1.")
-        done = migrated(path, "descoped" if to == "descoped" else "v2alpha1")
+        done = migrated(path, "descoped" if to == "descoped" else "operators")
     # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)

@@ -49,7 +49,7 @@ from olmc.targets.proposed.operator_api.manifests import read_operators_and_inst
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
 
 # Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and
-# those that Operators and Installs of v2alpha1 name or pick.
+# those that Operators and Installs name or pick.
 
 
 class NeededImage(NamedTuple):
@@ -75,7 +75,7 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
     """The images that a settled workspace uses or misses, each once, in order; those whose content the workspace has
     itself are not among them.
 
-    With v2alpha1, also what is used once every Install is approved: whoever approves one finds what it brings.
+    Where Installs count, also the images that are used once every Install is approved.
     """
     needs: dict[str, NeededImage] = {}
     for need in (
@@ -126,7 +126,7 @@ def _templates(workspace: Workspace) -> Iterator[NeededImage]:
 
 
 def _proposed(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
-    """What Operators and Installs of v2alpha1 name, and what Operators pick from catalogs (R-OPERATOR-8)."""
+    """What Operators and Installs name, and what Operators pick from catalogs (R-OPERATOR-8)."""
     yield from _names(workspace, options)
     approving = options._replace(approve_installs=True, user="", user_groups=())
     initial, settled = settled_with_installs(workspace, approving, Report())

@@ -1,4 +1,4 @@
-"""What Operators and Installs of v2alpha1 have to do with an object: which brought it, what keeps them from more."""
+"""Operators and Installs behind an object: which brought it, and the reasons why they do not install more."""
 
 from __future__ import annotations
 

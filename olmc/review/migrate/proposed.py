@@ -30,7 +30,7 @@ from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
 from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
 from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
-from olmc.targets.proposed.operator_api.operators import OperatorMove, plan_moves, settings_for
+from olmc.targets.proposed.operator_api.operators import SETTING, OperatorMove, plan_moves, settings_for
 from olmc.targets.proposed.operator_api.preserved import RunningState, losses
 
 __all__ = ["migrate"]
@@ -41,7 +41,7 @@ _BUILT = (
 )
 
 
-def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
+def migrate(root: Path | str, to: Literal["descoped", "operators"]) -> Migration:
     """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
 
     What stops the compilation is among the remarks, and there are no changes then.
@@ -58,7 +58,7 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
         return Migration((), (built,))
     if to_descoped:
         return _descoped(before, before.workspace)
-    return _to_v2alpha1(path, before, before.workspace)
+    return _to_operators(path, before, before.workspace)
 
 
 def built_elsewhere(root: Path) -> Diagnostic | None:
@@ -100,7 +100,7 @@ def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Wo
     return workspace._replace(manifests=manifests_in_their_scope(manifests, workspace.bundles.values(), report))
 
 
-def _to_v2alpha1(root: Path, before: Compilation, workspace: Workspace) -> Migration:
+def _to_operators(root: Path, before: Compilation, workspace: Workspace) -> Migration:
     """The changes that make Operators of those Subscriptions whose operators run on as they do (R-OPERATOR-13).
 
     Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
@@ -162,7 +162,7 @@ def _enabled(root: Path, migration: Migration, after: Compilation, approved: Seq
             CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
         )
     except EditError as error:
-        why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
+        why = f"olmc.yaml has to say {SETTING}: true, and it can't be edited: {error}"
         remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
         return Migration((), (*migration.remarks, remark))
     accounts = [

@@ -226,8 +226,8 @@ def operator_pages(
     settled: SettledCluster, objects: Sequence[Rendered], findings: Iterable[Diagnostic],
     proposed: Iterable[OperatorResult] = (), extensions: ReportExtensions = NO_EXTENSIONS,
 ) -> tuple[OperatorPage, ...]:  # fmt: skip
-    """The pages of all operators, in the order of `olmc status`; `proposed` is what became of those of v2alpha1,
-    `extensions` of ClusterExtensions."""
+    """The pages of all operators, in the order of `olmc status`; `proposed` are the results of Operators, `extensions`
+    those of ClusterExtensions."""
     rows = operators(settled, proposed, extensions.rows)
     owned = _by_operator(rows, objects)
     everybody = holders(permissions(objects), objects)

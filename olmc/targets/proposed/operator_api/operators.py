@@ -573,9 +573,13 @@ def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> t
     return tuple(dict.fromkeys(f"{operator}/{csv}" for csv in done if csv in package))
 
 
+SETTING = "enableV2alpha1"
+"""The key of olmc.yaml that switches Operators and Installs on."""
+
+
 def settings_for(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, Any]:
     """What olmc.yaml has to say, given what it says, for Operators to be compiled and these Installs to be approved."""
-    new: dict[str, Any] = {} if spec.get("enableV2alpha1") is True else {"enableV2alpha1": True}
+    new: dict[str, Any] = {} if spec.get(SETTING) is True else {SETTING: True}
     given = list(spec.get("approvedInstalls") or ())
     more = [entry for entry in approved if entry not in given]
     return {**new, "approvedInstalls": [*given, *more]} if more else new
