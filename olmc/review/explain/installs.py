@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from olmc.compiler.model.operators import CSV_KIND
-from olmc.compiler.resolver.explain import ExplanationLine, reasons
+from olmc.compiler.resolver.explain import ExplanationLine, explain_unresolved, reasons
 from olmc.k8s.objects import CatalogKey, ObjectKey, object_key
 from olmc.k8s.yaml import at, located
 
@@ -22,9 +22,8 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
     """What keeps an Operator from installing, or from upgrading; the last lines may be about an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
-        from olmc.targets.proposed.operator_api.operators import explanation  # whoever gets here has imported it
-
-        yield from explanation(outcome) or (ExplanationLine(0, outcome.failure[1], place),)
+        lines = explain_unresolved(*outcome.unresolved) if outcome.unresolved is not None else ()
+        yield from lines or (ExplanationLine(0, outcome.failure[1], place),)
     if outcome.missing:
         text = f"the content of image {outcome.missing} is not in the workspace"
         if outcome.lacking is not None:

@@ -15,6 +15,7 @@ from olmc.compiler.olm.naming import owner_reference
 from olmc.compiler.reconcile.diagnose import without_content
 from olmc.compiler.reconcile.unresolved import with_causes, without_bundle
 from olmc.compiler.render.webhooks import RenderContext
+from olmc.compiler.resolver.explain import explain_unresolved
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.snapshot import needed_catalogs
 from olmc.compiler.resolver.steps import UndecodableCSV
@@ -40,7 +41,7 @@ from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import ApprovalContext
 from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected
 from olmc.targets.proposed.operator_api.installs import InitialInstalls, component_key
-from olmc.targets.proposed.operator_api.operators import Association, associated, explanation, follow, may_use, without
+from olmc.targets.proposed.operator_api.operators import Association, associated, follow, may_use, without
 
 # What there is to say about Operators and Installs of v2alpha1, at the field or line of a catalog that is meant.
 
@@ -142,7 +143,7 @@ def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], clu
     if first.unresolved is None:
         return finding
     resolve_request, given = first.unresolved
-    lines = explanation(first)
+    lines = explain_unresolved(resolve_request, given)
     if reason == NOT_SATISFIABLE and not given.conflict:  # an entrypoint alone that its catalog does not have
         return finding._replace(location=lines[-1].location or place, hint="\n".join(map(str, lines)))
     report = Report()

@@ -17,9 +17,7 @@ from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.loop import MAX_ROUNDS, SettledCluster, settled_state
 from olmc.compiler.resolver.cluster_wide import cluster_resolve_request, components
-from olmc.compiler.resolver.explain import ExplanationLine, derivation
-from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, resolve
-from olmc.compiler.resolver.snapshot import snapshot_of
+from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.steps import UndecodableCSVError, content_of
 from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.k8s.api.rbac import rules_allow
@@ -123,23 +121,6 @@ def without_entrypoint(
     if any(catalog.problem for catalog in resolve_request.catalogs if catalog.key == request.catalog):
         return asked, resolve(asked)
     return asked, Resolution(message=text, reason=NOT_SATISFIABLE)
-
-
-def explanation(outcome: OperatorResult) -> tuple[ExplanationLine, ...]:
-    """Why an Operator can't be resolved, step by step; nothing for one that can."""
-    if outcome.unresolved is None:
-        return ()
-    resolve_request, given = outcome.unresolved
-    (request, *others) = resolve_request.requests
-    if others or request.package or given.reason != NOT_SATISFIABLE:
-        return derivation(resolve_request, given)
-    catalog = f"catalog {request.catalog.name} in {request.catalog.namespace}"
-    asked = f"{request.kind} {request.name} asks for {request.starting} of {catalog}"
-    snapshot = snapshot_of(resolve_request, resolve_request.present)
-    return (
-        ExplanationLine(0, asked, request.location, request.name),
-        ExplanationLine(1, absent_hint(snapshot, request), absent_place(snapshot, request)),
-    )
 
 
 def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
