@@ -25,7 +25,7 @@ from olmc.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.migration import FileChange
+    from olmc.compiler.migration import FileChange
 
 
 @click.command()
@@ -255,8 +255,8 @@ def migrate(ctx: click.Context, /, path: Path, to: str, dry_run: bool, steps: bo
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
+    from olmc.compiler.migration import as_patch
     from olmc.k8s.diagnostics import Severity
-    from olmc.targets.proposed.migration import as_patch
 
     script = ""
     if to == "olm-v1":

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
+from olmc.compiler.migration import with_settings
 from olmc.k8s.yaml.edit import EditError
-from olmc.targets.proposed.document_edits import with_settings
 from olmc.targets.proposed.operator_api import OPERATOR_API
 
 TWO = {

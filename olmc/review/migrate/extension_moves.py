@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.compiler.migration import Edit, FieldPath, in_place
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
 from olmc.compiler.olm.catalog_sources import poll_interval
@@ -14,8 +15,6 @@ from olmc.k8s.diagnostics import Location, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, RBAC_V1, CatalogKey, KubernetesObject, annotations_of, mapping, mappings, text
 from olmc.k8s.yaml import at
-from olmc.targets.proposed.document_edits import FieldPath, in_place
-from olmc.targets.proposed.migration import Edit
 from olmc.targets.v1.generators import FeatureGates
 from olmc.targets.v1.permissions import (
     METADATA_NAME,

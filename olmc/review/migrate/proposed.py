@@ -16,6 +16,7 @@ from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import has_file, read_text, scan
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
+from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
@@ -27,8 +28,6 @@ from olmc.review.diff.permissions import SideAccess, access, permission_changes
 from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.proposed import rules
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
-from olmc.targets.proposed.document_edits import with_settings
-from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
 from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 from olmc.targets.proposed.operator_api.operators import SETTING, OperatorMove, plan_moves, settings_for
 from olmc.targets.proposed.operator_api.preserved import RunningState, losses

@@ -13,6 +13,7 @@ from typing import Any
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.files import has_file, read_text
+from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.catalog import Candidate
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
@@ -53,8 +54,6 @@ from olmc.review.migrate.extension_moves import (
 )
 from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
-from olmc.targets.proposed.document_edits import with_settings
-from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle

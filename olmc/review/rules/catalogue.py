@@ -139,6 +139,7 @@ _CHAPTERS = (
     ("OLMC530", "Rules about `olmc.lock` and pins"),
     ("OLMC600", "Rules about what tools hand to olmc, and what it hands to them"),
     ("OLMC620", "Images: what `olmc vendor` brings, and what is missing without it"),
+    ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
     ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
 )
 """The title of each chapter, and its first code; a chapter ends where the next one begins."""

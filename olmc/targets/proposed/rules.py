@@ -8,7 +8,6 @@ CHAPTERS = (
     ("OLMC650", "Rules about what is shown of installed operators and of packages"),
     ("OLMC660", "Descoped operators (`--descoped`)"),
     ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
-    ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
 )
 """The title of each chapter, and its first code."""
 
@@ -319,14 +318,5 @@ INSTALL_ACCOUNT = Rule(
     "Let an OperatorGroup of the install namespace name a service account, and that one is taken instead.",
     "Subscriptions are carried out by OLM itself. An Install has an account of its own, which needs whatever the "
     "content grants, since nobody may grant what he lacks (R-INSTALL-5, R-INSTALL-6).",
-    found_by=FoundBy.OTHERS,
-)
-LEFT_ALONE = Rule(
-    "OLMC695",
-    Severity.WARNING,
-    "Something that only a person can migrate",
-    "{what} is left as it is: {why}",
-    "Change it by hand, then run olmc migrate again.",
-    "olmc migrate makes those changes that need no decision, and writes nothing that would lose something.",
     found_by=FoundBy.OTHERS,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any, Literal
 
+from olmc.compiler.migration import Edit, Migration, carried_out, left_alone
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
@@ -37,7 +38,6 @@ from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import EditError, value_of, with_block, without_document
 from olmc.k8s.yaml.emitter import one_line
 from olmc.targets.proposed import rules
-from olmc.targets.proposed.migration import Edit, Migration, carried_out
 
 Situation = Literal["single", "all-namespaces", "same-version", "different-versions", "descoped"]
 
@@ -272,7 +272,7 @@ def _differing(keep: InstalledCsv, gone: InstalledCsv) -> Iterator[str]:
 
 
 def _operator_left_alone(package: str, first: InstalledCsv, why: str) -> Diagnostic:
-    return rules.LEFT_ALONE.finding(at(first.subscription.source, "spec"), what=f"operator {package}", why=why)
+    return left_alone(f"operator {package}", first.subscription.source, why, "spec")
 
 
 def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:

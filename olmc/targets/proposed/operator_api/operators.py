@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.compiler.migration import Edit, in_place, left_alone
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
 from olmc.compiler.model.operators import CatalogUpdates, Operator
@@ -29,8 +30,6 @@ from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
 from olmc.targets.proposed import rules
-from olmc.targets.proposed.document_edits import in_place
-from olmc.targets.proposed.migration import Edit, left_alone
 from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import (
     DEFAULT,
@@ -385,9 +384,8 @@ def _names(cluster: Cluster, subscription: Subscription) -> tuple[str, ...]:
 
 
 def _name_taken(subscription: Subscription, name: str) -> Diagnostic:
-    place = locate(subscription.source, ("spec",)) if subscription.source else None
     why = f"there is another Operator {name} already, which does not follow the same package, channel and catalog"
-    return rules.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
+    return left_alone(f"Subscription {subscription.name}", subscription.source, why, "spec")
 
 
 def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Operator:
