@@ -21,7 +21,7 @@ from olmc.k8s.objects import Manifest, Rendered
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
-    from olmc.compiler.results import ExtensionResult, InstallDecision, OperatorResult
+    from olmc.compiler.results import ExtensionOutcome, InstallDecision, OperatorResult
 
 NO_INPUTS = Inputs()
 
@@ -51,7 +51,7 @@ class Compilation(NamedTuple):
     operators: tuple[OperatorResult, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
-    extensions: tuple[ExtensionResult, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -223,7 +223,7 @@ class InstallerRule(Protocol):
     def line(self) -> str: ...
 
 
-class ExtensionResult(Protocol):
+class ExtensionOutcome(Protocol):
     """The result of a ClusterExtension.
 
     `problem` keeps it from being installed, "" for none. `installed` is its bundle in the end, `further` the bundle

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Inputs, Workspace
     from olmc.compiler.reconcile.loop import SettledCluster
-    from olmc.compiler.results import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome
     from olmc.k8s.diagnostics import Diagnostic
     from olmc.k8s.objects import Rendered
 
@@ -255,4 +255,4 @@ class SettledCompilation(Protocol):
     def options(self) -> Options: ...
 
     @property
-    def extensions(self) -> tuple[ExtensionResult, ...]: ...
+    def extensions(self) -> tuple[ExtensionOutcome, ...]: ...

@@ -36,7 +36,7 @@ from olmc.review.explain.provenance import (
 )
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import ExtensionResult, InstallDecision, OperatorResult
+    from olmc.compiler.results import ExtensionOutcome, InstallDecision, OperatorResult
 
 FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"
@@ -366,7 +366,7 @@ class ExplainContext(NamedTuple):
     operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
-    extensions: tuple[ExtensionResult, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
 
 class Wanted(NamedTuple):

@@ -56,7 +56,7 @@ from olmc.review.plan.outcomes import (
 from olmc.review.plan.repair import DriftedObject
 
 if TYPE_CHECKING:
-    from olmc.compiler.results import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome
     from olmc.review.plan.outcomes import PlannedExtension
 
 # What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
@@ -515,7 +515,7 @@ class Plan(NamedTuple):
 
 def compare_with_state(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
-    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionResult] = (),
+    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionOutcome] = (),
 ) -> Plan:  # fmt: skip
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
     becomes of ClusterExtensions."""
@@ -537,7 +537,7 @@ def _has_extensions(state: ClusterState) -> bool:
     return any(is_extension(manifest.object) for manifest in state.objects.values())
 
 
-def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
+def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
     from olmc.review.plan.outcomes import (
         extension_outcomes,

@@ -47,7 +47,7 @@ from olmc.review.rbac.who_can import in_words, where
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from olmc.compiler.results import ExtensionResult, OperatorResult
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
 
 # What a report says of ClusterExtensions: where each is from, what it watches, and what ClusterCatalogs serve.
 
@@ -73,7 +73,7 @@ class ReportExtensions(NamedTuple):
         return self.pages.get(row.extension, ExtensionPage())
 
 
-def report_extensions(workspace: Workspace, results: Sequence[ExtensionResult]) -> ReportExtensions:
+def report_extensions(workspace: Workspace, results: Sequence[ExtensionOutcome]) -> ReportExtensions:
     """What a report needs to know of ClusterExtensions."""
     return ReportExtensions(
         tuple(extension_states(results)),
@@ -81,7 +81,7 @@ def report_extensions(workspace: Workspace, results: Sequence[ExtensionResult]) 
     )
 
 
-def _extension_page(workspace: Workspace, result: ExtensionResult) -> ExtensionPage:
+def _extension_page(workspace: Workspace, result: ExtensionOutcome) -> ExtensionPage:
     extension, resolution = result.extension, result.resolution
     name = resolution.catalog if resolution is not None else ""
     catalog = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
