@@ -92,3 +92,26 @@ def test_prose_and_names_have_the_words_of_the_field(project: Path) -> None:
         if PROSE.search(line)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(("name", "home"), [("v2alpha1", "proposed"), ("olmv1", "v1")])
+def test_a_target_is_named_in_its_own_package(project: Path, name: str, home: str) -> None:
+    """All other packages know a target by its hooks; the command line has its options."""
+    paths = (path.relative_to(project) for path in sorted((project / "olmc").rglob("*.py")))
+    found = [path for path in paths if name in (project / path).read_text(encoding="utf-8").lower()]
+    assert [path for path in found if path.parts[:3] != ("olmc", "targets", home) and path.parts[1] != "cli"] == []
+
+
+def test_reviews_take_the_types_of_results_from_the_model(modules: dict[str, ast.Module]) -> None:
+    """`olmc migrate` moves to a target, so it may name all types of it; other reviews call its functions."""
+    taken = [
+        (name, alias.name)
+        for name, tree in modules.items()
+        if name.startswith("olmc.review.") and not name.startswith("olmc.review.migrate")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith(("olmc.targets.proposed", "olmc.targets.v1"))
+        for alias in node.names
+        if not (alias.name.islower() or alias.name.isupper())
+    ]
+    assert taken == []

@@ -70,7 +70,7 @@ def _untold(done: Sequence[CheckResult]) -> str:
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
     """How often there is what, the most frequent first."""
-    from olmc.compiler.rules.catalogue import all_rules
+    from olmc.review.rules.catalogue import all_rules
 
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
@@ -128,7 +128,7 @@ def print_findings(
         say(as_json(found, least=least), nl=False, out=True)
     elif output == "github":
         from olmc.compiler.output.ci_reports import as_github
-        from olmc.compiler.rules.catalogue import all_rules
+        from olmc.review.rules.catalogue import all_rules
 
         titles = {rule.code: rule.title for rule in all_rules()}
         say(as_github(found, titles, least=least), nl=False)
@@ -138,9 +138,9 @@ def print_findings(
         say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
         from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
-        from olmc.compiler.rules.catalogue import all_rules, rule_page
         from olmc.compiler.rules.rulebook import linked
         from olmc.resources import docs_url
+        from olmc.review.rules.catalogue import all_rules, rule_page
         from olmc.version import __version__
 
         rules = {rule.code: rule for rule in all_rules()}
@@ -194,7 +194,7 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
-    from olmc.compiler.rules.catalogue import all_rules, code_start
+    from olmc.review.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for name, starts in given:

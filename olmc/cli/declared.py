@@ -184,7 +184,7 @@ def _filled(options: Any, values: Mapping[str, Any]) -> Any:
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
     """The codes of rules."""
-    from olmc.compiler.rules.catalogue import all_rules
+    from olmc.review.rules.catalogue import all_rules
 
     return _beginning(incomplete, (rule.code for rule in all_rules()))
 

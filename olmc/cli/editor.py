@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, tell
 from olmc.cli.declared import command, flag
-from olmc.compiler.rules.texts.proposed import NO_SERVER
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
+from olmc.targets.proposed.rules import NO_SERVER
 
 if TYPE_CHECKING:
     import click

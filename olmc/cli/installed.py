@@ -32,7 +32,7 @@ from olmc.k8s.lean import NamedTuple
 if TYPE_CHECKING:
     import click
 
-    from olmc.targets.proposed.migration import FileChange
+    from olmc.compiler.migration import FileChange
 
 
 class GetOptions(NamedTuple):
@@ -183,7 +183,7 @@ def serve(ctx: click.Context, opts: ServeOptions) -> None:
         say(dump_one(packageserver_csv(profile_of(opts.olm_version))), nl=False, out=True)
         return
     from olmc.compiler.load.config import options_from, read_config
-    from olmc.compiler.rules.texts.proposed import NO_SERVER
+    from olmc.targets.proposed.rules import NO_SERVER
 
     try:
         from olmc.integrations.serve.server import RefusedError, ServeAddress, serve
@@ -233,7 +233,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
     Exit codes: 0 done, 1 something is lost or needs a decision, 2 wrong usage, 3 input that can't be compiled.
     """
-    from olmc.targets.proposed.migration import as_patch
+    from olmc.compiler.migration import as_patch
 
     path, to, dry_run, steps, olm_version = opts
     has_version = is_given(ctx, "olm_version")
@@ -247,7 +247,7 @@ def migrate(ctx: click.Context, opts: MigrateOptions) -> None:
 
         if steps or has_version:
             wrong_usage("--steps and --olm-version are for --to olm-v1.")
-        done = migrated(path, "descoped" if to == "descoped" else "v2alpha1")
+        done = migrated(path, "descoped" if to == "descoped" else "operators")
     # What changes by a migration is reported once it is written, or shown: where that fails, nothing changes.
     if not (done.failed or dry_run or steps):
         _write(path, done.changes)

@@ -154,7 +154,7 @@ def _print(done: Compilation, output: str) -> None:
 
             rows = (*rows, *extension_hops(done.extensions))
         if not rows:
-            asking = "no Subscription and no Operator" if done.options.v2alpha1 else "no Subscription"
+            asking = "no Subscription and no Operator" if done.options.operators_and_installs else "no Subscription"
             say(f"olmc: nothing here asks for an operator ({asking})")
         say_table(as_table(rows), wide=output == "wide")
 

@@ -91,7 +91,7 @@ def _full(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noq
     """The version of Kubernetes as a cluster reports it; what is no version is wrong usage."""
     if value == _DEFAULTS.kube_version:
         return value
-    from olmc.k8s.semver import full_kube_version  # with the semver package, which imports argparse
+    from olmc.k8s.strconv import full_kube_version  # with the semver package, which imports argparse
 
     version = full_kube_version(value)
     if not version:
@@ -198,7 +198,9 @@ class ProposedOptions(NamedTuple):
         "--allow-shared-api", multiple=True, metavar="PLURAL.GROUP",
         help="With --descoped: an API that several operators may provide (may be repeated).",
     )  # fmt: skip
-    v2alpha1: bool = flag("--enable-v2alpha1", help="Enable Operator and Install of operators.coreos.com/v2alpha1.")
+    operators_and_installs: bool = flag(
+        "--enable-v2alpha1", help="Enable Operator and Install of operators.coreos.com/v2alpha1."
+    )
     approve_installs: bool = flag("--approve-installs", help="With v2alpha1: treat every Install as approved.")
     user: str = option(
         "--as", default="", metavar="USER",
@@ -411,7 +413,7 @@ def compiled(
     tell_idle(ctx, given_of([done]))
     if done.failed or done.settled is None:
         if not done.failed:
-            from olmc.compiler.rules.texts.olmv1 import NO_STATE
+            from olmc.targets.v1.rules import NO_STATE
 
             tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
@@ -442,7 +444,7 @@ def _is_extension(given: GivenInput) -> bool:
 
 _FROM = OptionNeed("--from", lambda given: given.options.state is not None)
 _WORKSPACE = OptionNeed("a workspace as PATH", lambda given: not given.is_bundle)
-_V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.v2alpha1)
+_V2ALPHA1 = OptionNeed("--enable-v2alpha1", lambda given: given.options.operators_and_installs)
 _APPLY = OptionNeed("--for apply", lambda given: given.options.purpose == "apply")
 _CERTIFIED = OptionNeed("--for apply", lambda given: given.options.purpose == "apply" or _is_extension(given))
 _BUNDLE = OptionNeed("the directory of a bundle as PATH", lambda given: given.is_bundle)

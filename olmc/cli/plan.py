@@ -45,7 +45,7 @@ from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, module
-from olmc.k8s.semver import full_kube_version, minor_of
+from olmc.k8s.strconv import full_kube_version, minor_of
 
 if TYPE_CHECKING:
     from olmc.compiler.model.cluster import CatalogSource, Cluster

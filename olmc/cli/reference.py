@@ -59,7 +59,7 @@ def explain(_: click.Context, opts: ExplainOptions) -> None:
     if _SPEC.match(code.strip()):
         _explain_spec(code.strip())
         return
-    from olmc.compiler.rules.catalogue import all_rules, code_start
+    from olmc.review.rules.catalogue import all_rules, code_start
 
     number = code_start(code).removeprefix("OLMC")
     rules = {rule.code.removeprefix("OLMC"): rule for rule in all_rules()}
@@ -96,8 +96,8 @@ def _explain_spec(rule_id: str) -> None:
 
 
 def _explain(rule: Rule) -> None:
-    from olmc.compiler.rules.catalogue import as_text as examples_as_text
-    from olmc.compiler.rules.catalogue import example_of, hint_of, message_of
+    from olmc.review.rules.catalogue import as_text as examples_as_text
+    from olmc.review.rules.catalogue import example_of, hint_of, message_of
 
     say(f"{rule.code} ({rule.severity}): {rule.title}", out=True)
     say(f"\n  {message_of(rule)}\n", out=True)

@@ -41,9 +41,9 @@ UNSTATED = frozenset({"check", "from_", "help"})
 """What goes without a statement: nothing is written, or there is an input that has no digest."""
 STATED = frozenset(
     "for_ output flux include exclude copied_csvs certs phase namespace watch all_namespaces entries approve prune "
-    "delete kube_version apis api_resources olm_version resolve_timeout timings descoped shared_apis v2alpha1 "
-    "approve_installs user user_groups migrate_subscriptions component_label olm_namespace show_secrets locked verbose "
-    "allow_empty keep_going no_cache color".split()
+    "delete kube_version apis api_resources olm_version resolve_timeout timings descoped shared_apis "
+    "operators_and_installs approve_installs user user_groups migrate_subscriptions component_label olm_namespace "
+    "show_secrets locked verbose allow_empty keep_going no_cache color".split()
 )
 """What a statement may say, by the names that the values of options have: these decide what comes out, and neither
 write nor start anything."""

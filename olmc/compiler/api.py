@@ -21,6 +21,7 @@ from olmc.k8s.objects import Manifest, Rendered
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.compiler.results import ExtensionOutcome, InstallDecision, OperatorResult
 
 NO_INPUTS = Inputs()
 
@@ -32,10 +33,10 @@ class Compilation(NamedTuple):
     `diagnostics`: all findings, sorted by place. `phases`: the phase and reason of every CSV, by namespace and name.
     `settled`: the cluster at rest, for whoever wants to look closer. `workspace`: what was read. `lock`: what
     olmc.lock would hold for this outcome. `options`: those that held, with what olmc.yaml says.
-    `operators`, `installs`, `extensions`: the results of the targets that the compilation was given, in their own
-    types. `missing`: the objects that an output for apply lacks, each with the reason; do not prune by such an output.
-    `suppressed`: the findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which
-    files were read, and what in them does not count.
+    `operators`, `installs`, `extensions`: the results of the targets that the compilation was given. `missing`: the
+    objects that an output for apply lacks, each with the reason; do not prune by such an output. `suppressed`: the
+    findings that comments and olmc.yaml accept, which are not among the diagnostics. `inputs`: which files were read,
+    and what in them does not count.
     """
 
     objects: tuple[Rendered, ...]
@@ -47,10 +48,10 @@ class Compilation(NamedTuple):
     suppressed: tuple[Diagnostic, ...] = ()
     inputs: Inputs = NO_INPUTS
     options: Options = DEFAULTS
-    operators: tuple[Any, ...] = ()
-    installs: tuple[Any, ...] = ()
+    operators: tuple[OperatorResult, ...] = ()
+    installs: tuple[InstallDecision, ...] = ()
     missing: tuple[str, ...] = ()
-    extensions: tuple[Any, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -209,7 +210,8 @@ def _settle_workspace(
     rest."""
     from olmc.compiler.reconcile.misspelling import check_spelling  # a bundle by itself has no manifests
 
-    check_spelling(workspace, options, report)
+    added = frozenset((api, kind) for target in targets for api, kinds in target.kinds.items() for kind in kinds)
+    check_spelling(workspace, options, report, added)
     if options.state is not None:
         from olmc.compiler.transition.deletion import successor_workspace  # most compilations are of a fresh cluster
 

@@ -70,12 +70,14 @@ def _check_nothing(_: Workspace, __: Options, ___: Report) -> None:
 class Target(NamedTuple):
     """A target by its hooks; one that it does not have is the function that changes nothing.
 
-    `check` reports problems of the manifests. `settle` settles the cluster in the place of OLM v0 alone; it gives the
-    value for `begun` and the cluster, or None where the options do not ask for it. `rework` sees the settled cluster
-    before the scope of custom resources counts, `extend` after it; None leaves the cluster as it is. `bundle` compiles
-    a bundle by itself for a release that has no Subscriptions.
+    `kinds`: the kinds of OLM's group that the target adds, by apiVersion. `check` reports problems of the manifests.
+    `settle` settles the cluster in the place of OLM v0 alone; it gives the value for `begun` and the cluster, or None
+    where the options do not ask for it. `rework` sees the settled cluster before the scope of custom resources counts,
+    `extend` after it; None leaves the cluster as it is. `bundle` compiles a bundle by itself for a release that has no
+    Subscriptions.
     """
 
+    kinds: Mapping[str, tuple[str, ...]] = {}
     check: Callable[[Workspace, Options, Report], None] = _check_nothing
     settle: Callable[[Workspace, Options, Report], tuple[Any, SettledCluster | None] | None] | None = None
     rework: Callable[[SettledInput, Report], TargetStage | None] = _keep

@@ -347,8 +347,8 @@ class FoundBy(Enum):
     CHECK = "olmc check, whatever its options"
     OPTIONAL_VALIDATORS = "olmc check with all optional validators"
     DESCOPED = "olmc check with --descoped"
-    V2ALPHA1 = "olmc check with --enable-v2alpha1"
-    AS_USER = "olmc check with --enable-v2alpha1 and --as"
+    INSTALLS = "olmc check with Operators and Installs"
+    AS_USER = "olmc check with Operators and Installs, and --as"
     OTHERS = "other commands alone"
 
 

@@ -74,3 +74,31 @@ def _escaped(char: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_IN_SUFFIX = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+-"
+_IN_NUMBER = "0123456789"
+_MOST_DIGITS = 9
+
+
+def minor_of(kube_version: str) -> int:
+    """The minor version of Kubernetes 1 in a version like `v1.36.2`, 0 if there is none."""
+    parts = kube_version.removeprefix("v").split(".")
+    # Some providers report the minor with a sign behind it, such as 27+.
+    digits = "".join(char for char in parts[1] if char in _IN_NUMBER) if len(parts) > 1 else ""
+    return int(digits) if _is_number(digits) else 0
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+
+
+def full_kube_version(text: str) -> str:
+    """A version like `1.36` or `v1.36.2+k3s1` as a cluster reports it (`v1.36.0`), "" for what is no version."""
+    version = text.removeprefix("v")
+    numbers = version.partition("-")[0].partition("+")[0]
+    suffix = version[len(numbers) :]
+    parts = numbers.split(".")
+    if len(parts) not in (2, 3) or not all(map(_is_number, parts)) or suffix.strip(_IN_SUFFIX):
+        return ""
+    return f"v{numbers}{'.0' if len(parts) == 2 else ''}{suffix}"

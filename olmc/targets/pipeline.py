@@ -1,6 +1,6 @@
 """The pipeline with all its targets: the functions by which the rest of olmc compiles.
 
-Each hook imports its target when it has work: hardly any workspace has objects of the proposed APIs or
+Each hook imports its target when it has work: most workspaces have neither objects of the proposed APIs nor
 ClusterExtensions.
 """
 
@@ -18,6 +18,7 @@ from olmc.compiler.model.options import Certificates, Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import Manifest
+from olmc.targets.proposed.operator_api import KINDS, OPERATOR_API
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
 
 
 def _check_proposed(workspace: Workspace, options: Options, report: Report) -> None:
-    if any(manifest.object["apiVersion"].endswith("/v2alpha1") for manifest in workspace.manifests):
-        from olmc.targets.proposed.v2alpha1.unknown_fields import check_v2alpha1
+    if any(manifest.object["apiVersion"] == OPERATOR_API for manifest in workspace.manifests):
+        from olmc.targets.proposed.operator_api.unknown_fields import check_fields
 
-        check_v2alpha1(workspace, options, report)
+        check_fields(workspace, options, report)
 
 
 def _settle_proposed(
     workspace: Workspace, options: Options, report: Report
 ) -> tuple[Any, SettledCluster | None] | None:
-    if not options.v2alpha1:
+    if not options.operators_and_installs:
         return None
     from olmc.targets.proposed.pipeline_hooks import settled_with_installs
 
@@ -45,7 +46,7 @@ def _settle_proposed(
 
 
 def _rework_proposed(given: SettledInput, report: Report) -> TargetStage | None:
-    if not given.options.descoped and not given.options.v2alpha1:
+    if not given.options.descoped and not given.options.operators_and_installs:
         return None
     from olmc.targets.proposed.pipeline_hooks import proposed
 
@@ -71,7 +72,7 @@ def _install_bundle(
     return BundleObjects(made.objects, made.inputs, made.missing)
 
 
-PROPOSED = Target(check=_check_proposed, settle=_settle_proposed, rework=_rework_proposed)
+PROPOSED = Target({OPERATOR_API: KINDS}, check=_check_proposed, settle=_settle_proposed, rework=_rework_proposed)
 EXTENSIONS = Target(extend=_install_extensions, bundle=_install_bundle)
 TARGETS = (PROPOSED, EXTENSIONS)
 

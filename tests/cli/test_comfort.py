@@ -18,7 +18,8 @@ from commands import olmc
 from scenarios import write
 
 from olmc.cli.console import progress
-from olmc.cli.main import MODULES, SECTIONS, examples_first, main, variable
+from olmc.cli.main import SECTIONS, examples_first, main, variable
+from olmc.cli.running import MODULES
 
 NAMES = sorted(MODULES)
 

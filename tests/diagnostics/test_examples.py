@@ -14,8 +14,8 @@ from patching import patched, values_of
 from tiers import marked_slow
 
 from olmc.cli.main import main
-from olmc.compiler.rules.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
 from olmc.k8s.yaml import dump_one
+from olmc.review.rules.catalogue import REMOVED, Example, all_rules, as_text, example_of, parts
 
 TESTS = Path(__file__).resolve().parents[1]
 BASES = {
@@ -89,7 +89,7 @@ def test_the_bad_example_is_found_and_the_good_one_is_not(
 def test_there_is_an_example_for_every_rule_that_a_check_knows(project: Path) -> None:
     """And none for what is no rule."""
     assert [rule.code for rule in all_rules() if CHECKED.match(rule.code) and rule.code not in CODES] == []
-    there = sorted(path.name for path in (project / "olmc" / "diagnostics" / "examples").iterdir())
+    there = sorted(path.name for path in (project / "olmc" / "compiler" / "rules" / "examples").iterdir())
     assert there == [f"{code}.txt" for code in CODES]
 
 

@@ -13,8 +13,8 @@ from test_examples import CODES, ENDLESS, written
 from tiers import marked_slow
 
 from olmc.cli.main import main
-from olmc.compiler.rules.catalogue import RUN, Example, example_of
 from olmc.k8s.diagnostics import Diagnostic, Rule
+from olmc.review.rules.catalogue import RUN, Example, example_of
 
 FINDING = Rule.finding
 ANOTHER = "RULE"

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from string import Formatter
 
-from olmc.compiler.rules.catalogue import all_rules, chapters, hint_of, message_of
-from olmc.compiler.rules.page import page
 from olmc.compiler.rules.texts import catalogs, validation
 from olmc.k8s.diagnostics import Rule, Severity
+from olmc.review.rules.catalogue import all_rules, chapters, hint_of, message_of
+from olmc.review.rules.page import page
 
 
 def test_codes_are_unique() -> None:
@@ -45,7 +45,7 @@ def test_templates_are_shown_with_plain_names() -> None:
 
 
 def test_the_page_is_current(project: Path) -> None:
-    """docs/rules.md is what `python -m olmc.compiler.rules.page` prints."""
+    """docs/rules.md is what `python -m olmc.review.rules.page` prints."""
     assert (project / "docs" / "rules.md").read_text(encoding="utf-8") == page()
 
 

@@ -11,7 +11,7 @@ from olmc.integrations.pipelines.function import file_of, run
 from olmc.k8s.api.formats import conforms
 from olmc.k8s.api.selectors import Requirement
 from olmc.k8s.gojson.scalars import amount
-from olmc.k8s.semver import full_kube_version, minor_of
+from olmc.k8s.strconv import full_kube_version, minor_of
 from olmc.targets.v1.crd_upgrade import crd_errors
 
 LONG = "1" * 5_000

@@ -122,7 +122,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         delete=("ClusterServiceVersion/kettle/kettle.v1.0.0",),
         descoped=True,
         shared_apis=("kettles.tea.example.com",),
-        v2alpha1=True,
+        operators_and_installs=True,
         approved_installs=("kettle/kettle.v1.0.0",),
         olm_namespace="openshift-operator-lifecycle-manager",
         images=(type(options.images[0])("registry.example.com/kettle", "", "kettle.v1"),),

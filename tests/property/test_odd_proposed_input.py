@@ -97,7 +97,9 @@ operators:
   - {name: pot.v1.0.0, into: [b], modes: [All]}
   - {name: tray.v1.0.0, applied: all, modes: [All], owned: [Tray], into: [a]}
 """)
-OPTIONS = olmc.Options(descoped=True, v2alpha1=True, user="jane", approve_installs=True, migrate_subscriptions=True)
+OPTIONS = olmc.Options(
+    descoped=True, operators_and_installs=True, user="jane", approve_installs=True, migrate_subscriptions=True
+)
 MINE = [path for path in paths(WORKSPACE["manifests"]) if len(path) > 1]
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from olmc.compiler.results import Atom, Entry
 from olmc.k8s.api.rbac import decode_rule, rule_allows
 from olmc.k8s.api.rbac_access import access, subject_of, with_groups
 from olmc.k8s.objects import ACCOUNT, ObjectKey, Origin, Provenance, Rendered, Request, Subject
-from olmc.targets.proposed.v2alpha1.approval import Atom, Entry, as_rules, atoms_of, canonical, not_held, verb_order
+from olmc.targets.proposed.operator_api.approval import as_rules, atoms_of, canonical, not_held, verb_order
 
 GROUPS, RESOURCES = ["", "apps", "*"], ["pods", "pods/log", "deployments", "*"]
 VERBS, SPACES, NAMES = ["get", "watch", "create", "approve", "*"], [None, "a", "b"], [None, "", "x", "y"]

@@ -12,7 +12,7 @@ from olmc.compiler.resolver.steps import Content
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Source
 from olmc.k8s.objects import CatalogKey, Manifest
-from olmc.targets.proposed.v2alpha1.approval import namespaces_of, placed_steps
+from olmc.targets.proposed.operator_api.approval import namespaces_of, placed_steps
 
 SOURCE = Source("a.yaml", "")
 

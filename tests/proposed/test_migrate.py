@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
-from olmc.compiler.load.v2alpha1 import V2ALPHA1
+from olmc.compiler.migration import with_settings
 from olmc.k8s.yaml.edit import EditError
-from olmc.targets.proposed.document_edits import with_settings
+from olmc.targets.proposed.operator_api import OPERATOR_API
 
 TWO = {
     "olmc": {"descoped": True},
@@ -259,7 +259,7 @@ def test_an_operator_that_is_there_takes_over(tmp_path: Path) -> None:
 def test_an_operator_of_another_package_takes_nothing_over(tmp_path: Path) -> None:
     """R-OPERATOR-13: the Subscription's Operator gets another name than the one that is there already."""
     case = {**TWO, "olmc": {}, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}
-    other = f"apiVersion: {V2ALPHA1}\nkind: Operator\nmetadata: {{name: kettle}}\n"
+    other = f"apiVersion: {OPERATOR_API}\nkind: Operator\nmetadata: {{name: kettle}}\n"
     workspace(tmp_path, case, groups=GROUPS, subs=SUBSCRIPTION, ops=other, ns=NAMESPACES)
     assert migrate(tmp_path, "--to", "v2alpha1").exit_code == 0
     operator = OPERATOR.replace("  name: kettle\n  l", "  name: kettle.aa\n  l")

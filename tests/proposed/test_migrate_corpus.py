@@ -56,7 +56,7 @@ def test_real_operators_run_on(corpus: list[Path], tmp_path: Path) -> None:
         root = tmp_path / str(number)
         csv = operator_workspace(root, bundle, mode)
         before = olmc.compile(root)
-        done = migrate(root, "v2alpha1")
+        done = migrate(root, "operators")
         for change in done.changes:
             (root / change.path).write_text(change.after)
         after = olmc.compile(root)

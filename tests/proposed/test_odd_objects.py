@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmc.k8s.objects import ObjectKey
-from olmc.targets.proposed.v2alpha1.components import abnormal, diverging
+from olmc.targets.proposed.operator_api.components import abnormal, diverging
 
 
 def test_an_object_whose_name_is_no_text_is_in_no_cluster() -> None:

@@ -80,7 +80,7 @@ def test_nothing_is_made_up(case: Mapping[str, Any], tmp_path: Path, project: Pa
 def test_bundles_serve_only_operators_that_are_heeded(tmp_path: Path) -> None:
     """R-OPERATOR-1: without the option no catalog is made up for what an Operator asks (D8)."""
     (case,) = (each for each in CASES if each["title"] == "bundle folders without a catalog")
-    for wanted, changed in ({"own"}, {}), (set(), {"olmc": {"v2alpha1": False}}):
+    for wanted, changed in ({"own"}, {}), (set(), {"olmc": {"operators_and_installs": False}}):
         done = compiled({**case, **changed}, tmp_path)
         assert done.workspace is not None
         assert set(done.workspace.catalogs) == wanted

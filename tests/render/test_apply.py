@@ -120,6 +120,6 @@ def test_an_object_that_is_refused_is_missing(tmp_path: Path) -> None:
     ],
 )
 def test_what_waits_for_approval_under_the_proposed_apis_is_missing(name: str, told: str) -> None:
-    options = olmc.Options(purpose="apply", v2alpha1=True)
+    options = olmc.Options(purpose="apply", operators_and_installs=True)
     assert olmc.compile(FIXTURES / name, options).missing == (told,)
     assert olmc.compile(FIXTURES / name, options._replace(approve_installs=True)).missing == ()

@@ -12,7 +12,7 @@ import olmc
 from olmc.k8s.api import restmapper as builtin_kinds
 from olmc.k8s.api.restmapper import is_native, removal_of
 from olmc.k8s.objects import GVK, split_api_version
-from olmc.k8s.semver import full_kube_version
+from olmc.k8s.strconv import full_kube_version
 from olmc.review.check.validators.community import checked_apis
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -69,9 +69,9 @@ def test_review_shows_the_cluster_as_it_is(tmp_path: Path) -> None:
     assert refused(olmc.compile(root)) == []
 
 
-@pytest.mark.parametrize("api", sorted(builtin_kinds._REMOVED), ids=str)
+@pytest.mark.parametrize("api", sorted(builtin_kinds.removed_apis()), ids=str)
 def test_a_removed_api_is_served_until_then_and_its_replacement_after(api: GVK) -> None:
-    removal = builtin_kinds._REMOVED[api]
+    removal = builtin_kinds.removed_apis()[api]
     for minor, served in ((removal.minor - 1, True), (removal.minor, False)):
         assert is_native(api, f"v1.{minor}.0") is served
         assert (removal_of(api, f"v1.{minor}.0") is None) is served

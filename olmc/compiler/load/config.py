@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,35 +18,18 @@ from olmc.compiler.rules.texts import reconcile as versions
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest
-from olmc.k8s.semver import full_kube_version
+from olmc.k8s.strconv import full_kube_version
 from olmc.k8s.yaml import Document, dump_one, locate, read
 
 CONFIG_FILE = "olmc.yaml"
 _OTHER_NAME = "olmc.yml"
 
-# The fields of Options by their names in YAML.
-FIELDS = {
-    "for": "purpose",
-    "certs": "certificates",
-    "copiedCSVs": "copied_csvs",
-    "include": "include",
-    "exclude": "exclude",
-    "kubeVersion": "kube_version",
-    "olmVersion": "olm_version",
-    "globalCatalogNamespace": "global_catalog_namespace",
-    "legacyUpgradePrecedence": "legacy_precedence",
-    "legacyCRDRules": "legacy_crd_rules",
-    "protectedCopiedCSVNamespaces": "protected_copied_csv_namespaces",
-    "approve": "approve",
-    "delete": "delete",
-    "apis": "apis",
-    "namespaces": "namespaces",
-    "descoped": "descoped",
-    "allowSharedAPIs": "shared_apis",
-    "enableV2alpha1": "v2alpha1",
-    "approvedInstalls": "approved_installs",
-    "olmNamespace": "olm_namespace",
-}
+
+@cache
+def config_fields() -> Mapping[str, str]:
+    """Return the fields of Options by their names in olmc.yaml."""
+    fields: dict[str, str] = json.loads(Path(__file__).with_name("config_fields.json").read_bytes())
+    return fields
 
 
 def read_config(root: Path, report: Report) -> dict[str, Any]:
@@ -170,7 +155,7 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
     """`base` with what the config says, except for the fields in `given`, which the command line has set; and with what
     the OpenShift release sets that is compiled for, where neither says anything else."""
     values: dict[str, Any] = {}
-    for key, field in FIELDS.items():
+    for key, field in config_fields().items():
         if key in config and (field not in given or key == "apis"):
             value = config[key]
             values[field] = tuple(value) if isinstance(value, list) else value

@@ -12,7 +12,6 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import CORE_KINDS, named
-from olmc.compiler.rules.texts import proposed as installed_rules
 from olmc.compiler.rules.texts import workspace as misspelt_rules
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
@@ -155,7 +154,7 @@ def is_sound(manifest: Manifest, report: Report, *, judged: bool = True) -> bool
     """Whether an object has a name and, if that is judged, the shape that the API server asks for."""
     obj, source = manifest.object, manifest.source
     if obj["kind"] == "Installed" and PACKAGES_GROUP in obj["apiVersion"].split("/"):
-        report.add(installed_rules.READ_ONLY.finding(locate(source, ())))
+        report.add(rules.INSTALLED_IS_READ_ONLY.finding(locate(source, ())))
         return False
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None

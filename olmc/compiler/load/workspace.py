@@ -136,14 +136,14 @@ def load_catalogs(
 
 def implied_catalogs(
     root: Path, manifests: tuple[Manifest, ...], bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog],
-    indexing: Indexing, report: Report, *, v2alpha1: bool,
+    indexing: Indexing, report: Report, *, with_operators: bool,
 ) -> dict[str, Catalog]:  # fmt: skip
-    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and with
-    `v2alpha1` the Operators of that version."""
+    """Bundles that no catalog names serve the Subscriptions to catalogs that the workspace does not have (D8), and
+    `with_operators` the Operators that follow one."""
     declared = {m.object["metadata"]["name"] for m in manifests if m.object["kind"] == "CatalogSource"}
     specs = [spec_of(m.object) for m in manifests if m.object["kind"] == "Subscription"]
     names = {as_text(spec.get("source")) for spec in specs}
-    names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and v2alpha1}
+    names |= {_catalog_of_operator(m.object) for m in manifests if m.object["kind"] == "Operator" and with_operators}
     names -= declared | catalogs.keys() | {""}
     if not names or not bundles:
         return {}
@@ -165,7 +165,7 @@ def implied_catalogs(
 
 
 def _catalog_of_operator(operator: KubernetesObject) -> str:
-    """The name of the catalog that an Operator of v2alpha1 follows, "" if it follows none."""
+    """The name of the catalog that an Operator follows, "" if it follows none."""
     updates = mapping(spec_of(operator).get("updates"))
     return as_text(mapping(mapping(updates.get("catalogSource")).get("ref")).get("name"))
 
@@ -269,7 +269,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         )
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(
-        root, (*kept, *there), reading.bundles, served, indexing, report, v2alpha1=options.v2alpha1
+        root, (*kept, *there), reading.bundles, served, indexing, report, with_operators=options.operators_and_installs
     )
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))

@@ -183,7 +183,7 @@ class SubscriptionRequest(NamedTuple):
     """A Subscription as far as the resolver is concerned; `installed` and `current` are the CSVs of its status.
 
     For messages, `location` is the place of its spec, `fields` has those of the spec's fields, and `kind` is Operator
-    if it is one of v2alpha1 that asks.
+    if an Operator asks.
     """
 
     name: str

@@ -99,7 +99,7 @@ class Options(NamedTuple):
     The proposed APIs (all off unless asked for):
     `descoped`: operators without install modes, or with AllNamespaces alone, count as descoped.
     `shared_apis`: APIs, as `plural.group`, that several descoped operators may provide.
-    `v2alpha1`: Operator and Install of operators.coreos.com/v2alpha1.
+    `operators_and_installs`: the kinds Operator and Install of the proposal count.
     `user`, `user_groups`: who creates the Operators and approves the Installs ("": nobody is asked for).
     `approve_installs`: every Install counts as approved, by `user` or, without one, by somebody who may do everything.
     `approved_installs`: Installs that count as approved likewise: `OPERATOR` (all of its Installs), `OPERATOR/INSTALL`,
@@ -142,7 +142,7 @@ class Options(NamedTuple):
     watch: tuple[str, ...] | None = None
     descoped: bool = False
     shared_apis: tuple[str, ...] = ()
-    v2alpha1: bool = False
+    operators_and_installs: bool = False
     user: str = ""
     user_groups: tuple[str, ...] = ()
     approve_installs: bool = False
@@ -188,7 +188,7 @@ if TYPE_CHECKING:
         watch: tuple[str, ...] | None
         descoped: bool
         shared_apis: tuple[str, ...]
-        v2alpha1: bool
+        operators_and_installs: bool
         user: str
         user_groups: tuple[str, ...]
         approve_installs: bool

@@ -253,7 +253,7 @@ class Workspace(NamedTuple):
 
     Manifests in path order, bundles by CSV name, catalogs by the name of their CatalogSource, and the lock, if there is
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
-    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators of v2alpha1 name,
+    `inputs` is what of the directory was read. `asked_catalogs` are those that Operators name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that

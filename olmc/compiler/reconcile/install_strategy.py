@@ -41,7 +41,7 @@ from olmc.k8s.objects import (
     mapping,
     texts,
 )
-from olmc.k8s.semver import minor_of
+from olmc.k8s.strconv import minor_of
 
 _TOKEN = "kubernetes.io/service-account-token"
 _ACCOUNT = "kubernetes.io/service-account.name"

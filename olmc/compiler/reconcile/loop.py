@@ -459,9 +459,9 @@ def _with_history(cluster: Cluster, options: Options) -> Cluster:
 def _component_labels(member: CsvState, profile: Profile, options: Options) -> frozenset[str]:
     """The component labels that a CSV brings along: they count as the one of its Subscription does (R-COMP-4).
 
-    With v2alpha1 only those of existing Operators count, which `olmc.targets.proposed` projects (R-OPERATOR-6).
+    With Operators and Installs only those of existing Operators count, which their target projects (R-OPERATOR-6).
     """
-    if not profile.csv_label_component or options.v2alpha1 or is_copy_by_metadata(member.csv.object):
+    if not profile.csv_label_component or options.operators_and_installs or is_copy_by_metadata(member.csv.object):
         return frozenset()
     labels = member.csv.labels
     return frozenset(key for key in labels if key.startswith(COMPONENT_PREFIX))

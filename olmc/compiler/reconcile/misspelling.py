@@ -3,7 +3,7 @@ else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -229,11 +229,16 @@ _FURTHER = (
 )
 
 
-def check_spelling(workspace: Workspace, options: Options, report: Report) -> None:
-    """Report kinds that are none, fields of OLM's objects that are dropped, and approvals that mean something else."""
+def check_spelling(
+    workspace: Workspace, options: Options, report: Report, added: Set[tuple[str, str]] = frozenset()
+) -> None:
+    """Report kinds that are none, fields of OLM's objects that are dropped, and approvals that mean something else.
+
+    `added`: the kinds of OLM's group that other targets add, each with its apiVersion.
+    """
     profile = profile_of(options.olm_version)
     for manifest in workspace.manifests:
-        unknown = unknown_kind(manifest, workspace, profile, options)
+        unknown = _unknown_kind(manifest, workspace, profile, options, added)
         api = gvk_of(manifest.object)
         # Of a kind that is none, no field is right: one message is enough.
         if unknown is not None:
@@ -274,9 +279,13 @@ def _approval(manifest: Manifest) -> Iterator[Diagnostic]:
         yield finding.caused_by(misspelt(text, *meant))
 
 
-def unknown_kind(manifest: Manifest, workspace: Workspace, profile: Profile, options: Options) -> Diagnostic | None:
+def _unknown_kind(
+    manifest: Manifest, workspace: Workspace, profile: Profile, options: Options, added: Set[tuple[str, str]]
+) -> Diagnostic | None:
     """What is wrong with the kind of a manifest or with its group; None if a cluster may have it."""
     api = gvk_of(manifest.object)
+    if (manifest.object["apiVersion"], api.kind) in added:
+        return None
     diagnostic = _about_olm(manifest, profile) if api.group == OLM_GROUP else _about_other(manifest, options)
     # Asked last, as reading all CRDs takes its time, and nearly every kind is one that there is.
     if diagnostic is not None and (api.path in options.apis or api.group_kind in _crds(workspace, options).custom):
@@ -303,7 +312,7 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
     api, kind, name = obj["apiVersion"], obj["kind"], name_of(obj)
     owner = f"{api} of OLM {profile.name}"
     served = _served(kind, profile)
-    if api in served or _is_proposed(api, kind):
+    if api in served:
         return None
     if served:
         hint = f"Write {' or '.join(served)}."
@@ -317,12 +326,6 @@ def _about_olm(manifest: Manifest, profile: Profile) -> Diagnostic | None:
         meant, hint = "", "Leave it out, or compile for a later version of OLM (--olm-version)."
     finding = rules.NO_SUCH_KIND.finding(locate(source, ("kind",)), owner=owner, kind=kind, name=name, hint=hint)
     return finding.caused_by(misspelt(kind, meant))
-
-
-def _is_proposed(api: str, kind: str) -> bool:
-    from olmc.compiler.load.v2alpha1 import KINDS, V2ALPHA1  # takes its time to import, and hardly anybody gets here
-
-    return api == V2ALPHA1 and kind in KINDS
 
 
 def _served(kind: str, profile: Profile) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from olmc.compiler.resolver.resolve import (
     select,
     unmet_hint,
 )
-from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed
+from olmc.compiler.resolver.snapshot import Entry, entry_of_candidate, entry_of_installed, snapshot_of
 from olmc.compiler.resolver.unsat import ConflictBudget, indispensable
 from olmc.compiler.resolver.upgrade_path import upgrades
 from olmc.compiler.resolver.variables import (
@@ -35,7 +35,16 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelMissingError
 from olmc.k8s.objects import CatalogKey
 
-__all__ = ["ExplanationLine", "HeldUpgrade", "PickReason", "derivation", "held_back", "may_be_held", "reasons"]
+__all__ = [
+    "ExplanationLine",
+    "HeldUpgrade",
+    "PickReason",
+    "derivation",
+    "explain_unresolved",
+    "held_back",
+    "may_be_held",
+    "reasons",
+]
 
 
 class ExplanationLine(NamedTuple):
@@ -73,6 +82,21 @@ def derivation(resolve_request: ResolveRequest, resolution: Resolution) -> tuple
         # Without an error of its own it is one that shows when the selections are looked up (R-CAT-566).
         return (ExplanationLine(0, head), *dict.fromkeys(causes or [ExplanationLine(1, resolution.message)]))
     return tuple(_Derivation.of(resolve_request, variables, resolution.conflict).lines())
+
+
+def explain_unresolved(resolve_request: ResolveRequest, resolution: Resolution) -> tuple[ExplanationLine, ...]:
+    """Explain step by step why Operators can't be resolved; one without a package asks for its entrypoint
+    (R-OPERATOR-8)."""
+    (request, *others) = resolve_request.requests
+    if others or request.package or resolution.reason != NOT_SATISFIABLE:
+        return derivation(resolve_request, resolution)
+    catalog = f"catalog {request.catalog.name} in {request.catalog.namespace}"
+    asked = f"{request.kind} {request.name} asks for {request.starting} of {catalog}"
+    snapshot = snapshot_of(resolve_request, resolve_request.present)
+    return (
+        ExplanationLine(0, asked, request.location, request.name),
+        ExplanationLine(1, absent_hint(snapshot, request), absent_place(snapshot, request)),
+    )
 
 
 class PickReason(NamedTuple):

@@ -58,7 +58,7 @@ def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tupl
 def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = False) -> tuple[CatalogSource, ...]:
     """The catalogs that some namespace with Subscriptions sees, in order: one that can't be read fails them all.
 
-    With `clusterwide` all catalogs: Operators of v2alpha1 are resolved over every one (R-OPERATOR-8).
+    With `clusterwide` all catalogs: Operators are resolved over every one (R-OPERATOR-8).
     """
     if clusterwide:
         return tuple(source for _, source in sorted(cluster.catalogs.items()))

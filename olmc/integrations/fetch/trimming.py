@@ -18,7 +18,6 @@ from olmc.compiler.catalogs.content import has_inline_content, served_candidates
 from olmc.compiler.catalogs.conversion import PACKAGE, meta_key, schema_of
 from olmc.compiler.catalogs.loading import kept_files, read_file
 from olmc.compiler.load.files import Folder, read_text
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.load.vendored import (
     LEFT_OUT_FILE,
     catalog_image,
@@ -35,6 +34,7 @@ from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.predicates import PackageKey, package_of_entries, reachable
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, csv_properties, request_of, visible_catalog
 from olmc.compiler.resolver.snapshot import needed_catalogs
+from olmc.compiler.results import OperatorResult
 from olmc.integrations.fetch.layers import place
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
@@ -43,12 +43,13 @@ from olmc.k8s.yaml import Document, dump, locate, located
 from olmc.k8s.yaml.construct import JSONSyntaxError, value_starts
 from olmc.k8s.yaml.reader import looks_like_json
 from olmc.k8s.yaml.split import split_documents
+from olmc.targets.proposed.operator_api.approval import content_of_image
+from olmc.targets.proposed.operator_api.controller import followed
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 from olmc.targets.proposed.pipeline_hooks import settled_with_installs
-from olmc.targets.proposed.v2alpha1.approval import OperatorResult, content_of_image
-from olmc.targets.proposed.v2alpha1.controller import followed
 
 # Which images a workspace needs: those of the catalogs that are seen and of the bundles that the resolution picks, and
-# those that Operators and Installs of v2alpha1 name or pick.
+# those that Operators and Installs name or pick.
 
 
 class NeededImage(NamedTuple):
@@ -74,7 +75,7 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
     """The images that a settled workspace uses or misses, each once, in order; those whose content the workspace has
     itself are not among them.
 
-    With v2alpha1, also what is used once every Install is approved: whoever approves one finds what it brings.
+    Where Installs count, also the images that are used once every Install is approved.
     """
     needs: dict[str, NeededImage] = {}
     for need in (
@@ -82,7 +83,7 @@ def needs_of(workspace: Workspace, settled: SettledCluster, options: Options) ->
         *_templates(workspace),
         *_bundles(workspace, settled),
         *(_of_extensions(workspace, settled, options) if workspace.extensions else ()),
-        *(_proposed(workspace, options) if options.v2alpha1 else ()),
+        *(_proposed(workspace, options) if options.operators_and_installs else ()),
     ):
         needs.setdefault(need.image, need)
     return tuple(needs.values())
@@ -125,7 +126,7 @@ def _templates(workspace: Workspace) -> Iterator[NeededImage]:
 
 
 def _proposed(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
-    """What Operators and Installs of v2alpha1 name, and what Operators pick from catalogs (R-OPERATOR-8)."""
+    """What Operators and Installs name, and what Operators pick from catalogs (R-OPERATOR-8)."""
     yield from _names(workspace, options)
     approving = options._replace(approve_installs=True, user="", user_groups=())
     initial, settled = settled_with_installs(workspace, approving, Report())
@@ -156,7 +157,7 @@ def _picks(workspace: Workspace, outcome: OperatorResult, listed: Set[str], opti
 
 def _names(workspace: Workspace, options: Options) -> Iterator[NeededImage]:
     """The images that Operators and Installs name themselves."""
-    proposed = read_v2alpha1(workspace, Report())
+    proposed = read_operators_and_installs(workspace, Report())
     named = [
         *((each.image, each.source, ("spec", "updates", "manifestImage")) for each in proposed.operators),
         *(
@@ -222,7 +223,7 @@ def image_catalogs(
             if image:
                 by_image.setdefault(image, []).append(source)
     # Over the whole cluster, which packages belong together depends on all that there are (R-OPERATOR-9).
-    whole = whole or options.v2alpha1 or options.descoped
+    whole = whole or options.operators_and_installs or options.descoped
     reached = frozenset() if whole else _reached(settled, options) | _asked_by_extensions(workspace)
     return {image: _image_catalog(sources, reached, whole=whole) for image, sources in by_image.items()}
 

@@ -442,8 +442,8 @@ def _check(
 
 
 def _settle(workspace: Workspace, options: Options, report: Report) -> SettledCluster | None:
-    """The settled cluster, with what Installs of v2alpha1 bring; None, and errors, if they can't be read."""
-    if not options.v2alpha1:
+    """The settled cluster, with what Installs bring; None, and errors, if they can't be read."""
+    if not options.operators_and_installs:
         return reconcile(workspace, options, Report())
     findings = Report()
     _, settled = settled_with_installs(workspace, options, findings)

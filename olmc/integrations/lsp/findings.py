@@ -24,11 +24,11 @@ from olmc.compiler.model.catalog import Catalog
 from olmc.compiler.model.options import Indexing
 from olmc.compiler.output.messages import clean
 from olmc.compiler.resolver.predicates import cel_problem
-from olmc.compiler.rules.catalogue import rule_page
 from olmc.k8s.diagnostics import Diagnostic, Location, Misspelling, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.check.engine import CheckRules, check_compiled
 from olmc.review.check.validators.findings import ValidatorSettings
+from olmc.review.rules.catalogue import rule_page
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.api import Compilation
-from olmc.compiler.load.config import FIELDS, options_from, read_config
+from olmc.compiler.load.config import config_fields, options_from, read_config
 from olmc.compiler.load.json_schema import problems
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
@@ -22,7 +22,7 @@ from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, closest, did_you_
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GroupKind, KubernetesObject, Rendered, gvk_of, object_key
-from olmc.k8s.semver import full_kube_version
+from olmc.k8s.strconv import full_kube_version
 from olmc.resources import schema
 from olmc.review.explain.left_out import incomplete
 from olmc.targets.pipeline import compile
@@ -136,7 +136,7 @@ def _meant(name: str) -> str:
 def choose_options(settings: Mapping[str, Any], base: Options | None = None) -> Chosen:
     """The options for settings without a problem (`problems_in`)."""
     options = options_from(settings, base or Options(), frozenset())
-    given = {field for name, field in (FIELDS | _RUN).items() if name in settings}
+    given = {field for name, field in {**config_fields(), **_RUN}.items() if name in settings}
     run: dict[str, Any] = {}
     for name in _RUN.keys() & settings.keys():
         value = settings[name]

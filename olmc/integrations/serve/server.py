@@ -29,7 +29,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import put
 from olmc.compiler.output.messages import as_text
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.integrations.serve.app import RequestLimits, Say, application, limited
 from olmc.integrations.serve.handlers import encode, status
 from olmc.integrations.serve.store import Store, new_store
@@ -37,6 +36,7 @@ from olmc.integrations.serve.workspace import compile_workspace, follow, state_o
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.installed.view import viewing
 
 DAYS = 365

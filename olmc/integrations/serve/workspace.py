@@ -14,12 +14,12 @@ from olmc.compiler.load.files import scan
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import as_text, clean
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.integrations.serve.app import Say
 from olmc.integrations.serve.store import InstalledSnapshot, Store, changes, update
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.installed.view import InstalledView, view_of, viewing
 
 LOOK_AGAIN_SECONDS = 5

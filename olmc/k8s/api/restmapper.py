@@ -7,8 +7,10 @@ example.com has nothing to do with OLM's.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Iterable, Mapping
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -32,7 +34,7 @@ from olmc.k8s.objects import (
     text,
     texts,
 )
-from olmc.k8s.semver import minor_of
+from olmc.k8s.strconv import minor_of
 
 # The kinds that every API server with OLM has: in which versions, until when it had others, and what they are called.
 #
@@ -79,49 +81,27 @@ class Removal(NamedTuple):
     replacement: str
 
 
-# From the "Deprecated API Migration Guide" of kubernetes.io.
-_REMOVED = {
-    GVK(*split_api_version(api_version), kind): Removal(minor, replacement)
-    for api_version, minor, replacement, kinds in (
-        ("admissionregistration.k8s.io/v1beta1", 22, "admissionregistration.k8s.io/v1",
-         "MutatingWebhookConfiguration ValidatingWebhookConfiguration"),
-        ("apiextensions.k8s.io/v1beta1", 22, "apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-        ("apiregistration.k8s.io/v1beta1", 22, "apiregistration.k8s.io/v1", "APIService"),
-        ("apps/v1beta1", 16, "apps/v1", "ControllerRevision Deployment StatefulSet"),
-        ("apps/v1beta2", 16, "apps/v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"),
-        ("authentication.k8s.io/v1beta1", 22, "authentication.k8s.io/v1", "TokenReview"),
-        ("authorization.k8s.io/v1beta1", 22, "authorization.k8s.io/v1",
-         "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview SubjectAccessReview"),
-        ("autoscaling/v2beta1", 25, "autoscaling/v2", "HorizontalPodAutoscaler"),
-        ("autoscaling/v2beta2", 26, "autoscaling/v2", "HorizontalPodAutoscaler"),
-        ("batch/v1beta1", 25, "batch/v1", "CronJob"),
-        ("batch/v2alpha1", 21, "batch/v1", "CronJob"),
-        ("certificates.k8s.io/v1beta1", 22, "certificates.k8s.io/v1", "CertificateSigningRequest"),
-        ("coordination.k8s.io/v1beta1", 22, "coordination.k8s.io/v1", "Lease"),
-        ("discovery.k8s.io/v1beta1", 25, "discovery.k8s.io/v1", "EndpointSlice"),
-        ("events.k8s.io/v1beta1", 25, "events.k8s.io/v1", "Event"),
-        ("extensions/v1beta1", 16, "apps/v1", "DaemonSet Deployment ReplicaSet"),
-        ("extensions/v1beta1", 16, "networking.k8s.io/v1", "NetworkPolicy"),
-        ("extensions/v1beta1", 16, "", "PodSecurityPolicy"),
-        ("extensions/v1beta1", 22, "networking.k8s.io/v1", "Ingress"),
-        ("flowcontrol.apiserver.k8s.io/v1beta1", 26, "flowcontrol.apiserver.k8s.io/v1",
-         "FlowSchema PriorityLevelConfiguration"),
-        ("flowcontrol.apiserver.k8s.io/v1beta2", 29, "flowcontrol.apiserver.k8s.io/v1",
-         "FlowSchema PriorityLevelConfiguration"),
-        ("flowcontrol.apiserver.k8s.io/v1beta3", 32, "flowcontrol.apiserver.k8s.io/v1",
-         "FlowSchema PriorityLevelConfiguration"),
-        ("networking.k8s.io/v1beta1", 22, "networking.k8s.io/v1", "Ingress IngressClass"),
-        ("node.k8s.io/v1beta1", 25, "node.k8s.io/v1", "RuntimeClass"),
-        ("policy/v1beta1", 25, "policy/v1", "PodDisruptionBudget"),
-        ("policy/v1beta1", 25, "", "PodSecurityPolicy"),
-        ("rbac.authorization.k8s.io/v1beta1", 22, "rbac.authorization.k8s.io/v1",
-         "ClusterRole ClusterRoleBinding Role RoleBinding"),
-        ("scheduling.k8s.io/v1beta1", 22, "scheduling.k8s.io/v1", "PriorityClass"),
-        ("storage.k8s.io/v1beta1", 22, "storage.k8s.io/v1", "CSIDriver CSINode StorageClass VolumeAttachment"),
-        ("storage.k8s.io/v1beta1", 27, "storage.k8s.io/v1", "CSIStorageCapacity"),
-    )
-    for kind in kinds.split()
-}  # fmt: skip
+@cache
+def _data() -> Mapping[str, Any]:
+    """Return the lists of `kinds.json`.
+
+    `removed`: APIs, the minor version of Kubernetes 1 that was the first not to serve them, and replacements, from
+    the "Deprecated API Migration Guide" of kubernetes.io. `scopeByRules`: APIs with rules of their own about the
+    namespaces of their objects.
+    """
+    lists: dict[str, Any] = json.loads(Path(__file__).with_name("kinds.json").read_bytes())
+    return lists
+
+
+@cache
+def removed_apis() -> Mapping[GVK, Removal]:
+    """Return the APIs that a version of Kubernetes has removed."""
+    return {
+        GVK(*split_api_version(api_version), kind): Removal(minor, replacement)
+        for api_version, minor, replacement, kinds in _data()["removed"]
+        for kind in kinds.split()
+    }
+
 
 CLUSTER_SCOPED: frozenset[GroupKind] = frozenset(
     GroupKind(group, kind)
@@ -202,7 +182,7 @@ def builtin_kinds() -> tuple[GroupKind, ...]:
 @cache
 def kubernetes_kinds() -> frozenset[GroupKind]:
     """The kinds that Kubernetes itself has or had, so that no CRD has a say in them."""
-    known = {*builtin_kinds(), *(api.group_kind for api in _REMOVED), *CLUSTER_SCOPED}
+    known = {*builtin_kinds(), *(api.group_kind for api in removed_apis()), *CLUSTER_SCOPED}
     return frozenset(kind for kind in known if kind.group not in _BY_CRDS)
 
 
@@ -215,26 +195,26 @@ def is_native(api: GVK, kube_version: str) -> bool:
     """Whether an API server of this version serves a kind without any CRD."""
     if api.kind in _SERVED.get((api.group, api.version), "").split():
         return True
-    removal = _REMOVED.get(api)
+    removal = removed_apis().get(api)
     return removal is not None and minor_of(kube_version) < removal.minor
 
 
 def has_native_kinds(group: str, version: str, kube_version: str) -> bool:
     """Whether an API server of this version serves any kind of a group and version without any CRD."""
-    gone = (removal.minor for api, removal in _REMOVED.items() if (api.group, api.version) == (group, version))
+    gone = (removal.minor for api, removal in removed_apis().items() if (api.group, api.version) == (group, version))
     return (group, version) in _SERVED or any(minor_of(kube_version) < minor for minor in gone)
 
 
 def removal_of(api: GVK, kube_version: str) -> Removal | None:
     """Since when an API server of this version no longer serves a kind, None if it may."""
-    removal = _REMOVED.get(api)
+    removal = removed_apis().get(api)
     return removal if removal is not None and minor_of(kube_version) >= removal.minor else None
 
 
 @cache
 def removed_in(minor: int) -> frozenset[GVK]:
     """The APIs that a minor version of Kubernetes 1 was the first not to serve."""
-    return frozenset(api for api, removal in _REMOVED.items() if removal.minor == minor)
+    return frozenset(api for api, removal in removed_apis().items() if removal.minor == minor)
 
 
 def plural_of(kind: str) -> str:
@@ -311,14 +291,11 @@ class RestMapper(NamedTuple):
         )
 
     def ignored_namespace(self, obj: KubernetesObject) -> Any:
-        """The namespace in an object that the API server clears, None where it clears none.
-
-        OLM's proposed v2alpha1 is left alone: what it says of its objects' namespaces has rules of its own.
-        """
+        """Return the namespace in an object that the API server clears, None where it clears none."""
         namespace = metadata_of(obj).get("namespace")
-        if not namespace or obj.get("apiVersion") == "operators.coreos.com/v2alpha1":
+        if not namespace or self.of(obj).namespaced or obj.get("apiVersion") in _data()["scopeByRules"]:
             return None
-        return None if self.of(obj).namespaced else namespace
+        return namespace
 
     def in_its_scope(self, obj: KubernetesObject) -> KubernetesObject:
         """An object as the API server stores it: the kind decides whether it has a namespace, not what is written."""

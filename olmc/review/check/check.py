@@ -23,7 +23,6 @@ from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf
 from olmc.compiler.output.places import seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
-from olmc.compiler.rules.catalogue import all_rules, code_start
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.diagnostics import (
     Diagnostic,
@@ -48,6 +47,7 @@ from olmc.review.check.lints import olm_objects as ineffective
 from olmc.review.check.validators.bundles import validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings
 from olmc.review.explain.left_out import findings
+from olmc.review.rules.catalogue import all_rules, code_start
 
 # Whose the bundles of a directory are, and which of their versions anybody still works on.
 
@@ -361,8 +361,8 @@ def _looked_for(settings: ValidatorSettings, options: Options) -> frozenset[Foun
         (FoundBy.CHECK, True),
         (FoundBy.OPTIONAL_VALIDATORS, settings.optional >= frozenset(OPTIONAL)),
         (FoundBy.DESCOPED, options.descoped),
-        (FoundBy.V2ALPHA1, options.v2alpha1),
-        (FoundBy.AS_USER, options.v2alpha1 and bool(options.user)),
+        (FoundBy.INSTALLS, options.operators_and_installs),
+        (FoundBy.AS_USER, options.operators_and_installs and bool(options.user)),
     )
     return frozenset(found_by for found_by, applies in parts if applies)
 

@@ -478,7 +478,7 @@ def _state_of(made: SettledCompilation) -> ClusterState | None:
     options = made.options
     if made.settled is None or made.workspace is None or options.purpose != "review":
         return None
-    if options.descoped or options.v2alpha1:
+    if options.descoped or options.operators_and_installs:
         return None
     return state_of(made.objects, made.settled.cluster, made.workspace)
 

@@ -20,7 +20,8 @@ from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CRD_KIND, GVK, gvk_of, spec_of, text
-from olmc.k8s.semver import minor_of, tolerant_or_none
+from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.strconv import minor_of
 
 if TYPE_CHECKING:
     from olmc.review.explain.left_out import SettledCompilation

@@ -390,7 +390,7 @@ def _key(suppression: Suppression) -> tuple[str, str, str, str, str]:
 
 def _grave_codes() -> frozenset[str]:
     """The codes of findings that are more than warnings."""
-    from olmc.compiler.rules.catalogue import all_rules  # it imports every module of rules
+    from olmc.review.rules.catalogue import all_rules  # it imports every module of rules
 
     return frozenset(rule.code for rule in all_rules() if rule.severity >= Severity.FAILURE)
 

@@ -12,10 +12,10 @@ from olmc.review.explain.resolution import ResolutionHop
 from olmc.review.explain.status import OperatorStatus
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome
 
 
-def extension_states(results: Iterable[ExtensionResult]) -> Iterator[OperatorStatus]:
+def extension_states(results: Iterable[ExtensionOutcome]) -> Iterator[OperatorStatus]:
     """A row for each ClusterExtension; its phase is the reason of the condition Progressing."""
     for result in results:
         extension, installed = result.extension, result.installed
@@ -38,7 +38,7 @@ def extension_states(results: Iterable[ExtensionResult]) -> Iterator[OperatorSta
         )
 
 
-def extension_hops(results: Iterable[ExtensionResult]) -> Iterator[ResolutionHop]:
+def extension_hops(results: Iterable[ExtensionOutcome]) -> Iterator[ResolutionHop]:
     """From what to what each ClusterExtension goes, and why."""
     for result in results:
         extension, before, after = result.extension, result.extension.installed, result.installed
@@ -56,7 +56,7 @@ def extension_hops(results: Iterable[ExtensionResult]) -> Iterator[ResolutionHop
         yield ResolutionHop(extension.namespace, extension.source.package, old, new, channels, why)
 
 
-def resolutions_data(results: Iterable[ExtensionResult]) -> list[dict[str, Any]]:
+def resolutions_data(results: Iterable[ExtensionOutcome]) -> list[dict[str, Any]]:
     """The resolutions in the format of `schemas/resolution.schema.json`."""
     return [
         {
@@ -73,7 +73,7 @@ def resolutions_data(results: Iterable[ExtensionResult]) -> list[dict[str, Any]]
     ]
 
 
-def _problem(result: ExtensionResult) -> Iterator[ExplanationLine]:
+def _problem(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
     """What keeps an extension from being installed: the controller's message, and below it how that came about."""
     head, *rest = result.problem.split("\n")
     if not head:
@@ -83,7 +83,7 @@ def _problem(result: ExtensionResult) -> Iterator[ExplanationLine]:
     yield from (ExplanationLine(1, line) for line in result.derivation)
 
 
-def about_extension(result: ExtensionResult) -> Iterator[ExplanationLine]:
+def about_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
     """All that there is to say about a ClusterExtension."""
     yield from _problem(result)
     for condition in result.conditions:
@@ -102,7 +102,7 @@ def about_extension(result: ExtensionResult) -> Iterator[ExplanationLine]:
         yield from (ExplanationLine(1, rule.line) for rule in result.missing)
 
 
-def refused_extension(name: str, results: Iterable[ExtensionResult]) -> Iterator[ExplanationLine]:
+def refused_extension(name: str, results: Iterable[ExtensionOutcome]) -> Iterator[ExplanationLine]:
     """Why the API server refuses a ClusterExtension, nothing for one that it takes."""
     for result in results:
         if result.extension.name == name and result.is_refused:
@@ -111,11 +111,11 @@ def refused_extension(name: str, results: Iterable[ExtensionResult]) -> Iterator
             )
 
 
-def _bundle(result: ExtensionResult) -> str:
+def _bundle(result: ExtensionOutcome) -> str:
     return result.installed.name if result.installed is not None else "-"
 
 
-def behind_object(key: ObjectKey, results: Sequence[ExtensionResult]) -> Iterator[ExplanationLine]:
+def behind_object(key: ObjectKey, results: Sequence[ExtensionOutcome]) -> Iterator[ExplanationLine]:
     """Which ClusterExtension brought an object."""
     for result in results:
         if any(rendered.identity == key for rendered in result.objects):

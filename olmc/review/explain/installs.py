@@ -1,4 +1,4 @@
-"""What Operators and Installs of v2alpha1 have to do with an object: which brought it, what keeps them from more."""
+"""Operators and Installs behind an object: which brought it, and the reasons why they do not install more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from olmc.compiler.model.operators import CSV_KIND
-from olmc.compiler.resolver.explain import ExplanationLine, reasons
+from olmc.compiler.resolver.explain import ExplanationLine, explain_unresolved, reasons
 from olmc.k8s.objects import CatalogKey, ObjectKey, object_key
 from olmc.k8s.yaml import at, located
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Selection
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 IMPORT_FAILED = "ContentImportError"
 """The condition of an Operator whose image nobody has (R-OPERATOR-16)."""
@@ -22,9 +22,8 @@ def of_operator(outcome: OperatorResult) -> Iterator[ExplanationLine]:
     """What keeps an Operator from installing, or from upgrading; the last lines may be about an approval."""
     place = at(outcome.operator.source, "metadata", "name")
     if outcome.failure:
-        from olmc.targets.proposed.v2alpha1.operators import explanation  # whoever gets here has imported it
-
-        yield from explanation(outcome) or (ExplanationLine(0, outcome.failure[1], place),)
+        lines = explain_unresolved(*outcome.unresolved) if outcome.unresolved is not None else ()
+        yield from lines or (ExplanationLine(0, outcome.failure[1], place),)
     if outcome.missing:
         text = f"the content of image {outcome.missing} is not in the workspace"
         if outcome.lacking is not None:

@@ -23,14 +23,15 @@ from olmc.k8s.api.applied import is_applied, is_object
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ObjectKey, spec_of, text
+from olmc.targets.pipeline import PROPOSED
 
 if TYPE_CHECKING:
     from olmc.compiler.model.options import Options
     from olmc.compiler.model.workspace import Inputs, Workspace
     from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.compiler.results import ExtensionOutcome
     from olmc.k8s.diagnostics import Diagnostic
     from olmc.k8s.objects import Rendered
-    from olmc.targets.v1.extensions import ExtensionResult
 
 _SHOWN = 3
 
@@ -80,8 +81,6 @@ _POWERFUL = (
     "ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration", "APIService", "Subscription", "InstallPlan", "ClusterServiceVersion",
 )  # fmt: skip
-
-_V2ALPHA1 = "operators.coreos.com/v2alpha1"
 
 
 def left_out_of(
@@ -196,9 +195,9 @@ def uninstalled(workspace: Workspace, settled: SettledCluster) -> Iterator[Unuse
 
     Bundles may make up a catalog by themselves (D8): of a package that is installed, or that a Subscription is for, its
     other bundles are for upgrades. A workspace without manifests installs nothing and is a store of bundles; in one
-    with Operators or Installs of v2alpha1 any bundle may be meant, which they name by image.
+    with kinds of another target any bundle may be meant, which they name by image.
     """
-    if not workspace.manifests or any(each.object["apiVersion"] == _V2ALPHA1 for each in workspace.manifests):
+    if not workspace.manifests or any(each.object["apiVersion"] in PROPOSED.kinds for each in workspace.manifests):
         return
     cluster = settled.cluster
     arrived = {csv for plan in cluster.plans.values() for csv in plan.csvs} | {each.name for each in cluster.retired}
@@ -256,4 +255,4 @@ class SettledCompilation(Protocol):
     def options(self) -> Options: ...
 
     @property
-    def extensions(self) -> tuple[ExtensionResult, ...]: ...
+    def extensions(self) -> tuple[ExtensionOutcome, ...]: ...

@@ -60,9 +60,10 @@ from olmc.review.explain.status import (
     subscribing,
     target,
 )
+from olmc.targets.pipeline import PROPOSED
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+    from olmc.compiler.results import OperatorResult
 
 _NO_CATALOG = CatalogKey("", "")
 
@@ -410,7 +411,7 @@ def _about(found: Rendered, scene: ExplainContext) -> WhyAnswer:
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
     answer = WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
-    answer = _about_v2alpha1(answer, scene) if found.object["apiVersion"].endswith("/v2alpha1") else answer
+    answer = _about_operator_or_install(answer, scene) if found.object["apiVersion"] in PROPOSED.kinds else answer
     return _about_v1(answer, found, scene) if scene.extensions else answer
 
 
@@ -428,7 +429,7 @@ def _about_v1(answer: WhyAnswer, found: Rendered, scene: ExplainContext) -> WhyA
     return answer
 
 
-def _about_v2alpha1(answer: WhyAnswer, scene: ExplainContext) -> WhyAnswer:
+def _about_operator_or_install(answer: WhyAnswer, scene: ExplainContext) -> WhyAnswer:
     """The answer about an Operator or an Install, with what it installed, and what keeps it from installing."""
     kind, name = answer.what.kind, answer.what.name
     for outcome in scene.operators if kind == "Operator" else ():

@@ -29,7 +29,7 @@ from olmc.review.explain.installs import brought_by
 
 if TYPE_CHECKING:
     from olmc.compiler.resolver.rounds import ResolutionRound
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 APPROVAL = "RequiresApproval"
 
@@ -198,7 +198,7 @@ def because(
 ) -> Iterator[ExplanationLine]:
     """What is behind an object that is there, step by step up to what a person wrote; nothing for what a file holds.
 
-    `operators` and `installs` are those of v2alpha1.
+    `operators` and `installs` are the results of Operators and Installs.
     """
     cluster = settled.cluster
     group = _group_behind(found, cluster)

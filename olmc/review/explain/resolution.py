@@ -29,7 +29,7 @@ from olmc.review.explain.installs import picked
 from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
+    from olmc.compiler.results import InstallDecision, OperatorResult
 
 _PATCH = """\
 Add a patch to the kustomization.yaml of this folder:
@@ -267,7 +267,7 @@ def _hops_of(done: ResolutionRound) -> Iterator[ResolutionHop]:
 
 
 def operator_hops(operators: Sequence[OperatorResult]) -> Iterator[ResolutionHop]:
-    """The hops of Operators of v2alpha1 with what they need, Install by Install, or what keeps them where they are."""
+    """The hops of Operators with what they need, Install by Install, or what keeps them where they are."""
     for outcome in operators:
         name, image = f"Operator {outcome.operator.name}", bool(outcome.operator.image)
         rows = [hop for install in outcome.installs for hop in _hops_of_install(install, name, is_image=image)]

@@ -36,8 +36,7 @@ from olmc.review.explain.provenance import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome, InstallDecision, OperatorResult
 
 FORMAT_VERSION = 1
 HELD_BACK = "HeldBack"
@@ -51,8 +50,8 @@ _OPTIONAL = ("operator", "extension", "controller")
 class OperatorStatus(NamedTuple):
     """An operator in a namespace.
 
-    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is that of
-    v2alpha1 and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
+    `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is
+    the Operator and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
     leave it broken, or unable to install or upgrade; waiting for approval is none of that.
     """
@@ -79,8 +78,8 @@ def operators(
 ) -> tuple[OperatorStatus, ...]:
     """All operators by namespace and package: one for each Subscription, and for each CSV without one.
 
-    `proposed` is what became of the Operators of v2alpha1: one for each that installs something, or should;
-    `others` are rows of what OLM v1 installs, to be shown among them.
+    `proposed` are the results of Operators: one for each that installs something, or should; `others` are the rows of
+    OLM v1, which come among them.
     """
     cluster = settled.cluster
     hindered = _hindered(settled)
@@ -186,7 +185,7 @@ def _applied(member: CsvState, settled: SettledCluster) -> OperatorStatus:
 
 
 def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatus:
-    """The operator of an Operator of v2alpha1, in the namespace that its Installs are for ("" as long as that is not
+    """The operator of an Operator, in the namespace that its Installs are for ("" as long as that is not
     known)."""
     contents = (judged.content for judged in reversed(outcome.installs))
     namespace = next((content.namespace for content in contents if not content.missing), "")
@@ -357,8 +356,8 @@ _WITH_VERSION = regex(r"(?P<kind>[^.]+)\.v\d[a-z0-9]*\.(?P<group>.+)")
 
 class ExplainContext(NamedTuple):
     """What questions are about: the rendered objects, the cluster at rest, the workspace's bundles by CSV name and its
-    manifests, the findings about them, what became of the Operators of v2alpha1, what is left out of its folder, and
-    what became of all Installs of v2alpha1 and of all ClusterExtensions."""
+    manifests, the findings about them, the results of Operators, what is left out of its folder, and the results of
+    Installs and ClusterExtensions."""
 
     objects: tuple[Rendered, ...]
     settled: SettledCluster
@@ -368,7 +367,7 @@ class ExplainContext(NamedTuple):
     operators: tuple[OperatorResult, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     installs: tuple[InstallDecision, ...] = ()
-    extensions: tuple[ExtensionResult, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
 
 class Wanted(NamedTuple):

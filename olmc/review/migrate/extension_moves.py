@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmc.compiler.migration import Edit, FieldPath, in_place
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
 from olmc.compiler.olm.catalog_sources import poll_interval
+from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
 from olmc.k8s.diagnostics import Location, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, RBAC_V1, CatalogKey, KubernetesObject, annotations_of, mapping, mappings, text
 from olmc.k8s.yaml import at
-from olmc.targets.proposed.document_edits import FieldPath, in_place
-from olmc.targets.proposed.migration import Edit
 from olmc.targets.v1.generators import FeatureGates
 from olmc.targets.v1.permissions import (
     METADATA_NAME,
     ClusterExtension,
-    ScopedRule,
     api_errors,
     cluster_extension,
     installer_roles,
@@ -71,7 +70,7 @@ class ExtensionMove(NamedTuple):
     catalog: str
     config: Mapping[str, Any] = {}
     pinned: bool = False
-    required: tuple[ScopedRule, ...] = ()
+    required: tuple[InstallerRule, ...] = ()
     users: tuple[KubernetesObject, ...] = ()
     losses: tuple[MoveReason, ...] = ()
 

@@ -16,10 +16,9 @@ from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import has_file, read_text, scan
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import manifests_in
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
+from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, Source
 from olmc.k8s.yaml import read
 from olmc.k8s.yaml.edit import EditError
@@ -27,11 +26,11 @@ from olmc.review.diff.crd_kinds import plain
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.diff.permissions import SideAccess, access, permission_changes
 from olmc.targets.pipeline import compile, compile_workspace
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.descoped.install_topology import migrate_to_descoped
-from olmc.targets.proposed.document_edits import with_settings
-from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
-from olmc.targets.proposed.v2alpha1.operators import OperatorMove, plan_moves, settings_for
-from olmc.targets.proposed.v2alpha1.preserved import RunningState, losses
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
+from olmc.targets.proposed.operator_api.operators import SETTING, OperatorMove, plan_moves, settings_for
+from olmc.targets.proposed.operator_api.preserved import RunningState, losses
 
 __all__ = ["migrate"]
 
@@ -41,7 +40,7 @@ _BUILT = (
 )
 
 
-def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
+def migrate(root: Path | str, to: Literal["descoped", "operators"]) -> Migration:
     """The changes that move the workspace at `root` to the proposed APIs; nothing is written.
 
     What stops the compilation is among the remarks, and there are no changes then.
@@ -58,7 +57,7 @@ def migrate(root: Path | str, to: Literal["descoped", "v2alpha1"]) -> Migration:
         return Migration((), (built,))
     if to_descoped:
         return _descoped(before, before.workspace)
-    return _to_v2alpha1(path, before, before.workspace)
+    return _to_operators(path, before, before.workspace)
 
 
 def built_elsewhere(root: Path) -> Diagnostic | None:
@@ -100,13 +99,15 @@ def changed_workspace(workspace: Workspace, changes: Iterable[FileChange]) -> Wo
     return workspace._replace(manifests=manifests_in_their_scope(manifests, workspace.bundles.values(), report))
 
 
-def _to_v2alpha1(root: Path, before: Compilation, workspace: Workspace) -> Migration:
+def _to_operators(root: Path, before: Compilation, workspace: Workspace) -> Migration:
     """The changes that make Operators of those Subscriptions whose operators run on as they do (R-OPERATOR-13).
 
     Whoever is left alone may be what another one depends on, so that the rest is tried again without it.
     """
     assert before.settled is not None
-    plan = plan_moves(workspace, before.settled, read_v2alpha1(workspace, Report()).operators, before.options)
+    plan = plan_moves(
+        workspace, before.settled, read_operators_and_installs(workspace, Report()).operators, before.options
+    )
     remarks = list(plan.refused)
     moves = list(plan.moves)
     while moves:
@@ -138,7 +139,7 @@ def _unwritable(moves: Iterable[OperatorMove]) -> dict[NamespacedName, str]:
 
 def _with_operators(before: Compilation, workspace: Workspace, approved: Sequence[str]) -> Compilation:
     entries = dict.fromkeys((*before.options.approved_installs, *approved))
-    options = before.options._replace(v2alpha1=True, approved_installs=tuple(entries))
+    options = before.options._replace(operators_and_installs=True, approved_installs=tuple(entries))
     return compile_workspace(workspace, options, Report())
 
 
@@ -160,7 +161,7 @@ def _enabled(root: Path, migration: Migration, after: Compilation, approved: Seq
             CONFIG_FILE, text or "", with_settings(text or "", lambda spec: settings_for(spec, approved))
         )
     except EditError as error:
-        why = f"olmc.yaml has to say enableV2alpha1: true, and it can't be edited: {error}"
+        why = f"olmc.yaml has to say {SETTING}: true, and it can't be edited: {error}"
         remark = left_alone("everything", Source(CONFIG_FILE, text or ""), why)
         return Migration((), (*migration.remarks, remark))
     accounts = [

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import CONFIG_FILE, read_config
 from olmc.compiler.load.files import has_file, read_text
+from olmc.compiler.migration import Edit, FileChange, Migration, carried_out, left_alone, with_settings
 from olmc.compiler.model.catalog import Candidate
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
@@ -53,9 +54,6 @@ from olmc.review.migrate.extension_moves import (
 )
 from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
-from olmc.targets.proposed.document_edits import with_settings
-from olmc.targets.proposed.migration import Edit, FileChange, Migration, carried_out, left_alone
-from olmc.targets.v1.extensions import ExtensionResult
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
@@ -487,7 +485,7 @@ def _judged(
     rest = _rest_changed(tuple(moves), before, after)
     workspace, cluster = after.workspace, before.settled.cluster
     for move in moves:
-        result = _beyond_account(results.get(move.name))
+        result = _beyond_account(cast("ExtensionResult | None", results.get(move.name)))
         reasons: list[MoveReason] = []
         place = move.place()
         if result is None or workspace is None:

@@ -56,8 +56,8 @@ from olmc.review.plan.outcomes import (
 from olmc.review.plan.repair import DriftedObject
 
 if TYPE_CHECKING:
+    from olmc.compiler.results import ExtensionOutcome
     from olmc.review.plan.outcomes import PlannedExtension
-    from olmc.targets.v1.extensions import ExtensionResult
 
 # What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
 
@@ -515,7 +515,7 @@ class Plan(NamedTuple):
 
 def compare_with_state(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
-    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionResult] = (),
+    diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionOutcome] = (),
 ) -> Plan:  # fmt: skip
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
     becomes of ClusterExtensions."""
@@ -537,9 +537,8 @@ def _has_extensions(state: ClusterState) -> bool:
     return any(is_extension(manifest.object) for manifest in state.objects.values())
 
 
-def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionResult]) -> Plan:
+def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[ExtensionOutcome]) -> Plan:
     """The plan with what becomes of ClusterExtensions."""
-    from olmc.compiler.rules.texts import extensions as rules  # most plans are about none
     from olmc.review.plan.outcomes import (
         extension_outcomes,
         paired_outcomes,
@@ -547,6 +546,7 @@ def _with_extensions(plan: Plan, state: ClusterState, results: Sequence[Extensio
         tasks_of_extensions,
         tasks_of_moves,
     )
+    from olmc.targets.v1 import rules  # most plans are about none
 
     # How the controller came to what it says is a derivation, and no advice.
     hints = {found.hint for found in plan.problems if found.code in (rules.NOT_RESOLVED.code, rules.NOT_INSTALLED.code)}

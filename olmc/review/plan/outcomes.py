@@ -20,7 +20,7 @@ from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome
 
 LEFT_RUNNING = "left running"
 """The outcome of an operator that nothing in the repository asks for any more: OLM does not uninstall."""
@@ -197,7 +197,7 @@ class PlannedExtension(NamedTuple):
     via: tuple[str, ...] = ()
 
 
-def planned_extensions(state: ClusterState, results: Iterable[ExtensionResult]) -> Iterator[PlannedExtension]:
+def planned_extensions(state: ClusterState, results: Iterable[ExtensionOutcome]) -> Iterator[PlannedExtension]:
     """The ClusterExtensions that get another bundle, by name."""
     before = _before(state)
     for result in results:
@@ -212,7 +212,7 @@ def _before(state: ClusterState) -> dict[str, DiffExtension]:
     return extensions(manifest.object for manifest in state.objects.values())
 
 
-def extension_outcomes(state: ClusterState, results: Sequence[ExtensionResult]) -> Iterator[OperatorOutcome]:
+def extension_outcomes(state: ClusterState, results: Sequence[ExtensionOutcome]) -> Iterator[OperatorOutcome]:
     """What becomes of each ClusterExtension of both states, those first that are there in the end."""
     before = _before(state)
     for row, result in zip(extension_states(results), results, strict=True):
@@ -254,7 +254,7 @@ def tasks_of_moves(operators: Iterable[OperatorOutcome]) -> Iterator[tuple[str, 
         )
 
 
-def _extension_outcome(row: OperatorStatus, result: ExtensionResult, before: DiffExtension | None) -> OperatorOutcome:
+def _extension_outcome(row: OperatorStatus, result: ExtensionOutcome, before: DiffExtension | None) -> OperatorOutcome:
     word = _extension_word(row, result, before)
     further = f"then {row.upgrade}" if row.upgrade else ""
     return OperatorOutcome(
@@ -264,7 +264,7 @@ def _extension_outcome(row: OperatorStatus, result: ExtensionResult, before: Dif
     )  # fmt: skip
 
 
-def _extension_word(row: OperatorStatus, result: ExtensionResult, before: DiffExtension | None) -> str:
+def _extension_word(row: OperatorStatus, result: ExtensionOutcome, before: DiffExtension | None) -> str:
     if result.problem:
         if result.unknown:
             return "unknown"  # the content of a catalog or a bundle is not in the workspace
@@ -276,12 +276,12 @@ def _extension_word(row: OperatorStatus, result: ExtensionResult, before: DiffEx
     return "recovered" if before.is_stopped else "unchanged"
 
 
-def _is_old(result: ExtensionResult, before: DiffExtension) -> bool:
+def _is_old(result: ExtensionOutcome, before: DiffExtension) -> bool:
     now = next((each.message for each in result.conditions if each.type == "Progressing"), "")
     return before.is_stopped and before.message == now
 
 
-def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionResult]) -> Iterator[tuple[str, str]]:
+def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionOutcome]) -> Iterator[tuple[str, str]]:
     """What a person has to do about ClusterExtensions, each with its command ("" for none)."""
     for result in results:
         yield from _stopped(result)
@@ -297,7 +297,7 @@ def tasks_of_extensions(state: ClusterState, results: Sequence[ExtensionResult])
             )
 
 
-def _stopped(result: ExtensionResult) -> Iterator[tuple[str, str]]:
+def _stopped(result: ExtensionOutcome) -> Iterator[tuple[str, str]]:
     name, chosen = result.extension.name, result.resolution.bundle if result.resolution is not None else None
     if not result.problem or result.stored is not None:
         return  # what the API server refuses is reported with its field

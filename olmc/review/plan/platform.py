@@ -42,7 +42,7 @@ from olmc.k8s.objects import (
     spec_of,
     texts,
 )
-from olmc.k8s.semver import minor_of
+from olmc.k8s.strconv import minor_of
 from olmc.k8s.yaml import locate
 
 MoveVerdict = Literal["blocked", "broken", "stranded", "clean"]

@@ -47,8 +47,7 @@ from olmc.review.rbac.who_can import in_words, where
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.compiler.results import ExtensionOutcome, OperatorResult
 
 # What a report says of ClusterExtensions: where each is from, what it watches, and what ClusterCatalogs serve.
 
@@ -74,7 +73,7 @@ class ReportExtensions(NamedTuple):
         return self.pages.get(row.extension, ExtensionPage())
 
 
-def report_extensions(workspace: Workspace, results: Sequence[ExtensionResult]) -> ReportExtensions:
+def report_extensions(workspace: Workspace, results: Sequence[ExtensionOutcome]) -> ReportExtensions:
     """What a report needs to know of ClusterExtensions."""
     return ReportExtensions(
         tuple(extension_states(results)),
@@ -82,7 +81,7 @@ def report_extensions(workspace: Workspace, results: Sequence[ExtensionResult]) 
     )
 
 
-def _extension_page(workspace: Workspace, result: ExtensionResult) -> ExtensionPage:
+def _extension_page(workspace: Workspace, result: ExtensionOutcome) -> ExtensionPage:
     extension, resolution = result.extension, result.resolution
     name = resolution.catalog if resolution is not None else ""
     catalog = workspace.catalogs.get(name) or workspace.catalogs.get(f"/{name}")
@@ -227,8 +226,8 @@ def operator_pages(
     settled: SettledCluster, objects: Sequence[Rendered], findings: Iterable[Diagnostic],
     proposed: Iterable[OperatorResult] = (), extensions: ReportExtensions = NO_EXTENSIONS,
 ) -> tuple[OperatorPage, ...]:  # fmt: skip
-    """The pages of all operators, in the order of `olmc status`; `proposed` is what became of those of v2alpha1,
-    `extensions` of ClusterExtensions."""
+    """The pages of all operators, in the order of `olmc status`; `proposed` are the results of Operators, `extensions`
+    those of ClusterExtensions."""
     rows = operators(settled, proposed, extensions.rows)
     owned = _by_operator(rows, objects)
     everybody = holders(permissions(objects), objects)

@@ -11,12 +11,12 @@ from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.reconcile.loop import SettledCluster, reconcile
 from olmc.compiler.render.rbac import Rewrite
 from olmc.compiler.render.webhooks import Pass
+from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.k8s.diagnostics import Report
 from olmc.targets.proposed.descoped import install_topology
 from olmc.targets.proposed.descoped.install_topology import descopable, descoped_rbac, with_operators_renamed
-from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
-from olmc.targets.proposed.v2alpha1.controller import followed, rewriting
-from olmc.targets.proposed.v2alpha1.installs import InitialInstalls, begin
+from olmc.targets.proposed.operator_api.controller import followed, rewriting
+from olmc.targets.proposed.operator_api.installs import InitialInstalls, begin
 
 
 def settled_with_installs(

@@ -17,13 +17,13 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Workspace
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
-from olmc.compiler.rules.texts import extensions as rules
 from olmc.compiler.rules.texts.workspace import DROPPED_FIELD
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
 from olmc.k8s.yaml import locate
+from olmc.targets.v1 import rules
 from olmc.targets.v1.catalog_content import served_content
 from olmc.targets.v1.catalog_status import stored_catalogs
 from olmc.targets.v1.extension_status import (

@@ -14,7 +14,6 @@ from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.naming import helm_marks
-from olmc.compiler.rules.texts import extensions as rules
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.api.restmapper import rest_mapper
 from olmc.k8s.diagnostics import Place, Report, join_limited
@@ -40,6 +39,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import locate
+from olmc.targets.v1 import rules
 from olmc.targets.v1.api_server import ApiServer, api_server
 from olmc.targets.v1.crd_upgrade import upgrade_errors
 from olmc.targets.v1.extension_status import (

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from olmc.compiler.results import Extension, InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge, requests_of, rules_allow
 from olmc.k8s.api.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
 from olmc.k8s.api.restmapper import RestMapper
@@ -267,7 +268,7 @@ class _Need(NamedTuple):
     excuse: Request | None = None
 
 
-def installer(extension: ClusterExtension) -> Subject:
+def installer(extension: Extension) -> Subject:
     """The account that a ClusterExtension is installed with."""
     return Subject(ACCOUNT, extension.namespace, extension.service_account)
 
@@ -299,7 +300,7 @@ def missing_rules(
     return tuple(sorted(rules))
 
 
-def installer_roles(extension: ClusterExtension, required: Iterable[ScopedRule]) -> Iterator[KubernetesObject]:
+def installer_roles(extension: Extension, required: Iterable[InstallerRule]) -> Iterator[KubernetesObject]:
     """The roles with these rules, one a namespace and one for the cluster, and their bindings to the installer."""
     by_namespace: dict[str, list[PolicyRule]] = defaultdict(list)
     for scoped in required:

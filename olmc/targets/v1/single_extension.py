@@ -15,7 +15,6 @@ from olmc.compiler.model.options import Certificates, Options
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.compiler.render.rbac import select_phase, select_review
-from olmc.compiler.rules.texts import olmv1 as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.k8s.gojson import encode, encode_plain
 from olmc.k8s.lean import NamedTuple
@@ -37,6 +36,7 @@ from olmc.k8s.objects import (
     text,
 )
 from olmc.k8s.yaml import locate
+from olmc.targets.v1 import rules
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.helm_release import by_helm
 from olmc.targets.v1.registry_bundle import PROPERTIES_ANNOTATION, BundleError, RegistryBundle, read_registry_bundle

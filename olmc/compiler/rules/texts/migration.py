@@ -1,9 +1,18 @@
-"""Rules about `olmc migrate --to olm-v1`: what moves, what it loses, and what has to stay."""
+"""Rules about `olmc migrate`: what moves, what it loses, and what has to stay."""
 
 from __future__ import annotations
 
 from olmc.k8s.diagnostics import FoundBy, Rule, Severity
 
+LEFT_ALONE = Rule(
+    "OLMC695",
+    Severity.WARNING,
+    "Something that only a person can migrate",
+    "{what} is left as it is: {why}",
+    "Change it by hand, then run olmc migrate again.",
+    "olmc migrate makes those changes that need no decision, and writes nothing that would lose something.",
+    found_by=FoundBy.OTHERS,
+)
 MOVES = Rule(
     "OLMC740",
     Severity.INFO,

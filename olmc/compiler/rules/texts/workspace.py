@@ -379,6 +379,16 @@ LEFT_OUT_BY_CHOICE = Rule(
     "it has written itself. All commands that review a workspace count what is in them. Output of olmc that is what it "
     "would write now is not counted.",
 )
+INSTALLED_IS_READ_ONLY = Rule(
+    "OLMC650",
+    Severity.ERROR,
+    "Installed resources can't be given",
+    "Installed resources are read-only: the server does not allow this method on the requested resource",
+    "Remove the object from the workspace; olmc get installed makes it from CSVs and Subscriptions.",
+    "An Installed resource says what OLM made of other objects, so nobody can create one: `kubectl create` of it is "
+    "refused by the API server as well.",
+    found_by=FoundBy.OTHERS,
+)
 
 
 UNUSED = Rule(

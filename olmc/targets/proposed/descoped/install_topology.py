@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any, Literal
 
+from olmc.compiler.migration import Edit, Migration, carried_out, left_alone
 from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
@@ -14,7 +15,6 @@ from olmc.compiler.olm.facts import real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.rbac import decode_rules, rules_allow
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.diagnostics import Diagnostic, Source
@@ -37,7 +37,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import EditError, value_of, with_block, without_document
 from olmc.k8s.yaml.emitter import one_line
-from olmc.targets.proposed.migration import Edit, Migration, carried_out
+from olmc.targets.proposed import rules
 
 Situation = Literal["single", "all-namespaces", "same-version", "different-versions", "descoped"]
 
@@ -272,7 +272,7 @@ def _differing(keep: InstalledCsv, gone: InstalledCsv) -> Iterator[str]:
 
 
 def _operator_left_alone(package: str, first: InstalledCsv, why: str) -> Diagnostic:
-    return rules.LEFT_ALONE.finding(at(first.subscription.source, "spec"), what=f"operator {package}", why=why)
+    return left_alone(f"operator {package}", first.subscription.source, why, "spec")
 
 
 def _edits(cluster: Cluster, plan: _DescopePlan) -> Iterator[Edit]:

@@ -13,7 +13,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+    from olmc.compiler.results import OperatorResult
 
 UNKNOWN = "<unknown>"
 

@@ -12,7 +12,6 @@ from olmc.compiler.model.cluster import CatalogSource, Cluster
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.naming import CSV_API
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.restmapper import SHORT_NAMES
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.gojson import DecodeError, decode
@@ -32,6 +31,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.semver import Version, VersionError, parse_strict
 from olmc.k8s.yaml import locate
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.installed.csv_origins import UNKNOWN
 
 GROUP = "packages.operators.coreos.com"

@@ -17,11 +17,11 @@ from olmc.compiler.output.messages import json_text
 from olmc.compiler.output.text import as_columns
 from olmc.compiler.reconcile.diagnose import waiting
 from olmc.compiler.reconcile.loop import SettledCluster
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, close_matches
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, annotations_of, as_text, labels_of
 from olmc.k8s.yaml import dump_one
+from olmc.targets.proposed import rules
 from olmc.targets.proposed.installed.csv_origins import NO_ORIGIN, CsvOrigin, origins, subscription_of
 from olmc.targets.proposed.installed.resources import (
     GROUP,
@@ -40,7 +40,7 @@ from olmc.targets.proposed.installed.resources import (
 )
 
 if TYPE_CHECKING:
-    from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+    from olmc.compiler.results import OperatorResult
 
 # Installed resources: which operators watch a namespace (R-INST-1 … R-INST-9).
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.load.v2alpha1 import V2ALPHA1
 from olmc.compiler.model.catalog import Candidate, ResolveRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Operator
@@ -16,10 +15,11 @@ from olmc.compiler.olm.naming import owner_reference
 from olmc.compiler.reconcile.diagnose import without_content
 from olmc.compiler.reconcile.unresolved import with_causes, without_bundle
 from olmc.compiler.render.webhooks import RenderContext
+from olmc.compiler.resolver.explain import explain_unresolved
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.snapshot import needed_catalogs
 from olmc.compiler.resolver.steps import UndecodableCSV
-from olmc.compiler.rules.texts import proposed as rules
+from olmc.compiler.results import Entry, InstallDecision, OperatorResult
 from olmc.compiler.rules.texts import reconcile as resolver_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
@@ -36,10 +36,12 @@ from olmc.k8s.objects import (
     owner_references,
 )
 from olmc.k8s.yaml import at, locate, located
-from olmc.targets.proposed.v2alpha1.approval import ApprovalContext, Entry, InstallDecision, OperatorResult
-from olmc.targets.proposed.v2alpha1.components import Labels, diverging, labelled, operator_object, projected
-from olmc.targets.proposed.v2alpha1.installs import InitialInstalls, component_key
-from olmc.targets.proposed.v2alpha1.operators import Association, associated, explanation, follow, may_use, without
+from olmc.targets.proposed import rules
+from olmc.targets.proposed.operator_api import OPERATOR_API
+from olmc.targets.proposed.operator_api.approval import ApprovalContext
+from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected
+from olmc.targets.proposed.operator_api.installs import InitialInstalls, component_key
+from olmc.targets.proposed.operator_api.operators import Association, associated, follow, may_use, without
 
 # What there is to say about Operators and Installs of v2alpha1, at the field or line of a catalog that is meant.
 
@@ -141,7 +143,7 @@ def _unresolved(reason: str, message: str, failed: Sequence[OperatorResult], clu
     if first.unresolved is None:
         return finding
     resolve_request, given = first.unresolved
-    lines = explanation(first)
+    lines = explain_unresolved(resolve_request, given)
     if reason == NOT_SATISFIABLE and not given.conflict:  # an entrypoint alone that its catalog does not have
         return finding._replace(location=lines[-1].location or place, hint="\n".join(map(str, lines)))
     report = Report()
@@ -394,7 +396,7 @@ def install_object(judged: InstallDecision) -> KubernetesObject:
     status["resolved"] = list(judged.content.items)
     if judged.pending:
         status["pending"] = {"permissions": list(judged.pending)}
-    return {"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
+    return {"apiVersion": OPERATOR_API, "kind": "Install", "metadata": metadata, "spec": spec, "status": status}
 
 
 def without_copies(
@@ -440,7 +442,7 @@ def _owned_by_operator(found: Rendered, copies: Mapping[NamespacedName, str]) ->
     for ref in refs:
         owner = copies.get(NamespacedName(found.identity.namespace, as_text(ref.get("name"))))
         if ref.get("kind") == CSV_KIND and owner is not None:
-            ref = owner_reference(V2ALPHA1, "Operator", owner)
+            ref = owner_reference(OPERATOR_API, "Operator", owner)
         new.append(ref)
     if new == refs:
         return found

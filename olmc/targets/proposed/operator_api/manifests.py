@@ -1,4 +1,4 @@
-"""Operators and Installs of v2alpha1 among the manifests (R-OPERATOR-1, R-OPERATOR-2, R-INSTALL-1, R-INSTALL-2)."""
+"""Operators and Installs among the manifests (R-OPERATOR-1, R-OPERATOR-2, R-INSTALL-1, R-INSTALL-2)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from olmc.compiler.load.json_schema import Keys, SchemaProblem, problems
 from olmc.compiler.load.manifests import is_sound
 from olmc.compiler.model.operators import CatalogUpdates, ContentItem, Install, Operator
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, mapping, mappings, spec_of, text
 from olmc.k8s.yaml import read
+from olmc.targets.proposed import rules
+from olmc.targets.proposed.operator_api import KINDS, OPERATOR_API
 
-V2ALPHA1 = "operators.coreos.com/v2alpha1"
 UPDATES = {"CatalogSource": "catalogSource", "ManifestImage": "manifestImage"}
 CONTENT = {"ManifestImage": "manifestImage", "Raw": "raw"}
-KINDS = ("Install", "Operator")
 
 
 class ProposedObjects(NamedTuple):
@@ -31,9 +30,9 @@ class ProposedObjects(NamedTuple):
     installs: tuple[Install, ...]
 
 
-def read_v2alpha1(workspace: Workspace, report: Report) -> ProposedObjects:
-    """Takes the Operators and Installs out of a workspace; what the API server would refuse is reported."""
-    manifests = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
+def read_operators_and_installs(workspace: Workspace, report: Report) -> ProposedObjects:
+    """Take the Operators and Installs out of a workspace, and report those that the API server would reject."""
+    manifests = [m for m in workspace.manifests if m.object["apiVersion"] == OPERATOR_API and m.object["kind"] in KINDS]
     if not manifests:
         return ProposedObjects(workspace, (), ())
     others = tuple(m for m in workspace.manifests if m not in manifests)

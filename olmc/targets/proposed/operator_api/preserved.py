@@ -10,10 +10,10 @@ from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.olm.facts import csv_by_label, is_copy
 from olmc.compiler.olm.naming import COMPONENT_PREFIX
+from olmc.compiler.results import OperatorResult
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, ObjectKey, Rendered, labels_of, object_key, owner_references
-from olmc.targets.proposed.v2alpha1.approval import OperatorResult
-from olmc.targets.proposed.v2alpha1.operators import OperatorMove
+from olmc.targets.proposed.operator_api.operators import OperatorMove
 
 TARGETS = "olm.targetNamespaces"
 _SHOWN = 3

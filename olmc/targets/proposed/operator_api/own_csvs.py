@@ -6,7 +6,7 @@ from olmc.compiler.model.catalog import named
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import package_of
-from olmc.targets.proposed.v2alpha1.approval import OperatorResult
+from olmc.compiler.results import OperatorResult
 
 
 def is_own(csv: Csv, outcome: OperatorResult, cluster: Cluster) -> bool:

@@ -1,19 +1,16 @@
-"""Rules about the proposed APIs: installed operators, descoping, v2alpha1, and moving to them."""
+"""Rules about the proposed APIs: installed operators, descoping, Operators and Installs, and moving to them."""
 
 from __future__ import annotations
 
 from olmc.k8s.diagnostics import FoundBy, Rule, Severity
 
-READ_ONLY = Rule(
-    "OLMC650",
-    Severity.ERROR,
-    "Installed resources can't be given",
-    "Installed resources are read-only: the server does not allow this method on the requested resource",
-    "Remove the object from the workspace; olmc get installed makes it from CSVs and Subscriptions.",
-    "An Installed resource says what OLM made of other objects, so nobody can create one: `kubectl create` of it is "
-    "refused by the API server as well.",
-    found_by=FoundBy.OTHERS,
+CHAPTERS = (
+    ("OLMC650", "Rules about what is shown of installed operators and of packages"),
+    ("OLMC660", "Descoped operators (`--descoped`)"),
+    ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
 )
+"""The title of each chapter, and its first code."""
+
 HIDDEN = Rule(
     "OLMC651",
     Severity.WARNING,
@@ -149,7 +146,7 @@ SINGLE_INSTALL = Rule(
     "{hint}",
     "A scoped operator that is installed once. Its Operator object loses the suffix of the namespace; an update may "
     "descope it, or it is replaced by a descoped alternative (R-DESCOPE-10).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 ALL_NAMESPACES = Rule(
     "OLMC665",
@@ -159,7 +156,7 @@ ALL_NAMESPACES = Rule(
     "Nothing is to be done: its bindings count in all namespaces.",
     "An operator that watches all namespaces is as good as descoped. Its Operator object loses the suffix of the "
     "namespace, and its permissions are bound in the whole cluster (R-DESCOPE-10).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 SAME_VERSION = Rule(
     "OLMC666",
@@ -169,7 +166,7 @@ SAME_VERSION = Rule(
     "{hint}",
     "A scoped operator that is installed several times, always in the same version. One instance that watches several "
     "namespaces can take over, if the operator supports it (R-DESCOPE-10).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 DIFFERENT_VERSIONS = Rule(
     "OLMC667",
@@ -178,7 +175,7 @@ DIFFERENT_VERSIONS = Rule(
     "{warnings}",
     "{hint}",
     "A scoped operator that is installed several times in different versions: somebody has to choose (R-DESCOPE-10).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 OPTIONAL_ROLES = Rule(
     "OLMC668",
@@ -200,7 +197,7 @@ REFUSED = Rule(
     "Correct the field, or remove it.",
     "Operator and Install of operators.coreos.com/v2alpha1 have a union of kinds of content, of which exactly one has "
     "to be set (R-OPERATOR-2, R-INSTALL-1).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 CATALOG_DENIED = Rule(
     "OLMC671",
@@ -221,7 +218,7 @@ PENDING = Rule(
     "alone, put it into the workspace with spec.approval: Approved, and use --as USER.",
     "An Install is applied by a service account, which must not get more rights than somebody approves who has them "
     "(R-INSTALL-9, R-INSTALL-10).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 APPROVAL_DENIED = Rule(
     "OLMC673",
@@ -240,7 +237,7 @@ UNRESOLVED = Rule(
     "{hint}",
     "Operators that are connected by packages, APIs or requirements are resolved together, over the whole cluster. If "
     "there is no choice of versions for all of them, none is changed (R-OPERATOR-9).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 NOT_PINNED = Rule(
     "OLMC675",
@@ -249,7 +246,7 @@ NOT_PINNED = Rule(
     "image {image} is not pinned",
     "Name it by digest, or give its digest in olmc.yaml under images.",
     "What a tag means may change, so nobody can say what was approved (R-INSTALL-3).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 NO_CONTENT = Rule(
     "OLMC676",
@@ -258,7 +255,7 @@ NO_CONTENT = Rule(
     "{who}: the content of image {image} is not in the workspace",
     "Add the bundle's directory and a catalog that lists the image, or name the bundle in olmc.yaml under images.",
     "olmc pulls no images. In a cluster this would be a pull that fails: ContentImportError (R-OPERATOR-16).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 DIVERGES = Rule(
     "OLMC677",
@@ -268,7 +265,7 @@ DIVERGES = Rule(
     "Take the changes back, or put them into the bundle.",
     "The workspace holds the state of a cluster, in which something was changed after it was installed "
     "(R-OPERATOR-17).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 NOT_APPLIED = Rule(
     "OLMC678",
@@ -277,7 +274,7 @@ NOT_APPLIED = Rule(
     "{who}: {problem}",
     "Correct the object; what comes after it is not applied.",
     "The objects of an Install are applied in order, and the first that fails stops it.",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 CONFIG_LOST = Rule(
     "OLMC679",
@@ -286,7 +283,7 @@ CONFIG_LOST = Rule(
     "Subscription {namespace}/{name} has a spec.config, which an Operator can't have",
     "Put the configuration into the bundle or leave the Subscription as it is.",
     "The Operator API does not configure operators; that is named as no goal of the proposal (R-OPERATOR-13).",
-    found_by=FoundBy.V2ALPHA1,
+    found_by=FoundBy.INSTALLS,
 )
 
 
@@ -321,14 +318,5 @@ INSTALL_ACCOUNT = Rule(
     "Let an OperatorGroup of the install namespace name a service account, and that one is taken instead.",
     "Subscriptions are carried out by OLM itself. An Install has an account of its own, which needs whatever the "
     "content grants, since nobody may grant what he lacks (R-INSTALL-5, R-INSTALL-6).",
-    found_by=FoundBy.OTHERS,
-)
-LEFT_ALONE = Rule(
-    "OLMC695",
-    Severity.WARNING,
-    "Something that only a person can migrate",
-    "{what} is left as it is: {why}",
-    "Change it by hand, then run olmc migrate again.",
-    "olmc migrate makes those changes that need no decision, and writes nothing that would lose something.",
     found_by=FoundBy.OTHERS,
 )

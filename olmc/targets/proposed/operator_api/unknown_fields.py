@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmc.compiler.load.json_schema import Keys, unlisted
-from olmc.compiler.load.v2alpha1 import KINDS, V2ALPHA1, dotted
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.reconcile.misspelling import DroppedField
-from olmc.compiler.rules.texts import proposed as rules
 from olmc.compiler.rules.texts import workspace as load_rules
 from olmc.k8s.diagnostics import Diagnostic, Report, closest
 from olmc.k8s.gojson import unknown_keys
 from olmc.k8s.objects import KubernetesObject, Manifest, metadata_of
 from olmc.k8s.yaml import locate
 from olmc.resources import schema
+from olmc.targets.proposed import rules
+from olmc.targets.proposed.operator_api import KINDS, OPERATOR_API
+from olmc.targets.proposed.operator_api.manifests import dotted
 
 _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 # What the proposal calls a field where it does not show it.
@@ -31,11 +32,10 @@ _WITHOUT = {
 }
 
 
-def check_v2alpha1(workspace: Workspace, options: Options, report: Report) -> None:
-    """Report the fields of Operators and Installs that are dropped; without the option v2alpha1, that nothing comes of
-    these objects."""
-    mine = [m for m in workspace.manifests if m.object["apiVersion"] == V2ALPHA1 and m.object["kind"] in KINDS]
-    if mine and not options.v2alpha1:
+def check_fields(workspace: Workspace, options: Options, report: Report) -> None:
+    """Report the fields of Operators and Installs that are dropped, or that these objects have no effect."""
+    mine = [m for m in workspace.manifests if m.object["apiVersion"] == OPERATOR_API and m.object["kind"] in KINDS]
+    if mine and not options.operators_and_installs:
         report.add(_idle(mine))
         return
     for manifest in mine:
@@ -49,7 +49,7 @@ def _idle(manifests: list[Manifest]) -> Diagnostic:
     more = f" and {len(others)} more object{'s' * (len(others) > 1)}" if others else ""
     places = [locate(manifest.source, ("apiVersion",)) for manifest in manifests]
     related = tuple(zip(others, places[1:], strict=True))
-    return rules.NOT_ENABLED.finding(places[0], related=related, objects=f"{first}{more}", api=V2ALPHA1)
+    return rules.NOT_ENABLED.finding(places[0], related=related, objects=f"{first}{more}", api=OPERATOR_API)
 
 
 def dropped_fields(obj: KubernetesObject) -> Iterator[DroppedField]:
@@ -79,7 +79,7 @@ def _finding(field: DroppedField, manifest: Manifest) -> Diagnostic:
         kind=obj["kind"],
         name=obj["metadata"]["name"],
         where=dotted(keys),
-        owner=V2ALPHA1,
+        owner=OPERATOR_API,
         why="does not know: the API server drops it",
         effect=field.consequence,
         hint=hint,

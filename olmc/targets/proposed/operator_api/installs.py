@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.catalogs.properties import properties_text
-from olmc.compiler.load.v2alpha1 import read_v2alpha1
 from olmc.compiler.model.catalog import Selection
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Step
 from olmc.compiler.model.operators import CSV_KIND, ContentItem, Install, Operator
@@ -19,6 +18,7 @@ from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.apply_step import StepTarget, apply_step
 from olmc.compiler.reconcile.initial_state import ALWAYS_THERE
 from olmc.compiler.resolver.steps import Content
+from olmc.compiler.results import InstallDecision, OperatorResult, Resolved
 from olmc.k8s.api.restmapper import RestMapper, rest_mapper
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.lean import NamedTuple
@@ -34,11 +34,8 @@ from olmc.k8s.objects import (
     namespace_of,
     object_key,
 )
-from olmc.targets.proposed.v2alpha1.approval import (
+from olmc.targets.proposed.operator_api.approval import (
     ApprovalContext,
-    InstallDecision,
-    OperatorResult,
-    Resolved,
     Setting,
     approved_before,
     calling,
@@ -51,6 +48,7 @@ from olmc.targets.proposed.v2alpha1.approval import (
     resolved,
     suggested_namespace,
 )
+from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 
 SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
 
@@ -79,7 +77,7 @@ def component_key(name: str, options: Options) -> str:
 
 def begin(workspace: Workspace, options: Options, report: Report) -> InitialInstalls:
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
-    found = read_v2alpha1(workspace, report)
+    found = read_operators_and_installs(workspace, report)
     keys = {component_key(operator.name, options) for operator in found.operators}
     # An Install with an Operator's label records what that Operator installed; others are asked for by themselves.
     labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}

@@ -1,17 +1,19 @@
-"""Edits that several migrations make: a Subscription's document becomes others, and olmc.yaml gets settings.
+"""Migrations of a workspace: edits of its documents and of olmc.yaml, their effect on its files, and the patch.
 
-Comments stay, as far as what they belong to does.
+Comments stay where their line stays.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.k8s.diagnostics import Source
+from olmc.compiler.rules.texts import migration as rules
+from olmc.k8s.diagnostics import Diagnostic, Severity, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import KubernetesObject
-from olmc.k8s.yaml import dump_one
+from olmc.k8s.yaml import at, dump_one
 from olmc.k8s.yaml.edit import EditError, block_of, document_lines, value_of, with_block, with_documents
 
 FieldPath = tuple[str, ...]
@@ -128,3 +130,84 @@ def _own_lines(source: Source, keys: Sequence[str]) -> list[str]:
     """The lines of a key and its value, without the indentation that they have in common."""
     block = block_of(source, keys)
     return [line[block.indent :].rstrip("\r\n") for line in block.inside]
+
+
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+class Edit(NamedTuple):
+    """A change to one document of a file: `apply` makes the file's new text of the document as it stands by then.
+
+    It may raise EditError.
+    """
+
+    source: Source
+    apply: Callable[[Source], str]
+
+
+class FileChange(NamedTuple):
+    """A file before and after; `before` is "" for a new one, `after` when nothing of it is left."""
+
+    path: str
+    before: str
+    after: str
+
+
+def carried_out(edits: Sequence[Edit]) -> tuple[FileChange, ...]:
+    """What edits make of the files, by path. Raises EditError.
+
+    Each file is edited from its end, so that the numbers of documents stay right when others are taken out.
+    """
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for edit in sorted(edits, key=lambda each: -each.source.document):
+        path = edit.source.path
+        before.setdefault(path, edit.source.text)
+        after[path] = edit.apply(edit.source._replace(text=after.get(path, edit.source.text)))
+    return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
+
+
+def as_patch(changes: Sequence[FileChange]) -> str:
+    """The changes as a unified diff that `git apply` and `patch -p1` take."""
+    return "".join(line for change in changes for line in _file_patch(change))
+
+
+def _file_patch(change: FileChange) -> Iterator[str]:
+    old, new = f"a/{change.path}", f"b/{change.path}"
+    yield f"diff --git {old} {new}\n"
+    if not change.before:
+        yield "new file mode 100644\n"
+        old = "/dev/null"
+    if not change.after:
+        yield "deleted file mode 100644\n"
+    before, after = _git_lines(change.before), _git_lines(change.after)
+    for line in difflib.unified_diff(before, after, old, new if change.after else "/dev/null", n=3):
+        yield line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}"
+
+
+def _git_lines(text: str) -> list[str]:
+    """The lines as git counts them: only a line feed ends one."""
+    found = text.split("\n")
+    return [f"{line}\n" for line in found[:-1]] + ([found[-1]] if found[-1] else [])
+
+
+class Migration(NamedTuple):
+    """The changes to make, and what is left to people."""
+
+    changes: tuple[FileChange, ...]
+    remarks: tuple[Diagnostic, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether the workspace could not be compiled."""
+        return any(remark.severity is Severity.ERROR for remark in self.remarks)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something is left to people."""
+        return any(remark.severity >= Severity.WARNING for remark in self.remarks)
+
+
+def left_alone(what: str, source: Source | None, why: str, *keys: str) -> Diagnostic:
+    """Return the finding about something that stays as it is, at `keys` of its document (OLMC695)."""
+    return rules.LEFT_ALONE.finding(at(source, *keys), what=what, why=why)

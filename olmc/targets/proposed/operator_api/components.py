@@ -15,6 +15,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.olm.facts import owner_csvs
 from olmc.compiler.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.compiler.resolver.upgrade_path import upgrades
+from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.objects import (
@@ -36,9 +37,8 @@ from olmc.k8s.objects import (
     text,
 )
 from olmc.k8s.semver import tolerant_or_none
-from olmc.targets.proposed.v2alpha1.approval import InstallDecision, OperatorResult
-from olmc.targets.proposed.v2alpha1.operators import may_use
-from olmc.targets.proposed.v2alpha1.own_csvs import is_own
+from olmc.targets.proposed.operator_api.operators import may_use
+from olmc.targets.proposed.operator_api.own_csvs import is_own
 
 Labels = Mapping[ObjectKey, frozenset[str]]
 

@@ -1,4 +1,4 @@
-"""Writes the page of all rules: `python -m olmc.compiler.rules.page > docs/rules.md`."""
+"""Writes the page of all rules: `python -m olmc.review.rules.page > docs/rules.md`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 from collections.abc import Iterator
 from textwrap import fill
 
-from olmc.compiler.rules.catalogue import RUN, Example, chapters, example_of, hint_of, message_of, parts
 from olmc.compiler.rules.rulebook import linked
 from olmc.k8s.diagnostics import Rule
+from olmc.review.rules.catalogue import RUN, Example, chapters, example_of, hint_of, message_of, parts
 
 _INTRODUCTION = """\
 # What olmc reports
 
 Each finding carries the code of its rule. `olmc explain CODE` prints the same text as this page, which is made of the
-rules themselves by `python -m olmc.compiler.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs
+rules themselves by `python -m olmc.review.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs
 from finding to finding. Ids such as R-OG-1 are rules of OLM itself, from the [rule book](spec/README.md).
 
 Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.load.v2alpha1 import V2ALPHA1
+from olmc.compiler.migration import Edit, in_place, left_alone
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
 from olmc.compiler.model.operators import CatalogUpdates, Operator
@@ -18,12 +18,9 @@ from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.loop import MAX_ROUNDS, SettledCluster, settled_state
 from olmc.compiler.resolver.cluster_wide import cluster_resolve_request, components
-from olmc.compiler.resolver.explain import ExplanationLine, derivation
-from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, absent_hint, absent_place, resolve
-from olmc.compiler.resolver.snapshot import snapshot_of
+from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.steps import UndecodableCSVError, content_of
-from olmc.compiler.rules.texts import proposed as migrate
-from olmc.compiler.rules.texts import proposed as rules
+from olmc.compiler.results import InstallDecision, OperatorResult
 from olmc.k8s.api.rbac import rules_allow
 from olmc.k8s.api.rbac_access import access, subject_of, with_groups
 from olmc.k8s.diagnostics import Diagnostic, Location
@@ -32,19 +29,17 @@ from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, Request, l
 from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
-from olmc.targets.proposed.document_edits import in_place
-from olmc.targets.proposed.migration import Edit, left_alone
-from olmc.targets.proposed.v2alpha1.approval import (
+from olmc.targets.proposed import rules
+from olmc.targets.proposed.operator_api import OPERATOR_API
+from olmc.targets.proposed.operator_api.approval import (
     DEFAULT,
     ApprovalContext,
-    InstallDecision,
-    OperatorResult,
     approved_before,
     judged,
     resolved,
     suggested_namespace,
 )
-from olmc.targets.proposed.v2alpha1.installs import (
+from olmc.targets.proposed.operator_api.installs import (
     apply,
     component_key,
     install_for,
@@ -52,7 +47,7 @@ from olmc.targets.proposed.v2alpha1.installs import (
     setting_of,
     with_objects,
 )
-from olmc.targets.proposed.v2alpha1.own_csvs import is_own
+from olmc.targets.proposed.operator_api.own_csvs import is_own
 
 # What Operators ask of the resolver, and why the resolution is what it is, with the places of their fields.
 
@@ -125,23 +120,6 @@ def without_entrypoint(
     if any(catalog.problem for catalog in resolve_request.catalogs if catalog.key == request.catalog):
         return asked, resolve(asked)
     return asked, Resolution(message=text, reason=NOT_SATISFIABLE)
-
-
-def explanation(outcome: OperatorResult) -> tuple[ExplanationLine, ...]:
-    """Why an Operator can't be resolved, step by step; nothing for one that can."""
-    if outcome.unresolved is None:
-        return ()
-    resolve_request, given = outcome.unresolved
-    (request, *others) = resolve_request.requests
-    if others or request.package or given.reason != NOT_SATISFIABLE:
-        return derivation(resolve_request, given)
-    catalog = f"catalog {request.catalog.name} in {request.catalog.namespace}"
-    asked = f"{request.kind} {request.name} asks for {request.starting} of {catalog}"
-    snapshot = snapshot_of(resolve_request, resolve_request.present)
-    return (
-        ExplanationLine(0, asked, request.location, request.name),
-        ExplanationLine(1, absent_hint(snapshot, request), absent_place(snapshot, request)),
-    )
 
 
 def may_use(cluster: Cluster, catalog: CatalogKey, options: Options) -> bool:
@@ -406,9 +384,8 @@ def _names(cluster: Cluster, subscription: Subscription) -> tuple[str, ...]:
 
 
 def _name_taken(subscription: Subscription, name: str) -> Diagnostic:
-    place = locate(subscription.source, ("spec",)) if subscription.source else None
     why = f"there is another Operator {name} already, which does not follow the same package, channel and catalog"
-    return migrate.LEFT_ALONE.finding(place, what=f"Subscription {subscription.name}", why=why)
+    return left_alone(f"Subscription {subscription.name}", subscription.source, why, "spec")
 
 
 def operator_for(cluster: Cluster, subscription: Subscription, name: str) -> Operator:
@@ -434,7 +411,7 @@ def operator_object(name: str, updates: CatalogUpdates, approval: str) -> Kubern
     catalog = {key: value for key, value in fields if value}
     ref = {"name": updates.ref.name, "namespace": updates.ref.namespace}
     spec = {"updates": {"type": "CatalogSource", "catalogSource": {**catalog, "ref": ref}}}
-    return {"apiVersion": V2ALPHA1, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": OPERATOR_API, "kind": "Operator", "metadata": {"name": name}, "spec": spec}
 
 
 def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cluster:
@@ -557,7 +534,7 @@ def _migration_record(
     spec: dict[str, Any] = {"namespaces": [{"from": DEFAULT, "to": namespace}]}
     spec["approval"] = "Approved" if subscription.installed else "Unapproved"
     spec["content"] = [{"type": "ManifestImage", "manifestImage": candidate.image}]
-    return ({"apiVersion": V2ALPHA1, "kind": "Install", "metadata": metadata, "spec": spec},)
+    return ({"apiVersion": OPERATOR_API, "kind": "Install", "metadata": metadata, "spec": spec},)
 
 
 def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> tuple[str, ...]:
@@ -575,9 +552,13 @@ def _approvals(cluster: Cluster, subscription: Subscription, operator: str) -> t
     return tuple(dict.fromkeys(f"{operator}/{csv}" for csv in done if csv in package))
 
 
+SETTING = "enableV2alpha1"
+"""The key of olmc.yaml that switches Operators and Installs on."""
+
+
 def settings_for(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, Any]:
     """What olmc.yaml has to say, given what it says, for Operators to be compiled and these Installs to be approved."""
-    new: dict[str, Any] = {} if spec.get("enableV2alpha1") is True else {"enableV2alpha1": True}
+    new: dict[str, Any] = {} if spec.get(SETTING) is True else {SETTING: True}
     given = list(spec.get("approvedInstalls") or ())
     more = [entry for entry in approved if entry not in given]
     return {**new, "approvedInstalls": [*given, *more]} if more else new

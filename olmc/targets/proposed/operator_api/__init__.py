@@ -1,4 +1,4 @@
-"""Operator and Install of v2alpha1: operators as objects of the cluster, and what is installed once it is approved.
+"""The kinds Operator and Install: operators as objects of the cluster, and content that waits for approval.
 
 A workspace with Operators and Installs goes in. `installs.begin` applies those that need no resolution
 (`InitialInstalls`); on the settled cluster `controller.followed` says what became of all of them (`OperatorStates`),
@@ -7,3 +7,6 @@ and `controller.rewriting` adds their objects. In between: `operators.follow` re
 `content.resolved` finds what it brings, `components`, `own_csvs` and `status` fill in the status. `findings` says what
 became of it all, `unknown_fields` what was never heeded.
 """
+
+OPERATOR_API = "operators.coreos.com/v2alpha1"
+KINDS = ("Install", "Operator")

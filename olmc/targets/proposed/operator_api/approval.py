@@ -10,22 +10,21 @@ from typing import Any, TypeVar
 
 from olmc.compiler.catalogs.properties import bundle_properties, properties_text, uncatalogued
 from olmc.compiler.load.bundles import SUGGESTED
-from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection
 from olmc.compiler.model.cluster import Step
-from olmc.compiler.model.operators import CSV_KIND, Csv, Install, Operator
+from olmc.compiler.model.operators import CSV_KIND, Csv, Install
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.naming import CORE_KINDS, named
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.resolver.steps import (
     Content,
-    UndecodableCSV,
     UndecodableCSVError,
     bundle_content,
     bundle_steps,
     csv_object,
     inline_content,
 )
+from olmc.compiler.results import Account, Atom, Entry, InstallDecision, Resolved
 from olmc.k8s.api.rbac import decode_rules, requests_of, rules_allow
 from olmc.k8s.api.rbac_access import Access, access, decode_binding, subject_of, with_groups
 from olmc.k8s.api.restmapper import RestMapper, rest_mapper
@@ -57,29 +56,6 @@ OPERATORS = "operators"
 """Where operators are installed that suggest no namespace (D42)."""
 
 NO_CATALOG = CatalogKey("", "")
-
-
-class Resolved(NamedTuple):
-    """The content of an Install, resolved.
-
-    `items` are those of the status, with images pinned; `steps` carry out its bundles, in the order of the items; `raw`
-    are the objects that it names itself. In both, namespaces are replaced. `namespace` is the install namespace,
-    `missing` are images whose content is not known, `problem` says why a bundle can't be unpacked ("" if all can), and
-    `unreadable` where that stands.
-    """
-
-    items: tuple[dict[str, Any], ...]
-    steps: tuple[Step, ...]
-    raw: tuple[KubernetesObject, ...]
-    namespace: str
-    missing: tuple[str, ...] = ()
-    problem: str = ""
-    unreadable: UndecodableCSV | None = None
-
-    @property
-    def objects(self) -> tuple[KubernetesObject, ...]:
-        """Everything that is applied, the RBAC of CSVs included."""
-        return (*(step.object for step in self.steps), *self.raw)
 
 
 def resolved(install: Install, workspace: Workspace, options: Options) -> Resolved:
@@ -282,15 +258,6 @@ def _install_namespace(
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 K = TypeVar("K")
 
-Entry = dict[str, Any]
-
-
-class Atom(NamedTuple):
-    """A request, and where it is made: in a namespace, or (None) in the whole cluster."""
-
-    request: Request
-    namespace: str | None
-
 
 def atoms_of(rule: PolicyRule, namespace: str | None) -> Iterator[Atom]:
     """The atoms that a rule stands for, granted in a namespace or (None) in the whole cluster."""
@@ -370,41 +337,6 @@ def as_rules(entries: Iterable[Entry]) -> list[Entry]:
 
 APPLYING = ("get", "list", "create", "update")
 """What applying an object takes."""
-
-
-class Account(NamedTuple):
-    """The service account that an Install is applied by; `generated` if OLM makes it."""
-
-    namespace: str
-    name: str
-    generated: bool
-
-
-class InstallDecision(NamedTuple):
-    """What became of an Install.
-
-    `pending`: the permissions that wait for approval. `approved`: what its spec shows. `applied`: whether its content
-    is. `made`: the service account and the grants that come with it. `approvals`: all that was approved for it and its
-    predecessors. `missing`: what the approving user lacks, as canonical entries. If it was made for what the resolver
-    has selected, `selections` are its part of that, the Operator's own first, and `resolve_request` is what was asked.
-    """
-
-    install: Install
-    content: Resolved
-    account: Account
-    pending: tuple[Entry, ...]
-    approved: bool
-    applied: bool
-    made: tuple[KubernetesObject, ...]
-    approvals: frozenset[Atom]
-    missing: tuple[Entry, ...] = ()
-    selections: tuple[Selection, ...] = ()
-    resolve_request: ResolveRequest | None = None
-
-    @property
-    def pending_count(self) -> int:
-        """How many permissions wait for approval."""
-        return sum(len(entry["verbs"]) * len(entry.get("resources") or [1]) for entry in self.pending)
 
 
 class Setting(NamedTuple):
@@ -539,44 +471,6 @@ def _rbac(kind: str, metadata: Mapping[str, Any], **body: Any) -> KubernetesObje
 
 def _labels(setting: Setting) -> dict[str, dict[str, str]]:
     return {"labels": dict(setting.labels)} if setting.labels else {}
-
-
-class OperatorResult(NamedTuple):
-    """What became of an Operator.
-
-    `package` and `channel` are what it follows; `fixed`: it stays at its entrypoint. `installed` is its CSV's name,
-    `installs` are its Installs in order, the last of which may wait. `failure` is the reason and message of
-    ResolutionFailed, `unresolved` what was asked and answered then. `missing` is the image whose content is not known,
-    `lacking` the entry of a catalog that has it, `problem` why content could not be applied, `unreadable` where a CSV
-    says what can't be read.
-    """
-
-    operator: Operator
-    package: str = ""
-    channel: str = ""
-    fixed: bool = False
-    installed: str = ""
-    installs: tuple[InstallDecision, ...] = ()
-    failure: tuple[str, str] | None = None
-    missing: str = ""
-    problem: str = ""
-    unresolved: tuple[ResolveRequest, Resolution] | None = None
-    lacking: Candidate | None = None
-    unreadable: UndecodableCSV | None = None
-
-    @property
-    def ref(self) -> CatalogKey:
-        return self.operator.catalog.ref if self.operator.catalog else CatalogKey("", "")
-
-    @property
-    def waiting(self) -> InstallDecision | None:
-        """The Install that is not applied."""
-        return next((each for each in self.installs if not each.applied), None)
-
-    @property
-    def approvals(self) -> frozenset[Atom]:
-        """All that was approved for the Operator so far."""
-        return frozenset(atom for each in self.installs if each.applied for atom in each.approvals)
 
 
 class ApprovalContext(NamedTuple):

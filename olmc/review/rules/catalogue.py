@@ -1,8 +1,8 @@
 """Every rule there is, by chapter, and the examples of each: input that it is about, and input that it is content with.
 
-`examples/CODE.txt` begins with lines `key: value`; then come files, each below a line `-- bad PATH` or `-- good PATH`.
-The keys are `run`, the command that tells the difference (`olmc check --all` unless given), `base`, the name of the
-workspace that the files change, and `none`, why there can be no example.
+`olmc/compiler/rules/examples/CODE.txt` begins with lines `key: value`; then come files, each below a line
+`-- bad PATH` or `-- good PATH`. The keys are `run`, the command that tells the difference (`olmc check --all` unless
+given), `base`, the name of the workspace that the files change, and `none`, why there can be no example.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from string import Formatter
 from textwrap import indent
 
-import olmc.compiler.rules.texts
+from olmc.compiler.rules import texts
 from olmc.k8s.diagnostics import Rule
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.resources import docs_url
@@ -26,7 +26,9 @@ RUN = "olmc check --all"
 REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
-_FOLDER = Path(__file__).with_name("examples")
+_MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules")
+"""The modules of rules outside of the package `texts`; they are imported when all rules are asked for."""
+_FOLDER = Path(texts.__file__).parent.with_name("examples")
 _FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
 
@@ -137,13 +139,10 @@ _CHAPTERS = (
     ("OLMC530", "Rules about `olmc.lock` and pins"),
     ("OLMC600", "Rules about what tools hand to olmc, and what it hands to them"),
     ("OLMC620", "Images: what `olmc vendor` brings, and what is missing without it"),
-    ("OLMC650", "Rules about what is shown of installed operators and of packages"),
-    ("OLMC660", "Descoped operators (`--descoped`)"),
-    ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
     ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
     ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
 )
-"""The title of each chapter, and the code that it begins with; it goes on to where the next one begins."""
+"""The title of each chapter, and its first code; a chapter ends where the next one begins."""
 
 
 class Chapter(NamedTuple):
@@ -156,19 +155,22 @@ class Chapter(NamedTuple):
 @cache
 def chapters() -> tuple[Chapter, ...]:
     """The rules by chapter, each chapter once, by their lowest code."""
-    starts = [code for code, _ in _CHAPTERS]
+    from olmc.targets.proposed.rules import CHAPTERS  # only pages and tests ask for chapters
+
+    begun = sorted((*_CHAPTERS, *CHAPTERS))
+    starts = [code for code, _ in begun]
     chapters: dict[str, list[Rule]] = {}
     for rule in all_rules():
-        _, title = _CHAPTERS[bisect_right(starts, rule.code) - 1]
+        _, title = begun[bisect_right(starts, rule.code) - 1]
         chapters.setdefault(title, []).append(rule)
     return tuple(Chapter(title, tuple(rules)) for title, rules in chapters.items())
 
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule once, by code: the public constants of the modules in `rules/`."""
-    package = olmc.compiler.rules.texts
-    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
+    """Return every rule once, by code: the public constants of the modules of rules."""
+    of_compiler = (f"{texts.__name__}.{module.name}" for module in iter_modules(texts.__path__))
+    modules = map(import_module, (*of_compiler, *_MODULES))
     return tuple(
         sorted(
             {
