@@ -129,8 +129,8 @@ class CatalogSource(NamedTuple):
     """A CatalogSource and what it serves.
 
     `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
-    message of its status if OLM does not even start to serve it. `of_cluster`: the cluster has it already, so that no
-    output has it.
+    message of its status if OLM does not even start to serve it. `is_unchecked`: OLM can't tell whether it is healthy,
+    and so says nothing of any catalog beside it. `of_cluster`: the cluster has it already, so that no output has it.
     """
 
     key: CatalogKey
@@ -141,6 +141,7 @@ class CatalogSource(NamedTuple):
     manifest: KubernetesObject | None = None
     source: Source | None = None
     refused: str = ""
+    is_unchecked: bool = False
     of_cluster: bool = False
 
 
@@ -214,7 +215,8 @@ class Subscription(NamedTuple):
     `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
     `condition_types` are those of the conditions that it has in the workspace, whose order stays; `deprecations` the
     types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that one which is not
-    there is gone, and not just unknown.
+    there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the condition
+    CatalogSourcesUnhealthy that it has in the workspace.
     """
 
     object: KubernetesObject
@@ -231,6 +233,8 @@ class Subscription(NamedTuple):
     condition_types: tuple[str, ...] = ()
     deprecations: tuple[tuple[str, str], ...] = ()
     had_catalog: bool = False
+    health: tuple[Mapping[str, Any], ...] = ()
+    unhealthy: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> NamespacedName:

@@ -270,6 +270,7 @@ class Profile(NamedTuple):
     installplan_bundlelookups: Mapping[str, Any]
     installplan_catalogsources: str
     subscription_unpacking: Sequence[str]
+    subscription_unpackfailed: Mapping[str, Any]
     subscription_config: Sequence[str] | None
     account_token: str
     bundle_kinds: Sequence[str]
@@ -279,6 +280,8 @@ class Profile(NamedTuple):
     resolver_constraints: Sequence[str]
     resolver_failforward: bool
     resolver_precedence: str
+    resolver_catalog_refused: str
+    resolver_catalog_error: str
     crd_update: str
 
 

@@ -124,7 +124,7 @@ def resolve_request_of(
     return ResolveRequest(
         namespace, tuple(catalogs), requests, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
-        timeout=options.resolve_timeout, cel=cluster.cel,
+        timeout=options.resolve_timeout, cel=cluster.cel, catalog_error=cluster.profile.resolver_catalog_error,
     )  # fmt: skip
 
 
@@ -286,7 +286,7 @@ def make_plan(
         return ResolutionRound(_waiting(subscriptions, cluster, fatal), unreadable=(error.undecodable,))
     if missing:
         return ResolutionRound(
-            _waiting(subscriptions, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing
+            _waiting(subscriptions, cluster, (UNPACK_FAILED, _pull_failure(cluster.profile))), missing=missing
         )
     plan = _next_plan(cluster, namespace, subscriptions, intent.installs, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
@@ -372,30 +372,34 @@ def _waiting(
 ) -> dict[NamespacedName, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
-    That a Job has failed is reported in the place of that it runs (observed-66); any other problem beside it.
+    That a Job has failed is reported in the place of that it runs (observed-66), before 0.43 beside it; any other
+    problem beside it.
     """
-    unpacking = failure is None or failure[0] != UNPACK_FAILED
+    of_job = failure is not None and failure[0] == UNPACK_FAILED
     before = cluster.subscriptions
     return {
         name: s._replace(
-            unpacking=unpacking,
-            unpack_failure=failure if unpacking else _seen(before[name]) or failure,
+            unpacking=not of_job or cluster.profile.subscription_unpackfailed["unpacking"],
+            unpack_failure=(_seen(before[name], cluster.profile) if of_job else None) or failure,
             condition_types=before[name].condition_types,
         )
         for name, s in subscriptions.items()
     }
 
 
-def _seen(s: Subscription) -> tuple[str, str] | None:
-    """The failure of the unpack job in OLM's own words, where a cluster shows it: who only lacks a bundle's content
-    can't know them (observed-66, D26)."""
-    known = s.unpack_failure
-    return known if known is not None and known[1].startswith("Bundle unpacking failed - ") else None
+def _seen(s: Subscription, profile: Profile) -> tuple[str, str] | None:
+    """The failure of the unpack job that a cluster shows, which may have another reason than the one of D26."""
+    known, beginning = s.unpack_failure, profile.subscription_unpackfailed["message"].partition("{")[0]
+    return known if known is not None and known[1].startswith(beginning) else None
 
 
-def _not_available(candidate: Candidate) -> str:
-    """What stands in the place of the unpack job's failure if a bundle is not in the workspace (R-CAT-164, D26)."""
-    return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
+def _pull_failure(profile: Profile) -> str:
+    """The message about a bundle that is not in the workspace: that of an image that can't be pulled (R-CAT-654, D26).
+
+    The Job waits for the image until its deadline, and Kubernetes then says so.
+    """
+    text: str = profile.subscription_unpackfailed["message"]
+    return text.format(reason="DeadlineExceeded", message="Job was active longer than specified deadline")
 
 
 def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
