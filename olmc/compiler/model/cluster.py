@@ -180,7 +180,7 @@ class InstallPlan(NamedTuple):
     """An InstallPlan and how far it got.
 
     `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
-    carried out.
+    carried out in the last run, `written` in any.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
     of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
     keys that lead to the mistake in the object of the step that failed; `cause`: why it is not carried out to its end,
@@ -205,6 +205,12 @@ class InstallPlan(NamedTuple):
     account: Mapping[str, str] | None = None
     fault: tuple[str | int, ...] = ()
     cause: Cause | None = None
+    written: int = 0
+
+    @property
+    def reached(self) -> int:
+        """How many of its steps were carried out in some run."""
+        return max(self.executed, self.written)
 
 
 class Subscription(NamedTuple):

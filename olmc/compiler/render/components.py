@@ -403,7 +403,7 @@ def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place
     """The objects of the steps that a plan would still have to carry out."""
     for plan in cluster.plans.values():
         # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
-        for step in plan.steps[plan.executed :] if plan.approved else ():
+        for step in plan.steps[plan.reached :] if plan.approved else ():
             if not step.derived:
                 named = {**step.object, "apiVersion": step.api_version, "kind": step.kind}
                 yield named, Place(step.source) if step.source else None
