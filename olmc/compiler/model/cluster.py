@@ -397,6 +397,15 @@ class Cluster(NamedTuple):
         here = (csv for _, csv in sorted(self.csvs.within(namespace).items()))
         return tuple(csv for csv in here if not csv.counts_as_copy)
 
+    def has_csv(self, name: NamespacedName) -> bool:
+        """Whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the same."""
+        copy = self.copies.get(name)
+        if name in self.csvs or copy is None:
+            return name in self.csvs
+        member = self.members.get(NamespacedName(copy.home, name.name))
+        group = member.group if member is not None else None
+        return group is not None and (group.is_global or name.namespace in group.targets)
+
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""
         # Collected plans stay in `plans`: they explain what is there, and the number of the next one counts on from

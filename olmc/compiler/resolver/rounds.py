@@ -240,7 +240,7 @@ def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription
         s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
         return s
-    if NamespacedName(s.name.namespace, s.current) in cluster.csvs:
+    if cluster.has_csv(NamespacedName(s.name.namespace, s.current)):
         return s._replace(state="AtLatestKnown", installed=s.current)
     plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
     if s.plan and plan is None:
