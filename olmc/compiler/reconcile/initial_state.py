@@ -27,7 +27,7 @@ from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, spec_problem
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.naming import COPIED_FROM, prune_unsupported, with_known_config
 from olmc.compiler.olm.profiles.data import profile_of
-from olmc.compiler.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
+from olmc.compiler.reconcile.install_plans import WAITING, is_approved, is_heeded, plan_of, with_steps
 from olmc.compiler.reconcile.operator_groups import (
     parse_apis,
     platform_groups,
@@ -158,7 +158,8 @@ def _is_held(manifest: Manifest, options: Options) -> bool:
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the plans that are approved, but whose steps the workspace does not have, noted down: they are
     made again (R-CAT-607)."""
-    waiting = [plan for plan in cluster.plans.values() if plan.phase in ("", WAITING) and not plan.steps]
+    heeded = (plan for plan in cluster.plans.values() if is_heeded(plan))
+    waiting = [plan for plan in heeded if plan.phase in ("", WAITING) and not plan.steps]
     approved = tuple(plan for plan in waiting if is_approved(plan, options) and not _is_installed(plan, cluster))
     subscriptions = cluster.subscriptions
     for plan in approved:

@@ -301,6 +301,14 @@ def is_approved(plan: InstallPlan, options: Options) -> bool:
     return plan.approved or "all" in options.approve or not names.isdisjoint(options.approve)
 
 
+def is_heeded(plan: InstallPlan) -> bool:
+    """Whether OLM looks at a given plan: it skips one whose status has nothing to do, as those have that somebody wrote
+    by hand, whether approved or not (R-CAT-607)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/operator.go#L2103-L2106
+    status = status_of(plan.given or {})
+    return bool(status.get("plan") or status.get("bundleLookups"))
+
+
 def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
     """Kind and name of what a given plan says that it has written."""
     for resource, status in _entries(plan):
