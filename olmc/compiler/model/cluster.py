@@ -208,6 +208,12 @@ class InstallPlan(NamedTuple):
     written: int = 0
 
     @property
+    def runs_twice(self) -> bool:
+        """Whether OLM carries it out twice: the label of its component is written while it runs for the first time, so
+        that its status can't be (observed-2). One that somebody approves has the label by then."""
+        return self.approval != "Manual" and not self.resumed
+
+    @property
     def reached(self) -> int:
         """How many of its steps were carried out in some run."""
         return max(self.executed, self.written)

@@ -74,7 +74,7 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
         return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
     before = cluster
     cluster, stop = _run(cluster, plan, group, options)
-    if _runs_again(plan):
+    if plan.runs_twice:
         plan = plan._replace(written=stop.step if stop is not None else len(plan.steps))
         stop = _second_stop(before, cluster, plan, group, options) or stop
     if stop is None:
@@ -161,12 +161,6 @@ def _run(
             return cluster, _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
         cluster = after
     return cluster, None
-
-
-def _runs_again(plan: InstallPlan) -> bool:
-    """Whether OLM carries a plan out twice: the label of its component is written while it runs for the first time, so
-    that its status can't be (observed-2). One that somebody approves has the label by then."""
-    return plan.approval != "Manual" and not plan.resumed
 
 
 def _second_stop(
