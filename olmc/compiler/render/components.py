@@ -445,16 +445,16 @@ def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedNam
     if identity.kind not in _ADOPTABLE:
         return entry
     metadata, labels = entry.object["metadata"], labels_of(entry.object)
-    # A plan has the label only as long as a Subscription refers to it, and a Subscription that of its own package
-    # (R-COMP-3, observed-44).
-    own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
+    # A plan has the label only as long as a Subscription refers to it (R-COMP-3, observed-44). A Subscription keeps that
+    # of a package that it had before (observed-81).
+    own = dict(labels)
     if identity.kind == "Subscription":
         subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
+        own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
         keys = plans.get(NamespacedName(identity.namespace, identity.name), set()) | _orphaned(context, entry)
     else:
-        own = dict(labels)
         keys = _owner_keys(context, identity, entry.object)
     if not keys and own == labels:
         return entry
