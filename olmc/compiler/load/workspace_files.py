@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, MANIFESTS, compiled_part, files_of, is_bundle, read_bundle
+from olmc.compiler.load.bundles import (
+    CATALOGS_FOLDER,
+    MANIFESTS,
+    compiled_part,
+    files_of,
+    is_bundle,
+    package_of,
+    read_bundle,
+)
 from olmc.compiler.load.config import CONFIG_FILE
 from olmc.compiler.load.files import (
     LFS_POINTER,
@@ -38,7 +46,7 @@ from olmc.compiler.rules.texts import foreign as foreign_rules
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read
@@ -146,12 +154,20 @@ _CATALOG_TEXT = regex(
 )
 
 
+class CsvlessBundle(NamedTuple):
+    """A bundle without a CSV: its folder, its package, and the finding that says so."""
+
+    directory: str
+    package: str
+    finding: Diagnostic
+
+
 class FoundFiles(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
     were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool. `read` reads them.
+    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV.
     """
 
     bundles: dict[str, Bundle]
@@ -162,6 +178,7 @@ class FoundFiles(NamedTuple):
     unused: list[Unused]
     built: dict[str, None]
     policies: list[Installed]
+    without_csv: list[CsvlessBundle]
     is_named: bool = False
     read: Reader = read
 
@@ -194,7 +211,14 @@ def parts(folder: Folder) -> Iterator[tuple[Folder, _Add]]:
 
 
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
-    bundle = read_bundle(root, folder, report, reading.read)
+    findings = Report()
+    bundle = read_bundle(root, folder, findings, reading.read)
+    missing = next((finding for finding in findings if finding.cause is Missing.CSV), None)
+    if bundle is None and missing is not None:
+        reading.without_csv.append(CsvlessBundle(folder.path, package_of(root, folder), missing))
+    for finding in findings:
+        if finding is not missing:
+            report.add(finding)
     if bundle is None:
         return
     replaced = reading.bundles.get(bundle.name)

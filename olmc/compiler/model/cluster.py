@@ -167,13 +167,17 @@ class Step(NamedTuple):
 
 
 class BundleLookup(NamedTuple):
-    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
+    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621.
+
+    `csv` is the name in the catalog, `resolving` that of the CSV in the image, by which the steps go.
+    """
 
     image: str
     csv: str
     replaces: str
     catalog: CatalogKey
     properties: str
+    resolving: str
 
 
 class InstallPlan(NamedTuple):

@@ -38,6 +38,7 @@ from olmc.k8s.objects import (
     labels_of,
     mapping,
     mappings,
+    name_of,
     namespace_of,
     owner_references,
     spec_of,
@@ -412,7 +413,7 @@ def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
-    vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
+    vendored = (b for _, b in sorted(workspace.vendored.items()) if name_of(b.installed.object) == csv.name)
     # The CSV may be older than what the catalogs list by now, so its bundle is looked for by name (observed-39).
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:

@@ -264,7 +264,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
         status["conditions"] = [{"type": "Installed", "status": state, **extra}]
     if plan.message:
         status["message"] = plan.message
-    images = {lookup.csv: lookup for lookup in plan.lookups if unpacked["references"]}
+    images = {lookup.resolving: lookup for lookup in plan.lookups if unpacked["references"]}
     status["plan"] = [
         {
             "resolving": step.resolving,
@@ -279,7 +279,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
 def _steps_with_catalog(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
     """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
     # From 0.14 to 0.24 a plan was made first and unpacked its bundles afterwards, when the list was written already.
-    images = {lookup.csv for lookup in plan.lookups}
+    images = {lookup.resolving for lookup in plan.lookups}
     for step in plan.steps:
         if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
             yield step

@@ -279,6 +279,9 @@ def make_plan(
         selection.candidate.name: content_of(workspace, cluster, selection.candidate) for selection in intent.installs
     }
     missing = tuple(selection.candidate for selection in intent.installs if contents[selection.candidate.name] is None)
+    # OLM tries again for ever to read a CSV that is not there (R-CAT-654).
+    if any(candidate.image in workspace.without_csv for candidate in missing):
+        return ResolutionRound(_waiting(subscriptions, cluster, None))
     try:
         steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
@@ -485,9 +488,8 @@ def _steps(
             ordered += steps
         else:
             unpacked += steps
-            lookups.append(
-                BundleLookup(candidate.image, candidate.name, selection.replaces, candidate.catalog, properties)
-            )
+            found, name = (candidate.image, candidate.name), csv["metadata"]["name"]
+            lookups.append(BundleLookup(*found, selection.replaces, candidate.catalog, properties, name))
         if candidate.name in generated:
             ordered.append(generated[candidate.name])
     return (*partitioned(ordered), *unpacked), tuple(lookups)
