@@ -19,7 +19,6 @@ Object = dict[str, Any]
 # What nobody can know of these: the dump of two has no OLMConfig, which switches copies off; in one of two races the
 # last look at a CSV never came; and one Service is written by its bundle and by OLM.
 UNKNOWN = {
-    "85-olmconfig-disable-copies", "35a-copies-switched-off", "22a-failforward-csv-failed",
     "kubernetes-imagepuller-operator-all-head", "kubernetes-imagepuller-operator-all-walk",
 }  # fmt: skip
 

@@ -148,8 +148,8 @@ def images_without_csv(
     csvless: Iterable[CsvlessBundle], catalogs: Mapping[str, Catalog], known: Set[str], vendored: Mapping[str, Bundle],
     report: Report,
 ) -> frozenset[str]:  # fmt: skip
-    """The images that bundles without a CSV are taken for: of the entries of their package without content the one whose
-    version the folder names, or the only one (D53).
+    """The images that bundles without a CSV are taken for: of the entries of their package without content the one
+    whose version the folder names, or the only one (D53).
 
     Such a bundle is a failure of what asks for it, and any other is an error; both are reported.
     """

@@ -445,8 +445,8 @@ def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedNam
     if identity.kind not in _ADOPTABLE:
         return entry
     metadata, labels = entry.object["metadata"], labels_of(entry.object)
-    # A plan has the label only as long as a Subscription refers to it (R-COMP-3, observed-44). A Subscription also keeps
-    # that of a package that it had before (observed-81).
+    # A plan has the label only as long as a Subscription refers to it (R-COMP-3, observed-44). A Subscription keeps the
+    # label of a package that it had before (observed-81).
     own = dict(labels)
     if identity.kind == "Subscription":
         subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
