@@ -133,11 +133,10 @@ def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) 
     held = {key for key in waiting if (key.group, key.kind) in left_alone}
     kinds, namespaces = {(key.group, key.kind) for key in held}, {key.namespace for key in held}
     for key in deleted:
-        if key.kind == CRD_KIND and _defined_kind(index.objects[key].object) in kinds:
-            held.add(key)
-        elif key[:2] == ("", "Namespace") and key.name in namespaces:
-            held.add(key)
-        elif any(owner in held for owner in index.owners.get(key, ())) and not _goes_with_namespace(key, deleted):
+        is_home = key[:2] == ("", "Namespace") and key.name in namespaces
+        defines = key.kind == CRD_KIND and _defined_kind(index.objects[key].object) in kinds
+        is_owned = any(owner in held for owner in index.owners.get(key, ()))
+        if is_home or defines or (is_owned and not _goes_with_namespace(key, deleted)):
             held.add(key)
     return frozenset(held)
 
