@@ -100,14 +100,24 @@ def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[Ins
     ready = [
         plan
         for plan in sorted(cluster.plans.values(), key=lambda plan: (plan.namespace, plan.generation))
-        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
+        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or _goes_on(plan, options))
     ]
     for plan in ready:
-        begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
+        phase = INSTALLING if plan.phase == FAILED else plan.phase
+        begun = plan._replace(approved=True, resumed=True, phase=phase, message="", condition=None, cause=None)
         cluster = with_plan(cluster, begun, options)
     # Running replaced them in the cluster, where they are as far as they got.
     names = {namespaced_name(plan) for plan in ready}
     return cluster, tuple(plan for name, plan in cluster.plans.items() if name in names)
+
+
+def _goes_on(plan: InstallPlan, options: Options) -> bool:
+    """Whether OLM goes on with a given plan that it does not work on: one that is approved by now, or one that failed
+    with the account of a group, which somebody may have given more rights since (R-CAT-605)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/installplan_sync.go#L16-L76
+    if plan.phase == FAILED:
+        return bool(status_of(plan.given or {}).get("attenuatedServiceAccountRef"))
+    return is_approved(plan, options)
 
 
 def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
@@ -246,7 +256,7 @@ def _subject(group: OperatorGroup) -> Subject:
     return Subject(ACCOUNT, group.namespace, group.account)
 
 
-WAITING, INSTALLING = "RequiresApproval", "Installing"
+WAITING, INSTALLING, FAILED = "RequiresApproval", "Installing", "Failed"
 UNMANAGED = "InstallCheckFailed"
 """The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
 
@@ -317,7 +327,8 @@ def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
 
 
 def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> InstallPlan:
-    if plan.given is None or plan.phase not in (WAITING, INSTALLING):
+    retried = plan.phase == FAILED and status_of(plan.given or {}).get("attenuatedServiceAccountRef")
+    if plan.given is None or not (plan.phase in (WAITING, INSTALLING) or retried):
         return plan
     try:
         steps = tuple(_steps(plan, workspace, cluster))

@@ -216,7 +216,9 @@ def _plan_object(plan: InstallPlan, profile: Profile) -> KubernetesObject:
         return {**resumed, "metadata": {**resumed["metadata"], **plan.given["metadata"]}}
     before, after = status_of(plan.given), resumed["status"]
     steps = zip(before["plan"], after["plan"], strict=True)
-    kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
+    # A plan names the account that its group names by now, if it names one (R-CAT-604).
+    written = ("conditions", "message", *(("attenuatedServiceAccountRef",) if plan.account else ()))
+    kept = {key: value for key, value in before.items() if key not in written}
     after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
     # With its time, which OLM moves only when the condition changes.
     if before.get("conditions") and installed_condition(before) == plan.condition:
