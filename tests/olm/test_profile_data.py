@@ -35,6 +35,7 @@ SEEN_IN_CLUSTERS = {
     "account.token",
     "csv.cleanup",
     "csv.finalizer",
+    "csv.replaces.itself",
     "installplan.catalogSources",
     "resolver.catalog.error",
     "resolver.catalog.refused",
@@ -188,7 +189,7 @@ def test_versions_that_there_are_not(given: str) -> None:
     with pytest.raises(UnknownVersionError) as caught:
         canonical(given)
     assert str(caught.value) == f"olmc knows no OLM version {given}"
-    v1 = "v1, v1-experimental, v1-openshift, v1-openshift-experimental"
+    v1 = "next, v1, v1-experimental, v1-openshift, v1-openshift-experimental"
     assert f"Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, {v1}, docs." in caught.value.hint
 
 

@@ -275,6 +275,7 @@ class Profile(NamedTuple):
     account_token: str
     bundle_kinds: Sequence[str]
     csv_reasons: Sequence[str]
+    csv_replaces_itself: str
     og_intersection_scope: str
     resolver_engine: str
     resolver_constraints: Sequence[str]

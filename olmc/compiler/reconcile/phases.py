@@ -235,11 +235,16 @@ def _through_phases(
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _fail_while_pending(csv, group, failure)._replace(requirements=statuses)
-    before = members.get(NamespacedName(csv.namespace, csv.replaces)) if csv.replaces else None
+    replaces_itself = csv.replaces == csv.name
+    predecessor = NamespacedName(csv.namespace, "" if replaces_itself else csv.replaces)
+    before = members.get(predecessor) or cluster.members.get(predecessor)
     # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
     # that never does holds back its successor, whose status stays as it is, without a list of requirements (R-CSV-15h).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
-    if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
+    waits_for_itself = replaces_itself and cluster.profile.csv_replaces_itself == "waits"
+    # Only in a circle is a predecessor not judged before: then each waits for the other.
+    waits_for_itself |= before is None and predecessor in cluster.csvs
+    if waits_for_itself or (before is not None and not before.succeeded and before.phase != "Replacing"):
         if earlier is not None and earlier.phase == "Pending":
             return earlier._replace(group=group, lacking=())
         return CsvState(csv, group, "Pending", *_UNKNOWN, history=_history())
