@@ -2,12 +2,13 @@
 
     score.py [--olmc CMD] [--shared FOLDER] [-v]
 
-Runs the comparison of the shared data three times: on all cases except those listed in waiting.txt; on the
-transitions, which begin with the cluster that their `before/` leaves; and on the transitions once more, which begin
-with what was observed of that cluster. Compares the two totals of each with its floor*.txt: the share of objects
-that are equal, of all objects observed or rendered, and the share of statuses that are equal. Then runs the
-comparison of OLM v1 for each recorded release of it. Exits 1 when a total is below its floor or a case failed.
-Without the shared data (OLMC_SHARED, or the folder `shared` beside the checkout) it says so and exits 0.
+Runs the comparison of the shared data several times: on the recordings that wait; on those of each older release of
+OLM; on all cases except those listed in waiting.txt; on the transitions, which begin with the cluster that their
+`before/` leaves; and on the transitions once more, which begin with what was observed of that cluster. Compares the two
+totals of each with its floor*.txt: the share of objects that are equal, of all objects observed or rendered, and the
+share of statuses that are equal. Then runs the comparison of OLM v1 for each recorded release of it. Exits 1 when a
+total is below its floor or a case failed. Without the shared data (OLMC_SHARED, or the folder `shared` beside the
+checkout) it reports that and exits 0.
 """
 
 from __future__ import annotations
@@ -23,17 +24,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unordered import ordered_case
+
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 
 
 class Round(NamedTuple):
-    """A run of the comparison: what it is called, its cases, the command for them, and the file with its floor."""
+    """A run of the comparison: what it is called, its cases, the command for them, and the file with its floor.
+
+    `release` is the OLM that was recorded, "" for the newest.
+    """
 
     name: str
     cases: Sequence[Path]
     olmc: str
     floor: Path
+    release: str = ""
 
 
 class Score(NamedTuple):
@@ -70,12 +77,18 @@ def percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
-def compare(shared: Path, cases: Sequence[Path], olmc: str, *, verbose: bool) -> list[dict[str, Any]]:
+def compare(shared: Path, run: Round, *, verbose: bool) -> list[dict[str, Any]]:
     """Run compare.py on the cases, its report going to stdout, and return its results."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "results.json")
-        options = ["--olmc", olmc, "--json", str(output), *(["-v"] if verbose else [])]
-        subprocess.run([sys.executable, shared / "conformance" / "compare.py", *options, *cases], check=True)
+        options = ["--olmc", run.olmc, "--json", str(output), *(["-v"] if verbose else [])]
+        cases, environment = run.cases, dict(os.environ)
+        if run.release:
+            # Before 0.33 some lists are in the order of a Go map.
+            environment |= {"OLMC_RENDER_OLM_VERSION": run.release, "COMPARE_UNORDERED_SELECTORS": "1"}
+            cases = [ordered_case(case, Path(folder)) for case in run.cases]
+        script = shared / "conformance" / "compare.py"
+        subprocess.run([sys.executable, script, *options, *cases], check=True, env=environment)
         results: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
         return results
 
@@ -90,7 +103,16 @@ def rounds(args: argparse.Namespace) -> list[Round]:
     transitions = sorted(path.parent for path in args.shared.glob("conformance/transitions/*/observed.json"))
     seen = [path for path in transitions if (path / "observed-before.json").is_file()]
     again = shlex.join([sys.executable, str(HERE / "from_observed.py"), args.olmc])
+    unordered = shlex.join([sys.executable, str(HERE / "unordered.py"), args.olmc])
+    later = sorted(path.parent for path in args.shared.glob("waiting/*/*/observed.json"))
+    releases = sorted(path for path in args.shared.glob("older/*") if path.is_dir())
+    older = {path.name: sorted(found.parent for found in path.glob("*/observed.json")) for path in releases}
     return [
+        Round("waiting", later, args.olmc, args.floors / "floor-waiting.txt"),
+        *(
+            Round(f"OLM {name}", found, unordered, args.floors / "floor-older.txt", name)
+            for name, found in older.items()
+        ),
         Round("cases", [cases[name] for name in sorted(set(cases) - waiting)], args.olmc, args.floors / "floor.txt"),
         Round("transitions", transitions, args.olmc, args.floors / "floor-transitions.txt"),
         Round("transitions from what was observed", seen, again, args.floors / "floor-observed.txt"),
@@ -101,7 +123,7 @@ def judged(run: Round, shared: Path, *, verbose: bool) -> bool:
     """Whether a run reaches its floor, which is printed."""
     lowest = floor(run.floor)
     sys.stdout.flush()
-    results = compare(shared, run.cases, run.olmc, verbose=verbose)
+    results = compare(shared, run, verbose=verbose)
     reached = score(results)
     failed = [result["case"] for result in results if "error" in result]
     print(

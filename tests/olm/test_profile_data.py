@@ -36,8 +36,12 @@ SEEN_IN_CLUSTERS = {
     "account.token",
     "csv.cleanup",
     "csv.finalizer",
+    "csv.replaces.itself",
     "installplan.catalogSources",
+    "resolver.catalog.error",
+    "resolver.catalog.refused",
     "subscription.config",
+    "subscription.unpackfailed",
     "subscription.unpacking",
 }
 IN_DOCUMENTS_ALONE = {"crd.update", "resolver.precedence"}
@@ -190,7 +194,7 @@ def test_versions_that_there_are_not(given: str) -> None:
     with pytest.raises(UnknownVersionError) as caught:
         canonical(given)
     assert str(caught.value) == f"olmc knows no OLM version {given}"
-    v1 = "v1, v1-experimental, v1-openshift, v1-openshift-experimental, v1.0 … v1.11-experimental"
+    v1 = "next, v1, v1-experimental, v1-openshift, v1-openshift-experimental, v1.0 … v1.11-experimental"
     assert f"Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, {v1}, docs." in caught.value.hint
 
 
@@ -217,7 +221,7 @@ def test_what_is_random_is_told_of_the_versions_in_which_it_is() -> None:
 
 
 def test_the_page_says_what_was_compared_with_clusters() -> None:
-    assert "OLM 0.17.0, 0.22.0, 0.28.0 and 0.46.0 ran on a real API server" in page()
+    assert "OLM 0.17.0, 0.22.0, 0.28.0, 0.32.0, 0.38.0 and 0.46.0 ran on a real API server" in page()
     assert set(formats()["compared"]) <= set(formats()["versions"])
     told = {feature for feature, found in formats()["features"].items() if "known" in found}
     assert told == SEEN_IN_CLUSTERS | {"copied.metadata", "deploy.annotations.precedence", "deploy.env.merge"}

@@ -16,10 +16,10 @@ from olmc.targets.pipeline import compile
 
 Object = dict[str, Any]
 
-# What nobody can know of these: the dump of two has no OLMConfig, which switches copies off; in one of two races the
-# last look at a CSV never came; and one Service is written by its bundle and by OLM.
+# Nobody can know these: the dump of two has no OLMConfig, which switches copies off; and one Service is written by its
+# bundle and by OLM.
 UNKNOWN = {
-    "85-olmconfig-disable-copies", "35a-copies-switched-off", "22a-failforward-csv-failed",
+    "85-olmconfig-disable-copies", "35a-copies-switched-off",
     "kubernetes-imagepuller-operator-all-head", "kubernetes-imagepuller-operator-all-walk",
 }  # fmt: skip
 

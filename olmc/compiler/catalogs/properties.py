@@ -30,7 +30,7 @@ from olmc.k8s.objects import (
     spec_of,
     text,
 )
-from olmc.k8s.strconv import quoted
+from olmc.k8s.strconv import number_text, quoted
 from olmc.k8s.yaml import locate
 
 if TYPE_CHECKING:
@@ -236,12 +236,28 @@ def field_texts(kind: str, value: Any, *names: str) -> tuple[str, ...]:
 
 
 def canonical(value: Any) -> Any:
-    """A JSON value as a catalog serves it: keys sorted at every depth, whatever the file had (R-CAT-301)."""
+    """A JSON value as a catalog serves it: keys sorted at every depth, whatever the file had, and each number one of 64
+    bits with a floating point (R-CAT-301)."""
     if value.__class__ is dict:
         return {key: canonical(value[key]) for key in sorted(value)}
     if value.__class__ is list:
         return [canonical(item) for item in value]
+    if value.__class__ is int and abs(value) > _LARGEST_EXACT:
+        return _rounded(value)
     return value
+
+
+_LARGEST_EXACT = 2**53
+
+
+def _rounded(number: int) -> int | float:
+    """A large number as Go's float64 holds and writes it; one beyond all of these stays as it is."""
+    try:
+        value = float(number)
+    except OverflowError:
+        return number
+    text = number_text(value)
+    return int(text) if text.lstrip("-").isdigit() else value
 
 
 def raw(value: Any) -> str:

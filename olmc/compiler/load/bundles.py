@@ -183,7 +183,8 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
     if manifests is None or metadata is None:
         return None
     files, broken, unused = _manifest_files(root, manifests, report, read)
-    csv = next((f.manifest for f in files if f.manifest.object["kind"] == CSV_KIND), None)
+    csvs = [file.manifest for file in files if file.manifest.object["kind"] == CSV_KIND]
+    csv = csvs[0] if csvs else None
     # OLM passes over what it can't decode (R-CAT-101, rule 3). Where that is the CSV, what is wrong with its text says
     # more than that there is none.
     for path, problem, is_csv in broken:
@@ -211,6 +212,8 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         dependencies=_items(roles["dependencies"]),
         properties=_items(roles["properties"]),
         unused=tuple(unused),
+        # OLM reads the files of an image in the same order, and takes the last one (R-CAT-614).
+        unpacked_csv=csvs[-1] if len(csvs) > 1 else None,
     )
     if not bundle.name:
         from olmc.compiler.load.manifests import missing_name  # hardly any CSV lacks its name
@@ -222,6 +225,13 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
     for ignored in ignored_in_bundle(file.manifest for file in bundle.files):
         report.add(ignored)
     return bundle
+
+
+def package_of(root: Path, folder: Folder) -> str:
+    """The package that the annotations of a bundle name, whatever else is in it; "" for none."""
+    metadata = folder.folder(METADATA)
+    annotations = _metadata_roles(root, metadata, Report())["annotations"] if metadata is not None else None
+    return str(annotations.get(PACKAGE, "")) if isinstance(annotations, Mapping) else ""
 
 
 def says_csv(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_d
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
+    CsvlessBundle,
     FoundFiles,
     add_catalog_files,
     add_parts,
@@ -31,10 +32,11 @@ from olmc.compiler.load.workspace_files import (
     kinds_in_templates,
     without_helm,
 )
+from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing, Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Reason, Unused, Workspace
 from olmc.compiler.rules.texts import workspace as rules
-from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import (
@@ -105,7 +107,7 @@ def _read(path: Path, reading: FoundFiles, report: Report) -> None:
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.model.catalog import Catalog
+    from olmc.compiler.model.catalog import Catalog, CatalogBundle
 
     CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
     """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
@@ -121,6 +123,57 @@ def bundles_by_reference(
 
     by_directory = {bundle.directory: uncatalogued(bundle) for bundle in bundles.values()}
     return {image: uncatalogued(bundle, image) for image, bundle in vendored.items()} | by_directory
+
+
+def bundles_of_images(
+    bundles: Mapping[str, Bundle], catalogs: Mapping[str, Catalog], vendored: Mapping[str, Bundle]
+) -> dict[str, Bundle]:
+    """The bundles whose CSV has another name than catalogs list, by the image that they are taken for: the one of their
+    package and version, if there is one image and one bundle of these (D53)."""
+    packages = {bundle.package for bundle in bundles.values()}
+    listed = {entry.name for package in packages for entry in _entries(package, catalogs)}
+    loose = [bundle for bundle in bundles.values() if bundle.name not in listed]
+    found: dict[str, Bundle] = {}
+    for bundle in loose:
+        version = Csv(bundle.installed.object).version
+        alike = [b for b in loose if (b.package, Csv(b.installed.object).version) == (bundle.package, version)]
+        entries = _entries(bundle.package, catalogs)
+        images = {
+            e.image for e in entries if e.version == version and e.image and e.name not in bundles
+        } - vendored.keys()
+        if len(images) == len(alike) == 1:
+            found[images.pop()] = bundle
+    return found
+
+
+def images_without_csv(
+    csvless: Iterable[CsvlessBundle], catalogs: Mapping[str, Catalog], known: Set[str], vendored: Mapping[str, Bundle],
+    report: Report,
+) -> frozenset[str]:  # fmt: skip
+    """The images that bundles without a CSV are taken for: of the entries of their package without content the one
+    whose version the folder names, or the only one (D53).
+
+    Such a bundle is a failure of what asks for it, and any other is an error; both are reported.
+    """
+    images: set[str] = set()
+    for bundle in csvless:
+        entries = [e for e in _entries(bundle.package, catalogs) if e.image and e.name not in known]
+        open_ones = {entry.image: entry.version for entry in entries if entry.image not in vendored}
+        folder = bundle.directory.rpartition("/")[2]
+        named = [image for image, version in open_ones.items() if version and folder.endswith(version)]
+        chosen = named if named else list(open_ones)
+        if len(chosen) == 1:
+            images.add(chosen[0])
+            report.add(bundle.finding._replace(severity=Severity.FAILURE))
+        else:
+            report.add(bundle.finding)
+    return frozenset(images)
+
+
+def _entries(package: str, catalogs: Mapping[str, Catalog]) -> list[CatalogBundle]:
+    """What catalogs list of a package."""
+    known = (catalog.packages.get(package) for catalog in catalogs.values())
+    return [entry for each in known if each is not None for entry in each.bundles.values()]
 
 
 def load_catalogs(
@@ -267,6 +320,9 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         served |= image_catalogs(
             root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
         )
+    if served and (reading.bundles or reading.without_csv):
+        vendored = {**bundles_of_images(reading.bundles, served, vendored), **vendored}
+    csvless = images_without_csv(reading.without_csv, served, {*reading.bundles}, vendored, report)
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(
         root, (*kept, *there), reading.bundles, served, indexing, report, with_operators=options.operators_and_installs
@@ -278,7 +334,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     return Workspace(
         kept, reading.bundles, served, lock.operators, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
-        cel=CelAccount(),
+        cel=CelAccount(), without_csv=csvless,
         documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )  # fmt: skip
 

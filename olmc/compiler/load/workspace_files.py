@@ -14,6 +14,7 @@ from olmc.compiler.load.bundles import (
     compiled_part,
     files_of,
     is_bundle,
+    package_of,
     project_bundle,
     read_bundle,
 )
@@ -46,7 +47,7 @@ from olmc.compiler.rules.texts import foreign as foreign_rules
 from olmc.compiler.rules.texts import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read, split
@@ -158,12 +159,20 @@ _CATALOG_TEXT = regex(
 )
 
 
+class CsvlessBundle(NamedTuple):
+    """A bundle without a CSV: its folder, its package, and the finding that says so."""
+
+    directory: str
+    package: str
+    finding: Diagnostic
+
+
 class FoundFiles(NamedTuple):
     """What is found while files are read; by the name of a catalog its texts by path, and the folder it stands in.
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
     were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool. `read` reads them.
+    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV.
     """
 
     bundles: dict[str, Bundle]
@@ -174,6 +183,7 @@ class FoundFiles(NamedTuple):
     unused: list[Unused]
     built: dict[str, None]
     policies: list[Installed]
+    without_csv: list[CsvlessBundle]
     is_named: bool
     read: Reader
 
@@ -186,7 +196,7 @@ class FoundFiles(NamedTuple):
 
 def found_files(*, is_named: bool = False, read: Reader = read) -> FoundFiles:
     """Begin to read files: nothing is found so far."""
-    return FoundFiles({}, {}, {}, [], {}, [], {}, [], is_named, read)
+    return FoundFiles({}, {}, {}, [], {}, [], {}, [], [], is_named, read)
 
 
 _Add = Callable[[Path, Folder, FoundFiles, Report], None]
@@ -220,7 +230,14 @@ def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *
 
 
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
-    bundle = read_bundle(root, folder, report, reading.read)
+    findings = Report()
+    bundle = read_bundle(root, folder, findings, reading.read)
+    missing = next((finding for finding in findings if finding.cause is Missing.CSV), None)
+    if bundle is None and missing is not None:
+        reading.without_csv.append(CsvlessBundle(folder.path, package_of(root, folder), missing))
+    for finding in findings:
+        if finding is not missing:
+            report.add(finding)
     if bundle is None:
         return
     replaced = reading.bundles.get(bundle.name)

@@ -231,6 +231,7 @@ class ResolveRequest(NamedTuple):
     `unheeded` are the types of properties that state a requirement, but not to this OLM. `legacy_precedence`: upgrades
     may come from other catalogs where the Subscription's own has none (D17). `timeout`: how long the solver may search,
     in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual. `cel`: what rules in CEL cost so far.
+    `catalog_error`: how the message about a catalog that can't be used begins, with {name} and {namespace}.
     """
 
     namespace: str
@@ -244,6 +245,7 @@ class ResolveRequest(NamedTuple):
     legacy_precedence: bool = False
     timeout: int = 0
     cel: CelAccount | None = None
+    catalog_error: str = "error using catalogsource {namespace}/{name}"
 
     @property
     def conflicts(self) -> int:

@@ -30,7 +30,7 @@ from olmc.k8s.objects import (
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Candidate, Catalog
-    from olmc.k8s.objects import ObjectKey, Rendered
+    from olmc.k8s.objects import Rendered
 
 # Mappings that know which of their entries belong together, also after a change.
 
@@ -129,8 +129,8 @@ class CatalogSource(NamedTuple):
     """A CatalogSource and what it serves.
 
     `entries` is what the resolver sees of its content, `problem` OLM's text for why it can't be read; `refused` is the
-    message of its status if OLM does not even start to serve it. `of_cluster`: the cluster has it already, so that no
-    output has it.
+    message of its status if OLM does not even start to serve it. `is_unchecked`: OLM can't tell whether it is healthy,
+    and so says nothing of any catalog beside it. `of_cluster`: the cluster has it already, so that no output has it.
     """
 
     key: CatalogKey
@@ -141,6 +141,7 @@ class CatalogSource(NamedTuple):
     manifest: KubernetesObject | None = None
     source: Source | None = None
     refused: str = ""
+    is_unchecked: bool = False
     of_cluster: bool = False
 
 
@@ -166,20 +167,24 @@ class Step(NamedTuple):
 
 
 class BundleLookup(NamedTuple):
-    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621."""
+    """A bundle that an InstallPlan unpacks from its image (R-CAT-616); `properties` is the text of R-CAT-621.
+
+    `csv` is the name in the catalog, `resolving` that of the CSV in the image, by which the steps go.
+    """
 
     image: str
     csv: str
     replaces: str
     catalog: CatalogKey
     properties: str
+    resolving: str
 
 
 class InstallPlan(NamedTuple):
     """An InstallPlan and how far it got.
 
     `owners` are the names of the namespace's Subscriptions when it was made, `executed` the number of steps that were
-    carried out.
+    carried out in the last run, `written` in any.
     `condition` is the Installed condition as (status, reason, message), None before there is one. `given` is the object
     of the workspace for a plan that was there from the start, and `resumed` whether OLM went on with it. `fault`: the
     keys that lead to the mistake in the object of the step that failed; `cause`: why it is not carried out to its end,
@@ -204,6 +209,18 @@ class InstallPlan(NamedTuple):
     account: Mapping[str, str] | None = None
     fault: tuple[str | int, ...] = ()
     cause: Cause | None = None
+    written: int = 0
+
+    @property
+    def runs_twice(self) -> bool:
+        """Whether OLM carries it out twice: the label of its component is written while it runs for the first time, so
+        that its status can't be (observed-2). One that somebody approves has the label by then."""
+        return self.approval != "Manual" and not self.resumed
+
+    @property
+    def reached(self) -> int:
+        """How many of its steps were carried out in some run."""
+        return max(self.executed, self.written)
 
 
 class Subscription(NamedTuple):
@@ -214,7 +231,8 @@ class Subscription(NamedTuple):
     `unpack_failure` the reason and message of BundleUnpackFailed where that will not change by itself;
     `condition_types` are those of the conditions that it has in the workspace, whose order stays; `deprecations` the
     types and messages of those about a deprecation. `had_catalog`: OLM has seen its catalog, so that one which is not
-    there is gone, and not just unknown.
+    there is gone, and not just unknown. `health` and `unhealthy` are the list catalogHealth and the condition
+    CatalogSourcesUnhealthy that it has in the workspace.
     """
 
     object: KubernetesObject
@@ -231,6 +249,8 @@ class Subscription(NamedTuple):
     condition_types: tuple[str, ...] = ()
     deprecations: tuple[tuple[str, str], ...] = ()
     had_catalog: bool = False
+    health: tuple[Mapping[str, Any], ...] = ()
+    unhealthy: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> NamespacedName:
@@ -381,6 +401,15 @@ class Cluster(NamedTuple):
     def groups_in(self, namespace: str) -> tuple[OperatorGroup, ...]:
         """The OperatorGroups of a namespace."""
         return tuple(self.groups.within(namespace).values())
+
+    def has_csv(self, name: NamespacedName) -> bool:
+        """Whether a CSV of this name exists, be it a copy: to InstallPlans and Subscriptions that is the same."""
+        copy = self.copies.get(name)
+        if name in self.csvs or copy is None:
+            return name in self.csvs
+        member = self.members.get(NamespacedName(copy.home, name.name))
+        group = member.group if member is not None else None
+        return group is not None and (group.is_global or name.namespace in group.targets)
 
     def kept_plans(self, namespace: str) -> list[InstallPlan]:
         """The InstallPlans of a namespace that OLM does not collect, the oldest first (R-CAT-606)."""

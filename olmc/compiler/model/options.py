@@ -277,15 +277,19 @@ class Profile(NamedTuple):
     installplan_bundlelookups: Mapping[str, Any]
     installplan_catalogsources: str
     subscription_unpacking: Sequence[str]
+    subscription_unpackfailed: Mapping[str, Any]
     subscription_config: Sequence[str] | None
     account_token: str
     bundle_kinds: Sequence[str]
     csv_reasons: Sequence[str]
+    csv_replaces_itself: str
     og_intersection_scope: str
     resolver_engine: str
     resolver_constraints: Sequence[str]
     resolver_failforward: bool
     resolver_precedence: str
+    resolver_catalog_refused: str
+    resolver_catalog_error: str
     crd_update: str
 
 

@@ -192,7 +192,8 @@ class Bundle(NamedTuple):
 
     `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
     include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`. `unused` are
-    objects that stand behind the first one of a file.
+    objects that stand behind the first one of a file. `unpacked_csv`: the CSV that OLM installs where there are
+    several, None where that is the one by which the bundle goes.
     """
 
     directory: str
@@ -205,11 +206,17 @@ class Bundle(NamedTuple):
     dependencies: tuple[Mapping[str, Any], ...] = ()
     properties: tuple[Mapping[str, Any], ...] = ()
     unused: tuple[Manifest, ...] = ()
+    unpacked_csv: Manifest | None = None
 
     @property
     def name(self) -> str:
         """The bundle's name: that of its CSV."""
         return name_of(self.csv.object)
+
+    @property
+    def installed(self) -> Manifest:
+        """The CSV that OLM installs (R-CAT-614)."""
+        return self.unpacked_csv or self.csv
 
     @property
     def objects(self) -> tuple[KubernetesObject, ...]:
@@ -255,6 +262,7 @@ class Workspace(NamedTuple):
     one that chooses operators. `images` is what the lock says of `vendor/`, `vendored` the bundles in it by image.
     `inputs` is what of the directory was read. `asked_catalogs` are those that Operators name,
     `cluster_catalogs` the CatalogSources that the cluster has already; `approvals` are what policies approve.
+    `without_csv`: the images of catalogs whose bundle holds no CSV.
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
     are not finished have unpacked, by image.
@@ -270,6 +278,7 @@ class Workspace(NamedTuple):
     inputs: Inputs = Inputs()
     asked_catalogs: frozenset[CatalogKey] = frozenset()
     cluster_catalogs: tuple[Manifest, ...] = ()
+    without_csv: frozenset[str] = frozenset()
     approvals: tuple[PolicyApproval, ...] = ()
     is_live: bool = False
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})

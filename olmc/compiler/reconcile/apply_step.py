@@ -163,8 +163,9 @@ def _put(cluster: Cluster, obj: KubernetesObject, step: Step, rule: str, origin:
 def _with_csv(cluster: Cluster, step: Step, target: StepTarget) -> Cluster:
     """R-CAT-710; what the API server refuses is an error."""
     name = NamespacedName(target.namespace, step.name)
-    # Plans run more than once (observed-2), and by then the olm-operator has written on the CSV.
-    if name in cluster.csvs:
+    # Plans run more than once (observed-2), and by then the olm-operator has written on the CSV. The copy of a CSV from
+    # another namespace counts as well: the operator then gets no CSV of its own (R-CAT-710).
+    if cluster.has_csv(name):
         return cluster
     # Deployments are made of the CSV as it is stored, and so are their hashes (R-DEP-8).
     obj = default_csv(step.object)

@@ -28,7 +28,7 @@ from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.facts import home_of_copy, is_copy
 from olmc.compiler.olm.naming import prune_unsupported, with_known_config
 from olmc.compiler.olm.profiles.data import profile_of
-from olmc.compiler.reconcile.install_plans import WAITING, is_approved, plan_of, with_steps
+from olmc.compiler.reconcile.install_plans import WAITING, is_approved, is_heeded, plan_of, with_steps
 from olmc.compiler.reconcile.operator_groups import (
     parse_apis,
     platform_groups,
@@ -161,7 +161,8 @@ def _is_held(manifest: Manifest, options: Options) -> bool:
 def _with_approvals(cluster: Cluster, options: Options) -> Cluster:
     """The cluster with the plans that are approved, but whose steps the workspace does not have, noted down: they are
     made again (R-CAT-607)."""
-    waiting = [plan for plan in cluster.plans.values() if plan.phase in ("", WAITING) and not plan.steps]
+    heeded = (plan for plan in cluster.plans.values() if is_heeded(plan))
+    waiting = [plan for plan in heeded if plan.phase in ("", WAITING) and not plan.steps]
     approved = tuple(plan for plan in waiting if is_approved(plan, options) and not _is_installed(plan, cluster))
     subscriptions = cluster.subscriptions
     for plan in approved:
@@ -276,6 +277,10 @@ def _subscription(manifest: Manifest, profile: Profile, report: Report) -> Subsc
         condition_types=tuple(conditions),
         deprecations=tuple((kind, message) for kind, (_, message) in conditions.items() if kind.endswith("Deprecated")),
         had_catalog=subscription.catalog in seen_catalogs(obj),
+        health=tuple(mappings(status.get("catalogHealth"))),
+        unhealthy=next(
+            (c for c in mappings(status.get("conditions")) if c.get("type") == "CatalogSourcesUnhealthy"), None
+        ),
     )
 
 
@@ -329,8 +334,10 @@ def _catalogs(
         address = as_text(spec.get("address"))
         name = served_folder(obj, workspace.catalogs)
         served.add(name)
-        refusal = _refusal(spec, workspace.catalogs.get(name))
-        catalog_source = _catalog_source(key, workspace.catalogs.get(name), address, refusal)
+        catalog = workspace.catalogs.get(name)
+        problem = spec_problem(spec)
+        refusal = problem or _absent_configmap(spec, catalog)
+        catalog_source = _catalog_source(key, catalog, address, refusal)._replace(is_unchecked=refusal != problem)
         priority = int(spec.get("priority") or 0)
         sources[key] = catalog_source._replace(
             priority=priority, manifest=obj, source=manifest.source, of_cluster=of_cluster
@@ -356,13 +363,12 @@ def served_folder(source: KubernetesObject, catalogs: Container[str]) -> str:
     return next((name for name in names if name in catalogs), "")
 
 
-def _refusal(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
-    """Why OLM does not serve a CatalogSource at all, as the message of its status (R-CAT-161); "" if it does."""
-    problem = spec_problem(spec)
-    if problem or catalog or spec.get("sourceType") not in FROM_CONFIGMAP:
-        return problem
+def _absent_configmap(spec: Mapping[str, Any], catalog: Catalog | None) -> str:
+    """The message in the status of a CatalogSource whose ConfigMap is missing (R-CAT-161); "" if it is not."""
+    if catalog or spec.get("sourceType") not in FROM_CONFIGMAP:
+        return ""
     name = spec.get("configMap")
-    return f'failed to get catalog config map {name}: configmap "{name}" not found'
+    return f'failed to get catalog config map {name}: configmaps "{name}" not found'
 
 
 def _catalog_source(key: CatalogKey, catalog: Catalog | None, address: str = "", refusal: str = "") -> CatalogSource:

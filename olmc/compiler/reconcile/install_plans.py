@@ -15,7 +15,7 @@ from olmc.compiler.reconcile.apply_step import CREATING, CREATING_OTHER, StepTar
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.operator_groups import no_group, with_targets
-from olmc.k8s.api.rbac_access import access, creation_refusal, escalation_refusal
+from olmc.k8s.api.rbac_access import access, access_refusal, escalation_refusal
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.api.validation.field import Keys
@@ -31,11 +31,15 @@ from olmc.k8s.objects import (
     GroupKind,
     KubernetesObject,
     ObjectKey,
+    Rendered,
+    Request,
     Subject,
     as_text,
+    crd_key,
     mapping,
     mappings,
     namespace_of,
+    owner_references,
     spec_of,
     split_api_version,
     status_of,
@@ -68,7 +72,11 @@ def with_plan(cluster: Cluster, plan: InstallPlan, options: Options) -> Cluster:
     problem = missing_token(group, cluster.objects, options.kube_version, cluster.profile)
     if problem:
         return _add(cluster, _fail(plan, _PlanStop(plan.executed, problem, PlanFault.NO_TOKEN)))
+    before = cluster
     cluster, stop = _run(cluster, plan, group, options)
+    if plan.runs_twice:
+        plan = plan._replace(written=stop.step if stop is not None else len(plan.steps))
+        stop = _second_stop(before, cluster, plan, group, options) or stop
     if stop is None:
         complete = plan._replace(phase="Complete", message="", condition=("True", "", ""), executed=len(plan.steps))
         return _add(cluster, complete)
@@ -92,14 +100,24 @@ def resume_plans(cluster: Cluster, options: Options) -> tuple[Cluster, tuple[Ins
     ready = [
         plan
         for plan in sorted(cluster.plans.values(), key=lambda plan: (plan.namespace, plan.generation))
-        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or is_approved(plan, options))
+        if plan.given is not None and plan.steps and (plan.phase == INSTALLING or _goes_on(plan, options))
     ]
     for plan in ready:
-        begun = plan._replace(approved=True, resumed=True, message="", condition=None, cause=None)
+        phase = INSTALLING if plan.phase == FAILED else plan.phase
+        begun = plan._replace(approved=True, resumed=True, phase=phase, message="", condition=None, cause=None)
         cluster = with_plan(cluster, begun, options)
     # Running replaced them in the cluster, where they are as far as they got.
     names = {namespaced_name(plan) for plan in ready}
     return cluster, tuple(plan for name, plan in cluster.plans.items() if name in names)
+
+
+def _goes_on(plan: InstallPlan, options: Options) -> bool:
+    """Whether OLM goes on with a given plan that it does not work on: one that is approved by now, or one that failed
+    with the account of a group, which somebody may have given more rights since (R-CAT-605)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/installplan_sync.go#L16-L76
+    if plan.phase == FAILED:
+        return bool(status_of(plan.given or {}).get("attenuatedServiceAccountRef"))
+    return is_approved(plan, options)
 
 
 def _add(cluster: Cluster, plan: InstallPlan) -> Cluster:
@@ -155,6 +173,25 @@ def _run(
     return cluster, None
 
 
+def _second_stop(
+    before: Cluster, after: Cluster, plan: InstallPlan, group: OperatorGroup, options: Options
+) -> _PlanStop | None:
+    """Where the second run of a plan stops before the first one did (R-CAT-700): at what it finds by then and may not
+    update, or at resources that do not fit the versions that a CRD serves by then."""
+    target = StepTarget(plan.namespace, plan.name, options)
+    for at, step in enumerate(plan.steps[plan.executed : plan.written], plan.executed):
+        forbidden = _forbidden(after, step, target, group)
+        if forbidden:
+            return _PlanStop(at, forbidden, PlanFault.FORBIDDEN)
+        # Resources of a CRD that the plan brings come later.
+        if step.kind == CRD_KIND and crd_key(step.name) in before.objects:
+            try:
+                apply_step(after, step, target)
+            except StepError as error:
+                return _PlanStop(at, str(error), error.cause, error.keys)
+    return None
+
+
 def _rest_mapping(cluster: Cluster, step: Step, options: Options) -> RestMapping:
     """What a step writes to: of OLM's and the core kinds the kind alone decides, whatever group is written there
     (observed-22)."""
@@ -174,8 +211,34 @@ def _forbidden(cluster: Cluster, step: Step, target: StepTarget, group: Operator
         return ""
     kind = _rest_mapping(cluster, step, target.options)
     scope = group.namespace if kind.namespaced else ""
-    refusal = creation_refusal(access(cluster.objects), _subject(group), kind.group, kind.plural, scope)
-    return f"error {CREATING.get(step.kind, CREATING_OTHER)} {step.name}: {refusal}" if refusal else ""
+    granted, doing = access(cluster.objects), CREATING.get(step.kind, CREATING_OTHER)
+    refusal = access_refusal(granted, _subject(group), Request("create", kind.group, kind.plural), scope)
+    if refusal:
+        return f"error {doing} {step.name}: {refusal}"
+    existing = cluster.objects.get(ObjectKey(kind.group, step.kind, scope, step.name))
+    for verb, doing in _updating(step, existing) if existing is not None else ():
+        request = Request(verb, kind.group, kind.plural, step.name)
+        refusal = access_refusal(granted, _subject(group), request, scope)
+        if refusal:
+            return f"error {doing} {step.name}: {refusal}"
+    return ""
+
+
+def _updating(step: Step, existing: Rendered) -> Iterator[tuple[str, str]]:
+    """The verbs that OLM needs besides `create` for an object that exists, each with the beginning of its error."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/step_ensurer.go#L117-L361
+    if step.kind in (CSV_KIND, "Subscription"):
+        return
+    updating = CREATING.get(step.kind, CREATING_OTHER).replace("creating", "updating")
+    if step.kind not in CREATING:
+        yield "get", updating.replace("updating", "getting")
+        yield "update", updating
+        return
+    yield "get", "getting older version of service account:" if step.kind == ACCOUNT else updating
+    # OLM does not write an account that stays as it is; one that it derives from the CSV has nothing but its owner.
+    owners = [ref.get("name") for ref in owner_references(existing.object)]
+    if step.kind != ACCOUNT or not step.derived or step.resolving not in owners:
+        yield "patch", updating
 
 
 def _escalation(before: Cluster, after: Cluster, step: Step, group: OperatorGroup) -> str:
@@ -193,7 +256,7 @@ def _subject(group: OperatorGroup) -> Subject:
     return Subject(ACCOUNT, group.namespace, group.account)
 
 
-WAITING, INSTALLING = "RequiresApproval", "Installing"
+WAITING, INSTALLING, FAILED = "RequiresApproval", "Installing", "Failed"
 UNMANAGED = "InstallCheckFailed"
 """The reason of the condition Installed while no OperatorGroup manages the namespace (R-CAT-604)."""
 
@@ -242,6 +305,14 @@ def is_approved(plan: InstallPlan, options: Options) -> bool:
     return plan.approved or "all" in options.approve or not names.isdisjoint(options.approve)
 
 
+def is_heeded(plan: InstallPlan) -> bool:
+    """Whether OLM looks at a given plan: it skips one whose status has nothing to do, as those have that somebody wrote
+    by hand, whether approved or not (R-CAT-607)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/operator.go#L2103-L2106
+    status = status_of(plan.given or {})
+    return bool(status.get("plan") or status.get("bundleLookups"))
+
+
 def written_steps(plan: InstallPlan) -> Iterator[tuple[str, str]]:
     """Kind and name of what a given plan says that it has written."""
     for resource, status in _entries(plan):
@@ -256,7 +327,8 @@ def with_steps(workspace: Workspace, cluster: Cluster) -> Cluster:
 
 
 def _with_steps(plan: InstallPlan, workspace: Workspace, cluster: Cluster) -> InstallPlan:
-    if plan.given is None or plan.phase not in (WAITING, INSTALLING):
+    retried = plan.phase == FAILED and status_of(plan.given or {}).get("attenuatedServiceAccountRef")
+    if plan.given is None or not (plan.phase in (WAITING, INSTALLING) or retried):
         return plan
     try:
         steps = tuple(_steps(plan, workspace, cluster))

@@ -24,7 +24,7 @@ from olmc.compiler.reconcile.deployments import (
 from olmc.compiler.reconcile.operator_groups import Failure, account_exists
 from olmc.compiler.reconcile.requirements import owned_by_others, predecessors
 from olmc.k8s.api.rbac import decode_rules
-from olmc.k8s.api.rbac_access import Access, creation_refusal
+from olmc.k8s.api.rbac_access import Access, access_refusal
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.field import invalid_text
 from olmc.k8s.lean import NamedTuple
@@ -35,6 +35,7 @@ from olmc.k8s.objects import (
     ObjectKey,
     PolicyRule,
     Rendered,
+    Request,
     Subject,
     annotations_of,
     crd_key,
@@ -182,18 +183,19 @@ def install(
     problem = next(_service_problems(csv, cluster.profile), "")
     if problem:
         return _fail(problem, None)
-    forbidden = _forbidden(csv, group, access)
-    if forbidden and not is_written(csv, cluster, options):
-        # The prefix stands there twice: this error is wrapped on its way once more than others (R-CSV-20).
-        text = f"install strategy failed: install strategy failed: {forbidden}"
-        known = _NO_RETRY in cluster.profile.csv_reasons
-        return InstallOutcome((_NO_RETRY if known else "InstallComponentFailed", text), StrategyProgress(0, 0))
     written: dict[str, KubernetesObject] = {}
     config = subscription_config(cluster, csv)
     for index, item in enumerate(csv.deployments):
         deployment, name = written_deployment(cluster, options, csv, item, config), item.name
         existing = written.get(name) or existing_deployment(name, csv, cluster, members.values())
         written[name] = deployment
+        forbidden = _forbidden(csv, group.account, name, access, exists=existing is not None)
+        if forbidden and not is_written(csv, cluster, options):
+            # The prefix stands there twice: this error is wrapped on its way once more than others (R-CSV-20).
+            text = f"install strategy failed: install strategy failed: {forbidden}"
+            known = _NO_RETRY in cluster.profile.csv_reasons
+            progress = StrategyProgress(index, len(csv.webhooks) if index else 0)
+            return InstallOutcome((_NO_RETRY if known else "InstallComponentFailed", text), progress)
         invalid = refusal(deployment, existing)
         if invalid is not None:
             place = ("spec", "install", "spec", "deployments", index, *invalid.keys)
@@ -272,13 +274,18 @@ def _is_never_ready(csv: Csv) -> bool:
     return any(webhook.deployment not in names for webhook in csv.webhooks)
 
 
-def _forbidden(csv: Csv, group: OperatorGroup, access: Access) -> str:
-    """R-OG-8: with a service account on the group, Deployments are written with that account's rights."""
-    account = group.account
-    # Without Deployments nothing of the strategy is written, as that account or any other (R-API-2).
-    if not account or not csv.deployments:
+def _forbidden(csv: Csv, account: str, name: str, access: Access, *, exists: bool) -> str:
+    """R-OG-8: with a service account on the group, Deployments are written with that account's rights.
+
+    OLM looks for the Deployment first, and creates or updates it then; only a request to create one has no name.
+    """
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/api/wrappers/deployment_install_client.go#L112-L125
+    if not account:
         return ""
-    return creation_refusal(access, Subject(ACCOUNT, csv.namespace, account), "apps", "deployments", csv.namespace)
+    subject = Subject(ACCOUNT, csv.namespace, account)
+    writing = ("update", name) if exists else ("create", "")
+    requests = (Request(verb, "apps", "deployments", named) for verb, named in (("get", name), writing))
+    return next(filter(None, (access_refusal(access, subject, request, csv.namespace) for request in requests)), "")
 
 
 def _webhook_problem(csv: Csv, objects: Mapping[ObjectKey, Rendered]) -> tuple[str, int, int]:

@@ -30,6 +30,7 @@ from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CONFIG, CONTAINERS, Limit
 from olmc.k8s.objects import (
+    ACCOUNT,
     CatalogKey,
     Manifest,
     ObjectKey,
@@ -38,6 +39,7 @@ from olmc.k8s.objects import (
     labels_of,
     mapping,
     mappings,
+    name_of,
     namespace_of,
     owner_references,
     spec_of,
@@ -145,16 +147,41 @@ def _without_csv(cluster: Cluster, name: NamespacedName, csv: Csv) -> Cluster:
     members = cluster.members.without(name)
     served = {item.service_name for other in csvs.values() for item in other.owned_apiservices}
     objects: dict[ObjectKey, Rendered] = {}
+    again = _made_again(name.namespace, cluster)
     for key, rendered in cluster.objects.items():
         # Whoever else owns the API has adopted it: the labels of its new owner are written only when objects are
         # rendered (R-API-3).
         adopted = key.kind == "APIService" and key.name in served
         kept = rendered if adopted else _without_owner(key, rendered, name, cluster.profile)
+        if kept is None and key in again:
+            kept = _unowned(rendered)
         if kept is not None:
             objects[key] = kept
     gone = {key.name for key in cluster.objects if key.kind == "APIService" and key not in objects}
     objects = {key: rendered for key, rendered in objects.items() if not _belongs_to(rendered, gone)}
     return cluster._replace(csvs=csvs, members=members, objects=by_kind(objects), retired=(*cluster.retired, csv))
+
+
+def _made_again(namespace: str, cluster: Cluster) -> frozenset[ObjectKey]:
+    """The ServiceAccounts that bundles bring and the second run of a plan makes again, once a CSV that was replaced has
+    taken them along: the operator works before its plan has come to its end (observed-80)."""
+    return frozenset(
+        ObjectKey("", ACCOUNT, namespace, step.name)
+        for plan in cluster.plans.within(namespace).values()
+        for step in (plan.steps if plan.runs_twice else ())
+        if step.kind == ACCOUNT and not step.derived and _works(NamespacedName(namespace, step.resolving), cluster)
+    )
+
+
+def _works(name: NamespacedName, cluster: Cluster) -> bool:
+    member = cluster.members.get(name)
+    return member is not None and member.succeeded
+
+
+def _unowned(rendered: Rendered) -> Rendered:
+    """An object without owners."""
+    metadata = {key: value for key, value in rendered.object["metadata"].items() if key != "ownerReferences"}
+    return rendered._replace(object={**rendered.object, "metadata": metadata})
 
 
 def _belongs_to(rendered: Rendered, services: Collection[str]) -> bool:
@@ -407,7 +434,7 @@ def _is_stuck(plan: InstallPlan, csv: NamespacedName) -> bool:
 
 
 def _left_behind(workspace: Workspace, csv: Csv, catalog: CatalogKey, profile: Profile) -> Iterable[Step]:
-    vendored = (bundle for _, bundle in sorted(workspace.vendored.items()) if bundle.name == csv.name)
+    vendored = (b for _, b in sorted(workspace.vendored.items()) if name_of(b.installed.object) == csv.name)
     # The CSV may be older than what the catalogs list by now, so its bundle is looked for by name (observed-39).
     bundle = workspace.bundles.get(csv.name) or next(vendored, None)
     if bundle is None:

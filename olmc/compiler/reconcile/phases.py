@@ -236,12 +236,19 @@ def _through_phases(
         failure = failure or owner_conflict(csv, cluster.csvs) or _adoption_failure(csv, cluster, members)
     if failure:
         return _fail_while_pending(csv, group, failure)._replace(requirements=statuses)
-    before = members.get(NamespacedName(csv.namespace, csv.replaces)) if csv.replaces else None
+    replaces_itself = csv.replaces == csv.name
+    predecessor = NamespacedName(csv.namespace, "" if replaces_itself else csv.replaces)
+    before = members.get(predecessor) or cluster.members.get(predecessor)
     # The predecessor has to be Replacing first, and unless its group fails forward only one that works gets there. One
-    # that never does holds back its successor, whose status says nothing of it (R-CSV-15h).
+    # that never does holds back its successor, whose status stays as it is, without a list of requirements (R-CSV-15h).
     # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2302-L2307
-    if csv.replaces == csv.name or (before is not None and not before.succeeded and before.phase != "Replacing"):
-        return CsvState(csv, group, "Pending", *_UNKNOWN, statuses, history=_history())
+    waits_for_itself = replaces_itself and cluster.profile.csv_replaces_itself == "waits"
+    # Only in a circle is a predecessor not judged before: then each waits for the other.
+    waits_for_itself |= before is None and predecessor in cluster.csvs
+    if waits_for_itself or (before is not None and not before.succeeded and before.phase != "Replacing"):
+        if earlier is not None and earlier.phase == "Pending":
+            return earlier._replace(group=group, lacking=())
+        return CsvState(csv, group, "Pending", *_UNKNOWN, history=_history())
     # Whatever serves an API that is not ours to take ends the installation, required ones included (R-API-3, R-API-4).
     foreign = frozenset(n for n, api in served.items() if not any(_may_take_from(o, csv, members) for o in api.owners))
     extra = (api.rpartition("/")[0].split("/") for api in context.extra_apis if api.count("/") == 2)

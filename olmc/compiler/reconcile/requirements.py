@@ -63,8 +63,10 @@ def _later_csvs(csv: Csv, plans: Collection[InstallPlan]) -> Iterator[str]:
 
 
 def _later_steps(csv: Csv, plan: InstallPlan) -> tuple[Step, ...]:
-    """The steps of a plan behind the CSV's step and the CRDs that follow it; none if the plan doesn't make the CSV."""
-    steps = plan.steps
+    """The steps that a plan has carried out behind the CSV's step and the CRDs that follow it; none if the plan doesn't
+    make the CSV."""
+    # What a plan has not come to is there from before, if at all (observed-30).
+    steps = plan.steps[: plan.reached]
     own = next((at for at, step in enumerate(steps) if (step.kind, step.name) == (CSV_KIND, csv.name)), len(steps))
     later = own + 1
     # CRDs come next in a plan, and the catalog operator writes them faster than the olm-operator looks.

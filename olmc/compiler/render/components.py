@@ -423,7 +423,7 @@ def _pending_objects(cluster: Cluster) -> Iterator[tuple[KubernetesObject, Place
     """The objects of the steps that a plan would still have to carry out."""
     for plan in cluster.plans.values():
         # A plan stops at the first object whose API is gone; what comes behind it would be the next surprise.
-        for step in plan.steps[plan.executed :] if plan.approved else ():
+        for step in plan.steps[plan.reached :] if plan.approved else ():
             if not step.derived:
                 named = {**step.object, "apiVersion": step.api_version, "kind": step.kind}
                 yield named, Place(step.source) if step.source else None
@@ -465,16 +465,16 @@ def _label(context: RenderContext, entry: Rendered, plans: Mapping[NamespacedNam
     if identity.kind not in _ADOPTABLE:
         return entry
     metadata, labels = entry.object["metadata"], labels_of(entry.object)
-    # A plan has the label only as long as a Subscription refers to it, and a Subscription that of its own package
-    # (R-COMP-3, observed-44).
-    own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
+    # A plan has the label only as long as a Subscription refers to it (R-COMP-3, observed-44). A Subscription keeps the
+    # label of a package that it had before (observed-81).
+    own = dict(labels)
     if identity.kind == "Subscription":
         subscription = context.cluster.subscriptions.get(NamespacedName(identity.namespace, identity.name))
         keys = {component_label_key(subscription.package, identity.namespace)} if subscription else set()
     elif identity.kind == "InstallPlan":
+        own = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
         keys = plans.get(NamespacedName(identity.namespace, identity.name), set()) | _orphaned(context, entry)
     else:
-        own = dict(labels)
         keys = _owner_keys(context, identity, entry.object)
     if not keys and own == labels:
         return entry

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import CsvState
-from olmc.compiler.model.operators import DEFAULT_PORT, Csv, StrategyDeployment
+from olmc.compiler.model.operators import CONVERSION, CSV_KIND, DEFAULT_PORT, Csv, StrategyDeployment
 from olmc.compiler.model.options import Profile
 from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, has_copy_label
 from olmc.compiler.olm.naming import (
@@ -23,13 +23,15 @@ from olmc.compiler.reconcile.deployments import (
     UNKNOWN_CA_HASH,
     Config,
     Serving,
+    is_written,
     serving_deployments,
     servings,
     subscription_config,
     written_deployment,
 )
 from olmc.compiler.reconcile.loop import deleted_deployments
-from olmc.compiler.render.webhooks import RenderContext, rendered
+from olmc.compiler.render.webhooks import RenderContext, is_configured, rendered
+from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.objects import (
     OLM_GROUP,
     RBAC,
@@ -38,11 +40,14 @@ from olmc.k8s.objects import (
     ObjectKey,
     Origin,
     Rendered,
+    apiservice_key,
+    crd_key,
     labels_of,
     mapping,
     namespace_of,
     object_key,
     spec_of,
+    status_of,
 )
 
 STAGE = "deployments"
@@ -192,7 +197,7 @@ def certificates(context: RenderContext) -> Iterator[Rendered]:
         for serving in servings(context.profile, member.csv):
             keys = ("spec", "install", "spec", "deployments", member.csv.deployments.index(serving.deployment))
             for obj in _certificate_objects(context.profile, member.csv, serving):
-                if not _stays(context, obj):
+                if not _stays(context, obj) and not _is_missed_by_nobody(context, member, obj):
                     yield rendered(
                         obj, CERTIFICATES_STAGE, "R-CERT-2", member.csv.source, *keys, origin=Origin.CERTIFICATE
                     )
@@ -208,6 +213,41 @@ def _stays(context: RenderContext, obj: KubernetesObject) -> bool:
     key = ObjectKey("", obj["kind"], namespace_of(obj), obj["metadata"]["name"])
     existing = context.cluster.objects.get(key)
     return existing is not None and (key.kind == "Secret" or existing.provenance.origin is not Origin.MANIFEST)
+
+
+def _is_missed_by_nobody(context: RenderContext, member: CsvState, obj: KubernetesObject) -> bool:
+    """Whether an object was deleted that OLM only makes along with an installation, and nothing makes it install again
+    (observed-82)."""
+    key, state, csv = object_key(obj), context.options.state, member.csv
+    if state is None or key in context.cluster.objects or key.kind == "Secret":
+        return False
+    # A state that lacks a kind altogether was taken without it.
+    if not any((each.kind, each.group) == (key.kind, key.group) for each in state.objects):
+        return False
+    known = state.objects.get(ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name))
+    if known is None or status_of(known.object).get("phase") != "Succeeded" or not member.succeeded:
+        return False
+    return is_written(csv, context.cluster, context.options) and not any(_reinstalls(context, csv))
+
+
+def _reinstalls(context: RenderContext, csv: Csv) -> Iterator[bool]:
+    """Whether OLM misses something of a CSV that works, one after the other: a certificate, what serves an API service,
+    the configuration of a webhook, or a conversion."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/olm/operator.go#L2369-L2427
+    objects, profile = context.cluster.objects, context.profile
+    owned = {item.deployment for item in csv.owned_apiservices}
+    for item in csv.owned_apiservices:
+        yield apiservice_key(item.service_name) not in objects
+    for serving in servings(profile, csv):
+        of_api = serving.deployment.name in owned
+        parts = [object_key(obj) for obj in _certificate_objects(profile, csv, serving)]
+        yield any(key not in objects for key in parts if of_api or key.kind == "Secret")
+    for webhook in csv.webhooks:
+        if webhook.type == CONVERSION:
+            crds = (objects.get(crd_key(name)) for name in webhook.converted_crds)
+            yield any(crd is None or Crd(crd.object).conversion.get("strategy") != "Webhook" for crd in crds)
+        else:
+            yield not is_configured(context, csv, webhook)
 
 
 def _left_behind(context: RenderContext, csv: Csv) -> Iterator[KubernetesObject]:

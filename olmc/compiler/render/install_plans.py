@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.cluster import BundleLookup, CatalogSource, InstallPlan, Step, Subscription
@@ -13,9 +13,12 @@ from olmc.compiler.reconcile.install_plans import installed_condition
 from olmc.compiler.render.webhooks import RenderContext, rendered
 from olmc.k8s.diagnostics import PlanFault
 from olmc.k8s.lean import sha256
-from olmc.k8s.objects import KubernetesObject, Rendered, spec_of, status_of
+from olmc.k8s.objects import KubernetesObject, Rendered, mapping, spec_of, status_of, text
 
 STAGE = "subscriptions"
+
+# The fields of a condition but its times, which differ from run to run.
+_CONDITION = ("type", "status", "reason", "message")
 
 
 def subscriptions(context: RenderContext) -> Iterator[Rendered]:
@@ -66,19 +69,24 @@ def _rank(s: Subscription, kind: str) -> int:
 
 def _catalog_health(context: RenderContext, s: Subscription) -> list[dict[str, Any]]:
     """R-CAT-650: catalogs that OLM serves count as healthy, even where they can't be reached (observed-10)."""
-    return [
-        {
-            "catalogSourceRef": {
-                "apiVersion": CSV_API,
-                "kind": "CatalogSource",
-                "name": source.key.name,
-                "namespace": source.key.namespace,
-                "uid": "",
-            },
-            "healthy": not source.refused,
-        }
-        for source in _catalogs_of(context, s)
-    ]
+    if _is_unchecked(context, s):
+        refs = ((mapping(item.get("catalogSourceRef")), item.get("healthy")) for item in s.health)
+        return [_health(text(ref.get("name")), text(ref.get("namespace")), healthy is True) for ref, healthy in refs]
+    sources = _catalogs_of(context, s)
+    return [_health(source.key.name, source.key.namespace, not source.refused) for source in sources]
+
+
+def _health(name: str, namespace: str, healthy: bool) -> dict[str, Any]:
+    """What a Subscription says of a catalog."""
+    ref = {"apiVersion": CSV_API, "kind": "CatalogSource", "name": name, "namespace": namespace, "uid": ""}
+    return {"catalogSourceRef": ref, "healthy": healthy}
+
+
+def _is_unchecked(context: RenderContext, s: Subscription) -> bool:
+    """Whether OLM fails to check a catalog: then it writes nothing about any of them, nor about deprecations, and what
+    the Subscription has stays (R-CAT-650)."""
+    # https://github.com/operator-framework/operator-lifecycle-manager/blob/v0.46.0/pkg/controller/operators/catalog/subscription/reconciler.go#L233-L276
+    return any(source.is_unchecked for source in _catalogs_of(context, s))
 
 
 def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]:
@@ -91,8 +99,13 @@ def _catalogs_of(context: RenderContext, s: Subscription) -> list[CatalogSource]
 
 def _conditions(context: RenderContext, s: Subscription) -> Iterator[dict[str, str]]:
     """R-CAT-651 … R-CAT-655, in the order in which they are first set."""
-    yield _catalog_condition(context, s)
-    yield from _deprecations(context, s)
+    if not _is_unchecked(context, s):
+        yield _catalog_condition(context, s)
+        yield from _deprecations(context, s)
+    else:
+        if s.unhealthy:
+            yield {key: text(s.unhealthy[key]) for key in _CONDITION if key in s.unhealthy}
+        yield from _shown_deprecations(s.deprecations)
     types = context.profile.subscription_unpacking
     if s.unpacking and "BundleUnpacking" in types:
         yield {"type": "BundleUnpacking", "status": "True", "reason": "UnpackingInProgress"}
@@ -130,7 +143,10 @@ def _deprecations(context: RenderContext, s: Subscription) -> list[dict[str, str
     Where the Subscription's channel (any, if it names none) doesn't have that bundle, OLM takes nothing back.
     """
     messages = _channel_deprecations(context, s)
-    found = s.deprecations if messages is None else messages
+    return _shown_deprecations(s.deprecations if messages is None else messages)
+
+
+def _shown_deprecations(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"type": kind, "status": "True", "message": message} for kind, message in found]
 
 
@@ -200,7 +216,9 @@ def _plan_object(plan: InstallPlan, profile: Profile) -> KubernetesObject:
         return {**resumed, "metadata": {**resumed["metadata"], **plan.given["metadata"]}}
     before, after = status_of(plan.given), resumed["status"]
     steps = zip(before["plan"], after["plan"], strict=True)
-    kept = {key: value for key, value in before.items() if key not in ("conditions", "message")}
+    # A plan names the account that its group names by now, if it names one (R-CAT-604).
+    written = ("conditions", "message", *(("attenuatedServiceAccountRef",) if plan.account else ()))
+    kept = {key: value for key, value in before.items() if key not in written}
     after = {**after, **kept, "phase": plan.phase, "plan": [{**old, "status": new["status"]} for old, new in steps]}
     # With its time, which OLM moves only when the condition changes.
     if before.get("conditions") and installed_condition(before) == plan.condition:
@@ -248,7 +266,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
         status["conditions"] = [{"type": "Installed", "status": state, **extra}]
     if plan.message:
         status["message"] = plan.message
-    images = {lookup.csv: lookup for lookup in plan.lookups if unpacked["references"]}
+    images = {lookup.resolving: lookup for lookup in plan.lookups if unpacked["references"]}
     status["plan"] = [
         {
             "resolving": step.resolving,
@@ -263,7 +281,7 @@ def _plan_status(plan: InstallPlan, profile: Profile) -> dict[str, Any]:
 def _steps_with_catalog(plan: InstallPlan, profile: Profile) -> Iterator[Step]:
     """The steps whose catalogs a plan lists: all, or those that were in it before its bundles were unpacked."""
     # From 0.14 to 0.24 a plan was made first and unpacked its bundles afterwards, when the list was written already.
-    images = {lookup.csv for lookup in plan.lookups}
+    images = {lookup.resolving for lookup in plan.lookups}
     for step in plan.steps:
         if profile.installplan_catalogsources == "all" or step.resolving not in images or step.kind == "Subscription":
             yield step

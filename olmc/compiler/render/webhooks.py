@@ -281,6 +281,14 @@ def _configuration(
     return obj
 
 
+def is_configured(context: RenderContext, csv: Csv, item: WebhookDescription) -> bool:
+    """Whether the cluster has a configuration for a validating or mutating webhook."""
+    labels = filled(context.profile.webhook_labels, csv=csv.name, csv_ns=csv.namespace, generateName=item.name, hash="")
+    identifying = {key: value for key, value in labels.items() if key in _IDENTIFYING}.items()
+    part = context.cluster.objects.within((_ADMISSION_GROUP, _KINDS.get(item.type, "")))
+    return any(identifying <= labels_of(stored.object).items() for stored in part.values())
+
+
 def _keep_name(obj: KubernetesObject, objects: Mapping[ObjectKey, Rendered]) -> KubernetesObject:
     """The configuration under the name of the one that exists for the same CSV and generateName, if any (R-WH-3)."""
     labels = obj["metadata"]["labels"]

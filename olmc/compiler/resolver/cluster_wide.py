@@ -45,7 +45,14 @@ from olmc.compiler.resolver.rounds import (
     resolve_with_lock,
     visible_catalog,
 )
-from olmc.compiler.resolver.snapshot import EXISTING, Entry, entry_of_candidate, entry_of_installed, visible_catalogs
+from olmc.compiler.resolver.snapshot import (
+    EXISTING,
+    Entry,
+    entry_of_candidate,
+    entry_of_installed,
+    needed_catalogs,
+    visible_catalogs,
+)
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.gojson import DecodeError, decode
 from olmc.k8s.lean import NamedTuple
@@ -66,7 +73,7 @@ def cluster_resolve_request(
     options: Options,
 ) -> ResolveRequest:
     """The request of the whole cluster: all catalogs, all CSVs, each name once; `subscriptions` may own CSVs."""
-    catalogs = [visible_catalog(source) for _, source in sorted(cluster.catalogs.items())]
+    catalogs = [visible_catalog(source) for source in needed_catalogs(cluster, options, clusterwide=True)]
     present: dict[str, InstalledEntry] = {}
     for name, csv in sorted(cluster.csvs.items()):
         try:
@@ -84,6 +91,7 @@ def cluster_resolve_request(
         whole_cluster=True,
         timeout=options.resolve_timeout,
         cel=cluster.cel,
+        catalog_error=cluster.profile.resolver_catalog_error,
     )
 
 

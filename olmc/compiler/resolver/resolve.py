@@ -514,7 +514,9 @@ def _catalog_errors(resolve_request: ResolveRequest, failure: str) -> list[Resol
     if failure:
         problems[CatalogKey(resolve_request.namespace, EXISTING)] = failure
     return [
-        ResolveError(f"error using catalogsource {key.namespace}/{key.name}: {problems[key]}", None)
+        ResolveError(
+            f"{resolve_request.catalog_error.format(name=key.name, namespace=key.namespace)}: {problems[key]}", None
+        )
         for key in sorted(problems, key=lambda each: (each.namespace, each.name))
     ]
 

@@ -123,7 +123,7 @@ def resolve_request_of(
     return ResolveRequest(
         namespace, tuple(catalogs), requests, tuple(present), fail_forward,
         unheeded=unheeded, legacy_precedence=upgrades_from_any_catalog(options, cluster.profile),
-        timeout=options.resolve_timeout, cel=cluster.cel,
+        timeout=options.resolve_timeout, cel=cluster.cel, catalog_error=cluster.profile.resolver_catalog_error,
     )  # fmt: skip
 
 
@@ -239,7 +239,7 @@ def refresh_status(subscription: Subscription, cluster: Cluster) -> Subscription
         s = s._replace(plan=s.generated_by, state="UpgradePending", current=s.starting_csv)
     if not s.current:
         return s
-    if NamespacedName(s.name.namespace, s.current) in cluster.csvs:
+    if cluster.has_csv(NamespacedName(s.name.namespace, s.current)):
         return s._replace(state="AtLatestKnown", installed=s.current)
     plan = next((p for p in cluster.kept_plans(s.name.namespace) if p.name == s.plan), None)
     if s.plan and plan is None:
@@ -278,6 +278,9 @@ def make_plan(
         selection.candidate.name: content_of(workspace, cluster, selection.candidate) for selection in intent.installs
     }
     missing = tuple(selection.candidate for selection in intent.installs if contents[selection.candidate.name] is None)
+    # OLM tries again for ever to read a CSV that is not there (R-CAT-654).
+    if any(candidate.image in workspace.without_csv for candidate in missing):
+        return ResolutionRound(_waiting(subscriptions, cluster, None))
     try:
         steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
@@ -285,7 +288,7 @@ def make_plan(
         return ResolutionRound(_waiting(subscriptions, cluster, fatal), unreadable=(error.undecodable,))
     if missing:
         return ResolutionRound(
-            _waiting(subscriptions, cluster, (UNPACK_FAILED, _not_available(missing[0]))), missing=missing
+            _waiting(subscriptions, cluster, (UNPACK_FAILED, _pull_failure(cluster.profile))), missing=missing
         )
     plan = _next_plan(cluster, namespace, subscriptions, intent.installs, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
@@ -371,30 +374,34 @@ def _waiting(
 ) -> dict[NamespacedName, Subscription]:
     """All Subscriptions of a namespace in which a bundle can't be unpacked (R-CAT-654).
 
-    That a Job has failed is reported in the place of that it runs (observed-66); any other problem beside it.
+    That a Job has failed is reported in the place of that it runs (observed-66), before 0.43 beside it; any other
+    problem beside it.
     """
-    unpacking = failure is None or failure[0] != UNPACK_FAILED
+    of_job = failure is not None and failure[0] == UNPACK_FAILED
     before = cluster.subscriptions
     return {
         name: s._replace(
-            unpacking=unpacking,
-            unpack_failure=failure if unpacking else _seen(before[name]) or failure,
+            unpacking=not of_job or cluster.profile.subscription_unpackfailed["unpacking"],
+            unpack_failure=(_seen(before[name], cluster.profile) if of_job else None) or failure,
             condition_types=before[name].condition_types,
         )
         for name, s in subscriptions.items()
     }
 
 
-def _seen(s: Subscription) -> tuple[str, str] | None:
-    """The failure of the unpack job in OLM's own words, where a cluster shows it: who only lacks a bundle's content
-    can't know them (observed-66, D26)."""
-    known = s.unpack_failure
-    return known if known is not None and known[1].startswith("Bundle unpacking failed - ") else None
+def _seen(s: Subscription, profile: Profile) -> tuple[str, str] | None:
+    """The failure of the unpack job that a cluster shows, which may have another reason than the one of D26."""
+    known, beginning = s.unpack_failure, profile.subscription_unpackfailed["message"].partition("{")[0]
+    return known if known is not None and known[1].startswith(beginning) else None
 
 
-def _not_available(candidate: Candidate) -> str:
-    """What stands in the place of the unpack job's failure if a bundle is not in the workspace (R-CAT-164, D26)."""
-    return f"bundle content for {candidate.name} ({candidate.image}) is not available offline"
+def _pull_failure(profile: Profile) -> str:
+    """The message about a bundle that is not in the workspace: that of an image that can't be pulled (R-CAT-654, D26).
+
+    The Job waits for the image until its deadline, and Kubernetes then says so.
+    """
+    text: str = profile.subscription_unpackfailed["message"]
+    return text.format(reason="DeadlineExceeded", message="Job was active longer than specified deadline")
 
 
 def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
@@ -480,9 +487,8 @@ def _steps(
             ordered += steps
         else:
             unpacked += steps
-            lookups.append(
-                BundleLookup(candidate.image, candidate.name, selection.replaces, candidate.catalog, properties)
-            )
+            found, name = (candidate.image, candidate.name), csv["metadata"]["name"]
+            lookups.append(BundleLookup(*found, selection.replaces, candidate.catalog, properties, name))
         if candidate.name in generated:
             ordered.append(generated[candidate.name])
     return (*partitioned(ordered), *unpacked), tuple(lookups)

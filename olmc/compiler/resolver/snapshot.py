@@ -52,7 +52,13 @@ def visible_catalogs(cluster: Cluster, namespace: str, options: Options) -> tupl
     # OLM compares with this very text: "True" leaves nothing out (R-CAT-502).
     if annotations.get(EXCLUDE_GLOBAL) != "true":
         namespaces.add(options.global_catalog_namespace)
-    return tuple(source for key, source in sorted(cluster.catalogs.items()) if key.namespace in namespaces)
+    return tuple(source for source in _counting(cluster) if source.key.namespace in namespaces)
+
+
+def _counting(cluster: Cluster) -> Iterator[CatalogSource]:
+    """The catalogs that the resolver asks, in order; older releases do not ask for one that OLM does not serve."""
+    is_asked = cluster.profile.resolver_catalog_refused == "blocks"
+    return (source for _, source in sorted(cluster.catalogs.items()) if is_asked or not source.refused)
 
 
 def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = False) -> tuple[CatalogSource, ...]:
@@ -61,7 +67,7 @@ def needed_catalogs(cluster: Cluster, options: Options, *, clusterwide: bool = F
     With `clusterwide` all catalogs: Operators are resolved over every one (R-OPERATOR-8).
     """
     if clusterwide:
-        return tuple(source for _, source in sorted(cluster.catalogs.items()))
+        return tuple(_counting(cluster))
     namespaces = cluster.subscriptions.parts
     seen = {source.key: source for each in namespaces for source in visible_catalogs(cluster, each, options)}
     return tuple(source for _, source in sorted(seen.items()))

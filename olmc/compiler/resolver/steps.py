@@ -63,7 +63,9 @@ def content_of(workspace: Workspace, cluster: Cluster, candidate: Candidate) -> 
     from olmc.compiler.catalogs.content import served_properties
 
     # Without an image it is a catalog made of the workspace's own bundles: their content is part of it.
-    return content if candidate.image else content._replace(inline=True, served=served_properties(entry))
+    if candidate.image:
+        return content
+    return content._replace(csv=bundle.csv, inline=True, served=served_properties(entry))
 
 
 def inline_content(entry: CatalogBundle) -> Content | None:
@@ -98,9 +100,9 @@ class Content(NamedTuple):
 
 
 def bundle_content(bundle: Bundle) -> Content:
-    """The content of a bundle directory."""
+    """The content of a bundle directory, as OLM unpacks it."""
     others = tuple((file.name, file.manifest) for file in bundle.files if file.manifest is not bundle.csv)
-    return Content(bundle.csv, others)
+    return Content(bundle.installed, others)
 
 
 class UndecodableCSV(NamedTuple):

@@ -27,6 +27,7 @@ from olmc.k8s.objects import (
     crd_key,
     labels_of,
     mapping,
+    metadata_of,
     object_key,
     owner_references,
     spec_of,
@@ -83,14 +84,21 @@ def deletion_index(objects: Objects) -> DeletionIndex:
 
 
 def delete(objects: Objects, keys: Iterable[ObjectKey], profile: Profile) -> dict[ObjectKey, Manifest]:
-    """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59)."""
+    """The objects without those of `keys`, and without what goes along (observed-36, observed-57, observed-59).
+
+    What a finalizer holds for ever stays, as does what can't go before it (observed-83).
+    """
     keys = list(keys)
     if not keys:
         return dict(objects)
     index = deletion_index(objects)
-    gone = cascade(index, keys, {}, profile)
+    deleted = cascade(index, keys, {}, profile)
+    held = held_by_finalizers(index, deleted)
+    gone = {key: None for key in deleted if key not in held}
     remaining = {
-        key: _without_owners(key, manifest, index, gone) for key, manifest in objects.items() if key not in gone
+        key: _terminating(manifest) if key in held else _without_owners(key, manifest, index, gone)
+        for key, manifest in objects.items()
+        if key not in gone
     }
     for key in gone:
         if key.kind == CSV_KIND:
@@ -116,6 +124,51 @@ def cascade(
             if all(owner in gone or owner in before for owner in index.owners[other])
         ]
     return gone
+
+
+def held_by_finalizers(index: DeletionIndex, deleted: Mapping[ObjectKey, None]) -> frozenset[ObjectKey]:
+    """What stays though it is deleted: custom resources with finalizers whose operator is deleted along with them, so
+    that nobody takes these away, what they own, and the namespaces and CRDs of such resources (observed-83)."""
+    waiting = [key for key in deleted if metadata_of(index.objects[key].object).get("finalizers")]
+    if not any(key.kind == CSV_KIND for key in deleted) or all(key.kind in _FINALIZED_BY_OTHERS for key in waiting):
+        return frozenset()
+    left_alone = _owned_kinds(index, {}) - _owned_kinds(index, deleted)
+    held = {key for key in waiting if (key.group, key.kind) in left_alone}
+    kinds, namespaces = {(key.group, key.kind) for key in held}, {key.namespace for key in held}
+    for key in deleted:
+        is_home = key[:2] == ("", "Namespace") and key.name in namespaces
+        defines = key.kind == CRD_KIND and _defined_kind(index.objects[key].object) in kinds
+        is_owned = any(owner in held for owner in index.owners.get(key, ()))
+        if is_home or defines or (is_owned and not _goes_with_namespace(key, deleted)):
+            held.add(key)
+    return frozenset(held)
+
+
+def _defined_kind(crd: KubernetesObject) -> tuple[str, str]:
+    spec = spec_of(crd)
+    return text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
+
+
+def _goes_with_namespace(key: ObjectKey, deleted: Mapping[ObjectKey, None]) -> bool:
+    return ObjectKey("", "Namespace", "", key.namespace) in deleted
+
+
+# OLM and Kubernetes take their own finalizers away.
+_FINALIZED_BY_OTHERS = frozenset({CSV_KIND, CRD_KIND, "Namespace"})
+
+
+def _owned_kinds(index: DeletionIndex, without: Mapping[ObjectKey, None]) -> set[tuple[str, str]]:
+    """Group and kind of the custom resources that CSVs own; copies own none."""
+    csvs = (Csv(m.object) for key, m in index.objects.items() if key.kind == CSV_KIND and key not in without)
+    return {(item.api.group, item.api.kind) for csv in csvs if not is_copy(csv.object) for item in csv.owned_crds}
+
+
+def _terminating(manifest: Manifest) -> Manifest:
+    """An object that is deleted and waits for its finalizers: a namespace says so."""
+    obj = manifest.object
+    if (obj["kind"], obj["apiVersion"]) != ("Namespace", "v1"):
+        return manifest
+    return manifest._replace(object={**obj, "status": {**status_of(obj), "phase": "Terminating"}})
 
 
 def _owners(key: ObjectKey, obj: KubernetesObject) -> Iterator[ObjectKey]:
@@ -145,8 +198,7 @@ def _cleaned_up(key: ObjectKey, index: DeletionIndex, profile: Profile) -> Itera
     if (key.group, key.kind) == ("", "Namespace"):
         yield from index.inside.get(key.name, ())
     elif key.kind == CRD_KIND:
-        spec = spec_of(obj)
-        yield from index.kinds.get((text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))), ())
+        yield from index.kinds.get(_defined_kind(obj), ())
     elif key.kind == CSV_KIND and not is_copy(obj):
         yield key._replace(kind="OperatorCondition")
         yield from _labelled(index, owner_labels(profile, key.name, key.namespace), FINALIZED_KINDS)

@@ -310,16 +310,18 @@ _PLURALS = {
 }
 
 
-def creation_refusal(access: Access, subject: Subject, group: str, resource: str, namespace: str) -> str:
-    """What the API server says when somebody may not create a resource in a namespace, "" for one without namespaces;
-    "" when it may."""
-    if rules_allow(access.rules(namespace, subject), Request("create", group, resource)):
+def access_refusal(access: Access, subject: Subject, request: Request, namespace: str) -> str:
+    """What the API server says when somebody may not do something with a resource in a namespace, "" for one without
+    namespaces; "" when it may."""
+    if rules_allow(access.rules(namespace, subject), request):
         return ""
+    group, resource = request.group, request.resource
     full = f"{resource}.{group}" if group else resource
+    named = f'{full} "{request.name}"' if request.name else full
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     return (
-        f'{full} is forbidden: User "{subject.user_name}" cannot create resource "{resource}" in API group "{group}" '
-        f"{where}"
+        f'{named} is forbidden: User "{subject.user_name}" cannot {request.verb} resource "{resource}" in API group '
+        f'"{group}" {where}'
     )
 
 

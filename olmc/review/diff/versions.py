@@ -186,8 +186,9 @@ def _decoded(annotation: Any) -> Any:
 # As the resolver says it: the catalog is not known, its content is not there, or the package was left out of it.
 _UNKNOWN = regex(
     r"no operators found from catalog (?P<absent>\S+) in namespace \S+ referenced by"
-    r"|error using catalogsource \S+/(?P<empty>[^\s/]+): failed to list bundles: "
-    r"(?:(?!error using )[^\n])* no content in the workspace"
+    r"|(?:error using catalogsource \S+/(?P<empty>[^\s/]+)|error using catalog (?P<until_21>\S+) \(in namespace \S+\)"
+    r"|failed to populate resolver cache from source (?P<until_28>[^\s/]+)/\S+)"
+    r": failed to list bundles: (?:(?!error using )[^\n])* no content in the workspace"
     r"|package \S+ of catalog (?P<partial>\S+) in \S+ is not vendored"
 )
 

@@ -269,7 +269,7 @@ def _no_subscription(wanted: Wanted, settled: SettledCluster) -> Iterator[Explan
 def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[ExplanationLine]:
     """InstallPlans that have the object as a step that they never came to."""
     for plan in cluster.plans.values():
-        for number, step in enumerate(plan.steps[plan.executed :], plan.executed + 1):
+        for number, step in enumerate(plan.steps[plan.reached :], plan.reached + 1):
             if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
                 text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
                 yield ExplanationLine(0, text, at(step.source))

@@ -54,6 +54,7 @@ from olmc.review.migrate.extension_moves import (
 )
 from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
+from olmc.targets.v1.extensions import ExtensionResult
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle

@@ -18,7 +18,16 @@ from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import written_spec
-from olmc.compiler.transition.deletion import apply, cascade, deletion_index, handed_over, handovers, named, pruned
+from olmc.compiler.transition.deletion import (
+    apply,
+    cascade,
+    deletion_index,
+    handed_over,
+    handovers,
+    held_by_finalizers,
+    named,
+    pruned,
+)
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
@@ -107,11 +116,12 @@ def _deleted(
     if not actions:
         return
     index, gone = deletion_index(objects), dict[ObjectKey, None]()
+    held = held_by_finalizers(index, cascade(index, [key for _, key in actions], {}, profile))
     for action, key in actions:
         if key in gone or key not in objects:
             continue
         lost = cascade(index, [key], gone, profile)
-        yield AppliedChange(action, key, along=tuple(sorted(other for other in lost if other != key)))
+        yield AppliedChange(action, key, along=tuple(sorted(lost.keys() - {key} - held)))
         gone |= lost
 
 

@@ -134,7 +134,7 @@ _KNOWN = """
 ## How this is known
 
 OLM {compared} ran on a real API server, and what these releases made of the recorded cases was compared with olmc's
-output, object by object: of these four the values below are as the clusters have them, so far as the cases show them.
+output, object by object: of these the values below are as the clusters have them, so far as the cases show them.
 No other release was run. What it does, and with which release a value begins, was read: in OLM's source and CRDs, and
 in the changes to them. The same goes for all that is older than {oldest}, for OpenShift's own releases, and for
 `{docs}`. Where the clusters showed something that the source alone had not, it is noted below what they showed and what
