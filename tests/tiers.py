@@ -161,7 +161,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: Any = yield
     if call.when == "teardown":
         tier = min(markers_of(item), key=list(MARKERS).index, default=FAST)
-        report.user_properties += [("tier", tier), ("cpu", cpu_seconds() - item.stash[_BEGUN])]
+        now = cpu_seconds()
+        report.user_properties += [("tier", tier), ("cpu", now - item.stash.get(_BEGUN, now))]
     return report
 
 
