@@ -31,7 +31,7 @@ from _pytest.runner import runtestprotocol
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGES = ("olmc/compiler/reconcile", "olmc/compiler/render", "olmc/compiler/resolver")
-FIRST = ("tests/reconcile", "tests/render", "tests/resolver", "tests/cases", "tests/transition", "tests/rbac_report")
+FIRST = ("tests/reconcile", "tests/render", "tests/resolver", "tests/cases", "tests/olm", "tests/transition")
 SECONDS = 1200
 """The CPU seconds that a copy may take: a change may keep a loop from ending."""
 
