@@ -3,33 +3,37 @@
     .venv/bin/python tests/mutants.py                          60 changes in reconcile, render and resolver
     .venv/bin/python tests/mutants.py --seed 7 --count 20      20 others
     .venv/bin/python tests/mutants.py --only 3,17 --seed 7     two of these once more
+    .venv/bin/python tests/mutants.py --first                  only with the tests of `FIRST`, for a quick look
 
-Each change is made alone, in a copy of the checkout: an operator, a constant, a condition, a statement that is left
-out, two arguments that change places; of each kind about as many. The fast tests of its package run against it, those
-of `FIRST`, then all fast tests; a change that none of them notices survives. Not every survivor is a hole in the tests:
-some changes mean the same as what was there.
+Each change is made alone: an operator, a constant, a condition, a statement that is left out, two arguments that change
+places; of each kind about as many. The tests are collected once. For each change a copy of this process (a fork) gives
+the changed function its new code and runs the fast tests until one fails: those of its package first, then those of
+`FIRST`, then all. The test that failed runs once more without the change, and has to pass. A change that no test
+notices survives. Not every survivor is a hole in the tests: some changes mean the same as what was there.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import os
 import random
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import NamedTuple
+
+import pytest
+from _pytest.runner import runtestprotocol
 
 PROJECT = Path(__file__).resolve().parent.parent
 PACKAGES = ("olmc/compiler/reconcile", "olmc/compiler/render", "olmc/compiler/resolver")
-FIRST = ("tests/reconcile", "tests/render", "tests/resolver", "tests/cases", "tests/transition", "tests/rbac_report")
-FAST = ("-x", "-q", "-m", "fast", "--no-header", "--tb=no", "-p", "no:cacheprovider")
-# A change may keep a loop from ending.
-SECONDS = 900.0
+FIRST = ("tests/reconcile", "tests/render", "tests/resolver", "tests/cases", "tests/olm", "tests/transition")
+SECONDS = 1200
+"""The CPU seconds that a copy may take: a change may keep a loop from ending."""
 
 _OTHER: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
@@ -144,46 +148,107 @@ def drawn(everything: list[Mutant], count: int, seed: int) -> dict[int, Mutant]:
     return {number: kinds[chance.choice(sorted(kinds))].pop() for number in range(1, count + 1)}
 
 
-def copied(folder: Path) -> Path:
-    """Copy the checkout, as git knows it, with what is changed in it and not committed."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=PROJECT, capture_output=True,
-        check=True,
-    ).stdout.decode()  # fmt: skip
-    for name in filter(None, listed.split("\0")):
-        if (PROJECT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, folder / name, follow_symlinks=False)
-    return folder
+class Mutants:
+    """A plugin that runs the collected tests against each change instead of running them."""
+
+    def __init__(self, chosen: dict[int, Mutant], jobs: int, *, first_only: bool) -> None:
+        self.chosen, self.jobs, self.first_only = chosen, jobs, first_only
+        self.noticed: dict[int, str] = {}
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for mutant in self.chosen.values():
+            import_module(mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        running: dict[int, tuple[int, int]] = {}
+        for number, mutant in self.chosen.items():
+            if len(running) == self.jobs:
+                self._wait(running, session.items)
+            reader, writer = os.pipe()
+            if not (process := os.fork()):
+                run_in_copy(mutant, ordered(session.items, mutant, first_only=self.first_only), writer)
+            os.close(writer)
+            running[process] = number, reader
+        while running:
+            self._wait(running, session.items)
+        return True
+
+    def _wait(self, running: dict[int, tuple[int, int]], items: Sequence[pytest.Item]) -> None:
+        """Wait for one of the copies, and print what became of its change."""
+        process, status = os.wait()
+        number, reader = running.pop(process)
+        with os.fdopen(reader) as stream:
+            test = stream.read()
+        self.noticed[number] = test or ("the time that it takes" if os.WIFSIGNALED(status) else "")
+        if test and not passes_unchanged(next(item for item in items if item.nodeid == test)):
+            raise AssertionError(f"{test} fails without a change, too")
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            raise AssertionError(f"there is no function for {self.chosen[number]}")
+        print(f"{number}. {self.chosen[number]}\n    {self.noticed[number] or 'SURVIVES'}", flush=True)
 
 
-def passes(root: Path, *arguments: str) -> bool:
-    """Run tests of a copy; tell whether all pass, within `SECONDS`."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTHONDONTWRITEBYTECODE")}
-    environment |= {"PYTHONPATH": str(root), "PYTHONPYCACHEPREFIX": str(root / "build/pycache")}
-    command = [sys.executable, "-m", "pytest", *FAST, *arguments]
-    try:
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, check=False, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    assert done.returncode in (0, 1, 2), done.stdout.decode()[-2000:]  # 2: a module can't even be imported
-    return done.returncode == 0
+def ordered(items: Sequence[pytest.Item], mutant: Mutant, *, first_only: bool) -> list[pytest.Item]:
+    """Return the tests in the order in which they are likely to notice a change."""
+    folders = (f"tests/{Path(mutant.path).parts[1]}/", *(f"{folder}/" for folder in FIRST))
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, folder in enumerate(folders) if item.nodeid.startswith(folder)), len(folders))
+
+    return sorted((item for item in items if not first_only or place(item) < len(folders)), key=place)
 
 
-def is_noticed(root: Path, mutant: Mutant, number: int, *, quickly: bool) -> str:
-    """Return the tests that notice a change: "first", "all", or "" if it survives; `quickly` leaves out all."""
-    path = root / mutant.path
+def run_in_copy(mutant: Mutant | None, items: Sequence[pytest.Item], writer: int) -> None:
+    """Run tests against a change in this process, which ends with it, and write the name of the first that fails."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    if mutant is not None and not carry_out(mutant):
+        os._exit(1)
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            os.write(writer, item.nodeid.encode())
+            break
+    os._exit(0)
+
+
+def passes_unchanged(item: pytest.Item) -> bool:
+    reader, writer = os.pipe()
+    if not (process := os.fork()):
+        run_in_copy(None, [item], writer)
+    os.close(writer)
+    os.waitpid(process, 0)
+    with os.fdopen(reader) as stream:
+        return not stream.read()
+
+
+def carry_out(mutant: Mutant) -> bool:
+    """Give the functions of a module that a change is in their new code; false if there are none."""
+    path = PROJECT / mutant.path
     source = path.read_bytes()
-    try:
-        path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
-        # Modules are compiled anew where their time differs, which counts in whole seconds.
-        os.utime(path, (number, number))
-        own = f"tests/{Path(mutant.path).parts[1]}"
-        if not passes(root, own) or not passes(root, *(folder for folder in FIRST if folder != own)):
-            return "first"
-        return "" if quickly or passes(root, "-n", "auto", "--dist", "worksteal") else "all"
-    finally:
-        path.write_bytes(source)
+    changed = source[: mutant.start] + mutant.new.encode() + source[mutant.end :]
+    codes = {(code.co_qualname, code.co_firstlineno): code for code in _codes(compile(changed, path, "exec"))}
+    # A change that has fewer lines than what was there moves those behind it.
+    by_name: dict[str, list[CodeType]] = {}
+    for (name, _), code in codes.items():
+        by_name.setdefault(name, []).append(code)
+    functions = [
+        each for each in gc.get_objects() if isinstance(each, FunctionType) and each.__code__.co_filename == str(path)
+    ]
+    done = False
+    for function in functions:
+        found = codes.get((function.__qualname__, function.__code__.co_firstlineno)) or next(
+            iter(by_name.get(function.__qualname__, ())), None
+        )
+        if found is not None and found.co_freevars == function.__code__.co_freevars:
+            function.__code__ = found
+            done = True
+    return done
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from _codes(inner)
 
 
 def main() -> None:
@@ -191,28 +256,27 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60, help="how many changes")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--only", default="", help="the numbers of some of them, separated by commas")
-    parser.add_argument("--quick", action="store_true", help="run the tests of FIRST alone")
+    parser.add_argument("--first", action="store_true", help="run the tests of FIRST alone")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")
     parser.add_argument("--list", action="store_true", help="print them and try none")
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     given = parser.parse_args()
     paths = sorted(path for package in given.packages for path in (PROJECT / package).rglob("*.py"))
     everything = [mutant for path in paths for mutant in mutants(PROJECT, path)]
     chosen = drawn(everything, given.count, given.seed)
-    wanted = [int(number) for number in given.only.split(",") if number] or list(chosen)
+    wanted = {int(number) for number in given.only.split(",") if number} or chosen.keys()
+    chosen = {number: mutant for number, mutant in chosen.items() if number in wanted}
     if given.list:
-        print(*(f"{number}. {chosen[number]}" for number in wanted), sep="\n")
+        print(*(f"{number}. {mutant}" for number, mutant in chosen.items()), sep="\n")
         return
-    with tempfile.TemporaryDirectory() as folder:
-        root = copied(Path(folder))
-        assert passes(root, *FIRST), "the tests do not pass without a change"
-        survivors = 0
-        for number in wanted:
-            noticed = is_noticed(root, chosen[number], number, quickly=given.quick)
-            survivors += not noticed
-            print(
-                f"{number}. {'noticed' if noticed else 'SURVIVES'} ({noticed or 'none'}) {chosen[number]}", flush=True
-            )
-    print(f"{len(wanted) - survivors} of {len(wanted)} changes are noticed, of {len(everything)} that there are")
+    os.environ.pop("CI", None)  # in which fast tests have a limit
+    os.chdir(PROJECT)
+    plugin = Mutants(chosen, given.jobs, first_only=given.first)
+    folders = FIRST if given.first else ("tests",)
+    if code := pytest.main(["-q", "-m", "fast", "-p", "no:cacheprovider", "--no-header", *folders], [plugin]):
+        raise SystemExit(code)
+    survivors = [number for number, test in plugin.noticed.items() if not test]
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} changes are noticed, of {len(everything)} that there are")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 
 def test_shares_are_of_packages_and_c_counts_for_its_caller(benchmark: Callable[[str], ModuleType]) -> None:
     profiled = benchmark("profiled")
@@ -25,6 +27,7 @@ def test_shares_are_of_packages_and_c_counts_for_its_caller(benchmark: Callable[
     assert profiled.in_words(shares) == "yaml 60 %, imports 20 %, Python 19 %"
 
 
+@pytest.mark.process
 def test_a_real_profile(benchmark: Callable[[str], ModuleType], project: Path) -> None:
     words = benchmark("profiled").profile_of(["render", str(project / "fixtures" / "own-namespace")], {})
     assert "imports " in words

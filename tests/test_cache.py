@@ -161,6 +161,7 @@ while True:
 """
 
 
+@pytest.mark.process
 def test_killed_at_any_moment_it_stays_sound(store: cache.Cache) -> None:
     """SIGKILL while two runs write the same entries: each is whole or not there."""
     command = [sys.executable, "-c", _WRITER, os.fspath(store.folder)]

@@ -48,7 +48,7 @@ _SHELLS = ("sh", "bash")
 _OWN = ("locked_down.py", "olmc.cli.path_worker", "olmc.cli.fleet_worker")
 
 
-def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], bool]) -> list[Any]:
+def marked_slow(values: Iterable[Any], is_slow: Callable[[Any], object]) -> list[Any]:
     """Return the values of a parametrized test with those marked that make it slow; the others stand for them."""
     given = list(values)
     assert any(map(is_slow, given)), "no value makes the test slow"
@@ -161,7 +161,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: Any = yield
     if call.when == "teardown":
         tier = min(markers_of(item), key=list(MARKERS).index, default=FAST)
-        report.user_properties += [("tier", tier), ("cpu", cpu_seconds() - item.stash[_BEGUN])]
+        now = cpu_seconds()
+        report.user_properties += [("tier", tier), ("cpu", now - item.stash.get(_BEGUN, now))]
     return report
 
 

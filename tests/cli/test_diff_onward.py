@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from commands import olmc
+from tiers import marked_slow
 
 TRANSITIONS = Path("transitions")
 NAMES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "fixtures/transitions").glob("*/before"))
@@ -42,7 +43,10 @@ def test_a_diff_says_what_comes_of_the_plan(name: str) -> None:
     assert [change for change in changes(before, after) if "keptBack" not in change] == planned
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - ASSUMING))
+COMPILED = sorted(set(NAMES) - ASSUMING)
+
+
+@pytest.mark.parametrize("name", marked_slow(COMPILED, lambda name: COMPILED.index(name) % 4))
 def test_a_cluster_may_be_named_instead_of_the_old_side(name: str) -> None:
     before, after = sides(name)
     planned = json.loads(olmc("plan", after, "--from", before, "-o", "json").stdout)["difference"]["changes"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
+from tiers import marked_slow
 
 import olmc
 from olmc.cli.main import main
@@ -91,7 +92,7 @@ def test_a_dependency_is_named() -> None:
     assert "ClusterExtension of its own" in reason.hint
 
 
-@pytest.mark.parametrize("profile", ["v1", "v1-experimental"])
+@pytest.mark.parametrize("profile", marked_slow(["v1", "v1-experimental"], "v1-experimental".__eq__))
 def test_the_changed_workspace_runs(fleet: Path, profile: str) -> None:
     """R-V1-MIG-1: what moves is installed with enough rights, what stays is as it was, and nothing is left to do."""
     before = olmc.compile(fleet)
@@ -276,6 +277,7 @@ def test_only_ways_that_the_operator_has_are_advised(fleet: Path) -> None:
     assert hint().endswith(f", or o{gate}")
 
 
+@pytest.mark.slow
 def test_what_does_not_run_stays(fleet: Path) -> None:
     """R-V1-MIG-3: there is nothing to compare with; what the bundle says against it is told all the same."""
     change(fleet / "waterworks.yaml", "channel: stable", "channel: beta")

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from running import tree
 from shown_pages import is_as_shown, shown
+from tiers import marked_slow
 
 from olmc.cli.main import main
 from olmc.cli.verify import OF_PLACE, STATED, UNSTATED
@@ -144,7 +145,7 @@ CALLS: list[tuple[list[str], dict[str, str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("is_folder", [True, False])
+@pytest.mark.parametrize("is_folder", marked_slow([True, False], False.__eq__))
 @pytest.mark.parametrize(("arguments", "variables"), CALLS, ids=str)
 def test_a_statement_can_not_make_olmc_write(
     rendered: Path, arguments: list[str], variables: dict[str, str], is_folder: bool

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from building import write_workspace
 from rule_cases import Case, cases, run
+from tiers import marked_slow
 
 import olmc
 from olmc.k8s.diagnostics import Severity
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(path for path in FIXTURES.iterdir() if path.is_dir() and path.name != "several-workspaces")
+BY_SIZE = marked_slow(WORKSPACES, lambda path: path.name == "transitions")
 
 
 @pytest.mark.parametrize("case", cases(Path(__file__).parent / "apply"), ids=lambda case: case.name)
@@ -50,7 +52,7 @@ def test_the_default_namespace_is_not_ours_either() -> None:
     assert "Deployment/default/beacon-controller" in {str(found.identity) for found in made.objects}
 
 
-@pytest.mark.parametrize("workspace", WORKSPACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("workspace", BY_SIZE, ids=lambda path: path.name)
 def test_both_phases_together_are_the_whole(workspace: Path) -> None:
     whole, first, second = (
         olmc.compile(workspace, olmc.Options(purpose="apply", certificates="cert-manager", phase=phase)).objects

@@ -15,11 +15,13 @@ from building import write_workspace
 from jsonschema import Draft202012Validator
 from kubernetes_validate.utils import all_versions, schema_contents
 from referencing import Registry, Resource
+from tiers import marked_slow
 
 import olmc
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WORKSPACES = sorted(path for path in FIXTURES.iterdir() if path.is_dir() and path.name != "several-workspaces")
+BY_SIZE = marked_slow(WORKSPACES, lambda path: path.name == "transitions")
 VERSION = "1.36"
 MONITORING = tuple(f"monitoring.coreos.com/v1/{kind}" for kind in ("PrometheusRule", "ServiceMonitor"))
 
@@ -61,7 +63,7 @@ def problems(objects: tuple[olmc.Rendered, ...]) -> Found:
 
 
 @pytest.mark.parametrize("certificates", ["none", "cert-manager", "service-ca"])
-@pytest.mark.parametrize("workspace", WORKSPACES, ids=lambda path: path.name)
+@pytest.mark.parametrize("workspace", BY_SIZE, ids=lambda path: path.name)
 def test_fixtures(workspace: Path, certificates: str) -> None:
     made = olmc.compile(workspace, olmc.Options(purpose="apply", certificates=certificates))  # type: ignore[arg-type]
     assert list(problems(made.objects)) == []

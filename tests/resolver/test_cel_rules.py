@@ -133,6 +133,7 @@ def test_without_the_library_the_namespace_is_not_resolved(monkeypatch: pytest.M
     assert [(each.code, "cel_expr_python" in each.message) for each in report] == [("OLMC500", True)]
 
 
+@pytest.mark.process
 def test_the_libraries_are_not_imported_before_they_are_needed() -> None:
     code = "import sys, olmc.compiler.resolver.resolve; print(sorted({'cel_expr_python', 'pysat'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

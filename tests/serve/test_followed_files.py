@@ -68,6 +68,7 @@ def followed(feed: Store, root: Path, looks: Any, monkeypatch: pytest.MonkeyPatc
     return said
 
 
+@pytest.mark.slow
 def test_only_what_is_different_is_published(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A look without a change, a change that means nothing, one that can't be compiled, and one that counts."""
     feed = first(root)
@@ -132,6 +133,7 @@ def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypat
     assert said[1].endswith(": 2 deleted\n")
 
 
+@pytest.mark.slow
 def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next look tries again, even if no file has changed since."""
     feed = first(root)

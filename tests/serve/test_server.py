@@ -98,6 +98,7 @@ def test_any_bytes_leave_the_server_alive(plain: Served, data: bytes, first: byt
     assert "Traceback" not in plain.said()
 
 
+@pytest.mark.process
 def test_tls_with_a_certificate_of_its_own(workspace: Path, tmp_path: Path) -> None:
     """The kubeconfig has what it takes to trust it, and is nobody else's to read; a second client needs no other."""
     with serving(workspace, tmp_path) as server:
@@ -117,6 +118,7 @@ def test_tls_with_a_certificate_of_its_own(workspace: Path, tmp_path: Path) -> N
         assert server.stop() == 0
 
 
+@pytest.mark.process
 def test_tls_with_a_certificate_that_is_given(workspace: Path, tmp_path: Path) -> None:
     pair = self_signed("tea.example.com")
     (tmp_path / "tls.crt").write_bytes(pair.certificate)
@@ -130,6 +132,7 @@ def test_tls_with_a_certificate_that_is_given(workspace: Path, tmp_path: Path) -
         connection.close()
 
 
+@pytest.mark.process
 def test_it_ends_gracefully(workspace: Path, tmp_path: Path) -> None:
     """A watch gets its end, a connection that only waits is closed, and nothing is left behind but the kubeconfig."""
     with serving(workspace, tmp_path, "--http") as server:
@@ -149,6 +152,7 @@ def test_it_ends_gracefully(workspace: Path, tmp_path: Path) -> None:
     assert {each.name for each in tmp_path.iterdir()} == {"log", "kubeconfig"}
 
 
+@pytest.mark.process
 def test_the_folder_may_go_and_come_back(workspace: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(workspace, tmp_path / "workspace")
     with serving(copy, tmp_path, "--http") as server:
@@ -260,6 +264,7 @@ def test_there_are_only_so_many_connections(monkeypatch: pytest.MonkeyPatch) -> 
     assert asyncio.run(scene()) == [True, True, False, True]
 
 
+@pytest.mark.process
 def test_the_version_is_that_of_the_workspace(workspace: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(workspace, tmp_path / "workspace")
     config = "apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec: {kubeVersion: v1.30.1}\n"
@@ -281,6 +286,7 @@ def refused(*arguments: str | Path) -> Result:
     return result
 
 
+@pytest.mark.process
 def test_an_address_that_is_taken(plain: Served, workspace: Path) -> None:
     result = refused(workspace, "--http", "--port", str(plain.port))
     assert result.exit_code == 3

@@ -125,6 +125,7 @@ def test_every_document_of_a_stream_is_found_where_it_was_read() -> None:
             assert rest.startswith(begins[type(document.value)]), (text, document.source.document, place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "more"), [("\n", ""), ("\r\n", ""), ("\n", "...\n")])
 def test_places_in_a_long_stream_are_found_in_time(end: str, more: str) -> None:
     """A stream is not read again from its beginning for each of its documents."""
