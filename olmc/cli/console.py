@@ -218,7 +218,7 @@ def _aside(diagnostics: Iterable[Diagnostic], least: Severity) -> str:
     remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
     if not remarks:
         return ""
-    from olmc.compiler.rules.texts.foreign import aside
+    from olmc.compiler.rules.findings.foreign import aside
 
     line = aside(remarks)
     return f"olmc: left aside: {line} (olmc check --all lists them)\n" if line else ""

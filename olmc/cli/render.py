@@ -50,7 +50,7 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.options import Certificates, Options, Phase, Purpose
 from olmc.compiler.output.held import HeldParts, held_parts, hold, roomy
 from olmc.compiler.output.text import FORMATS, whole_text
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.restmapper import RestMapping
 from olmc.k8s.diagnostics import LockFault, Severity
 from olmc.k8s.lean import NamedTuple

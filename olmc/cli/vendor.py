@@ -136,7 +136,7 @@ def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> Ven
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("olmc"):
             raise
-        from olmc.compiler.rules.texts.vendor import NO_CLIENT
+        from olmc.compiler.rules.findings.vendor import NO_CLIENT
 
         report.add(NO_CLIENT.finding(None, module=error.name.partition(".")[0]))
         return None

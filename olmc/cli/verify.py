@@ -16,7 +16,7 @@ from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, say, tell, wrong
 from olmc.cli.declared import PathOf, argument, command, flag, option
 from olmc.cli.main import main
 from olmc.compiler.output.directory import put
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.review.attestation.statement import (

@@ -322,7 +322,7 @@ def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report)
         find_deviations,
         lock_of,
     )
-    from olmc.compiler.rules.texts import reconcile as rules
+    from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))
     if workspace.lock is not None and workspace.lock.place is not None:
@@ -362,7 +362,7 @@ def _settle_bundle(
 
     made = single_bundle(bundle, options, report)
     if made.watched and options.purpose == "apply":
-        from olmc.compiler.rules.texts.output import WATCHED_NAMESPACE
+        from olmc.compiler.rules.findings.output import WATCHED_NAMESPACE
 
         for name in made.watched:
             report.add(WATCHED_NAMESPACE.finding(None, name=name))
@@ -375,7 +375,7 @@ def _knows_version(options: Options, report: Report) -> bool:
     try:
         profile_of(options.olm_version)
     except UnknownVersionError as error:
-        from olmc.compiler.rules.texts.reconcile import UNKNOWN_VERSION
+        from olmc.compiler.rules.findings.reconcile import UNKNOWN_VERSION
 
         report.add(UNKNOWN_VERSION.finding(None, problem=error, hint=error.hint))
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from olmc.compiler.rules.texts import catalogs
+from olmc.compiler.rules.findings import catalogs
 from olmc.k8s.diagnostics import Rule
 
 RULES = [each for each in vars(catalogs).values() if isinstance(each, Rule)]

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
+from olmc.compiler.rules.findings.validation import CRD
 from olmc.compiler.rules.rulebook import spec_rules
-from olmc.compiler.rules.texts.validation import CRD
 from olmc.review.rules.catalogue import all_rules
 
 

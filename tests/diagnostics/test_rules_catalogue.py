@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from string import Formatter
 
-from olmc.compiler.rules.texts import catalogs, validation
+from olmc.compiler.rules.findings import catalogs, validation
 from olmc.k8s.diagnostics import Rule, Severity
 from olmc.review.rules.catalogue import all_rules, chapters, hint_of, message_of
 from olmc.review.rules.page import page

@@ -40,7 +40,7 @@ from olmc.compiler.catalogs.properties import (
 from olmc.compiler.model.catalog import Catalog, CatalogBundle, Channel, ChannelEntry, Package
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Indexing, IndexingMode
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Place, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode_error, json_kind

@@ -32,7 +32,7 @@ from olmc.compiler.model.catalog import (
     Property,
     ServedEntries,
 )
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.diagnostics import Place, Report, Rule, Severity
 from olmc.k8s.gojson import canonical_base64, decode, match_keys, mismatch_text
 from olmc.k8s.objects import CatalogKey, KubernetesObject

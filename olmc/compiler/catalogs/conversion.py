@@ -13,7 +13,7 @@ from typing import Any
 from olmc.compiler.catalogs import properties as props
 from olmc.compiler.catalogs.properties import CatalogError, Keys, canonical, pull_spec_problem, raw
 from olmc.compiler.model.catalog import CatalogBundle, Channel, ChannelEntry, Deprecation, Package, Property
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.api.selectors import is_dns1123_label
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Place, Rule, Source

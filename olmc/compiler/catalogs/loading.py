@@ -48,7 +48,7 @@ from olmc.compiler.catalogs.templates import (
 from olmc.compiler.model.catalog import Catalog, Package
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import DEFAULT_INDEXING, Indexing
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.api.applied import applied_objects
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Rule, Severity

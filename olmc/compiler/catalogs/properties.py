@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from olmc.compiler.model.catalog import Candidate, CatalogBundle, CatalogIndex, Package, Property, ServedEntries
 from olmc.compiler.model.operators import CSV_KIND, CRDDescription, Csv
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.diagnostics import DecodeFailure, Location, Place, Report, Severity
 from olmc.k8s.gojson import DecodeError, decode, decode_failure, encode_plain, match_keys, unmarshal

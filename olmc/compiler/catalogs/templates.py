@@ -13,7 +13,7 @@ from olmc.compiler.catalogs.content import check_model
 from olmc.compiler.catalogs.conversion import Blobs, BundleBlob, ChannelBlob, PackageBlob, add_document, packages_of
 from olmc.compiler.catalogs.properties import CatalogError, Keys, UncataloguedBundle, bundle_properties, related_images
 from olmc.compiler.model.catalog import ChannelEntry
-from olmc.compiler.rules.texts import catalogs as rules
+from olmc.compiler.rules.findings import catalogs as rules
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.diagnostics import Place, Report, Rule, Source
 from olmc.k8s.gojson import DecodeError, decode, fold, match_keys

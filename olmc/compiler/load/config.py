@@ -13,9 +13,9 @@ from olmc.compiler.load.json_schema import problems
 from olmc.compiler.model.options import ImageContent, Indexing, Narrowing, Options, Proxy
 from olmc.compiler.model.workspace import Lock, LockedExtension, LockedImage, LockedOperator, LockFile
 from olmc.compiler.olm.profiles.data import UnknownVersionError, canonical, on_platform
-from olmc.compiler.rules.texts import reconcile as lock_rules
-from olmc.compiler.rules.texts import reconcile as versions
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import reconcile as lock_rules
+from olmc.compiler.rules.findings import reconcile as versions
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
 from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest
 from olmc.k8s.strconv import full_kube_version

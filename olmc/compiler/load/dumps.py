@@ -16,8 +16,8 @@ from typing import IO
 
 from olmc.compiler.load.files import MAX_FILE_BYTES, decode_utf8, read_text, scan
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.rules.texts import cluster_state as state_rules
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import cluster_state as state_rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.limits import FILE_BYTES

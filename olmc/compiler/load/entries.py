@@ -26,7 +26,7 @@ from olmc.compiler.load.kustomization import (
 )
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.releases import Applier, Release, read_appliers
-from olmc.compiler.rules.texts import building as rules
+from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, POLICY_GROUP

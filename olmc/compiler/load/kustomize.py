@@ -17,7 +17,7 @@ from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import KustomizationTree, read_tree, relative_path
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.unsaved import is_unsaved
-from olmc.compiler.rules.texts import building as rules
+from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (

@@ -15,8 +15,8 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, IMPORTED, ClusterState
 from olmc.compiler.olm.facts import original_of
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, MANAGED, OWNER
-from olmc.compiler.rules.texts.cluster_state import NO_STATE
-from olmc.compiler.rules.texts.workspace import BAD_APIS, TWICE
+from olmc.compiler.rules.findings.cluster_state import NO_STATE
+from olmc.compiler.rules.findings.workspace import BAD_APIS, TWICE
 from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
 from olmc.k8s.api.restmapper import is_native
 from olmc.k8s.diagnostics import Location, Report, Source

@@ -12,8 +12,8 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.olm.facts import is_copy, is_copy_by_metadata
 from olmc.compiler.olm.naming import CORE_KINDS, named
-from olmc.compiler.rules.texts import workspace as misspelt_rules
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import workspace as misspelt_rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import is_for_tools, is_list, is_object, items_of
 from olmc.k8s.api.validation.metadata import (
     api_version_problems,

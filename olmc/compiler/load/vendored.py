@@ -14,8 +14,8 @@ from olmc.compiler.load.files import Folder, read_bytes, read_text, scan_below
 from olmc.compiler.model.catalog import Catalog, LeftOutPackage
 from olmc.compiler.model.options import Indexing
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Bundle, ImageKind, LockedImage
-from olmc.compiler.rules.texts import vendor as rules
-from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.compiler.rules.findings import vendor as rules
+from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import regex, sha256
 from olmc.k8s.objects import GVK, KubernetesObject, Manifest, mapping, text, texts

@@ -43,8 +43,8 @@ from olmc.compiler.model.workspace import (
     Unseen,
     Unused,
 )
-from olmc.compiler.rules.texts import foreign as foreign_rules
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity, join_limited

@@ -24,7 +24,7 @@ from olmc.compiler.olm.naming import (
 )
 from olmc.compiler.reconcile.crds import StepError, updated_crd
 from olmc.compiler.reconcile.operator_groups import is_descoped
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.api.restmapper import RestMapper, is_native, removal_of, rest_mapper
 from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.api.validation.field import FieldError, Keys, aggregated, invalid_text

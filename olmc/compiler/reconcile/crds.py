@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.olm.naming import ALONGSIDE, fnv64a_hex, managed_labels, with_labels
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.crds import creation_errors, update_errors
 from olmc.k8s.api.validation.field import Keys, invalid_text

@@ -23,8 +23,8 @@ from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import format_apis, intersects
-from olmc.compiler.rules.texts import reconcile as rules
-from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.compiler.rules.findings import reconcile as rules
+from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import (
     POSSIBLE,
     Diagnostic,
@@ -168,7 +168,7 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
         if key.name and key.namespace and key not in cluster.catalogs and not subscription.had_catalog:
             wanted.setdefault(key, []).append((name, subscription))
     for key, subscriptions in sorted(wanted.items()):
-        from olmc.compiler.rules.texts import vendor as vendor_rules  # most workspaces know their catalogs
+        from olmc.compiler.rules.findings import vendor as vendor_rules  # most workspaces know their catalogs
 
         names = ", ".join(str(name) for name, _ in subscriptions)
         yield vendor_rules.UNKNOWN_CATALOG.finding(
@@ -210,7 +210,7 @@ def without_content(
     from olmc.compiler.load.vendored import (
         catalog_image,  # bundles by themselves need no catalog, and imports take their time
     )
-    from olmc.compiler.rules.texts import vendor as vendor_rules
+    from olmc.compiler.rules.findings import vendor as vendor_rules
 
     for catalog in catalogs:
         image = catalog_image(catalog.manifest, options.kube_version) if catalog.manifest is not None else ""

@@ -36,7 +36,7 @@ from olmc.compiler.reconcile.operator_groups import (
     stored_group,
     with_targets,
 )
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import NamedLabelIndex
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.gojson import DecodeError, decode

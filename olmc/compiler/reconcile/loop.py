@@ -25,7 +25,7 @@ from olmc.compiler.reconcile.operator_groups import NOT_PROVIDING, with_global_g
 from olmc.compiler.reconcile.phases import evaluate_phases
 from olmc.compiler.reconcile.requirements import successor
 from olmc.compiler.resolver.steps import UndecodableCSVError, bundle_content, bundle_steps, csv_object, strategy_steps
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CONFIG, CONTAINERS, Limit

@@ -17,7 +17,7 @@ from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import unknown_config
 from olmc.compiler.olm.profiles.data import profile_of
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.restmapper import (
     BUILTIN,
     RestMapper,

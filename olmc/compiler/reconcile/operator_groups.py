@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.olm.naming import managed_labels
 from olmc.compiler.olm.profiles.data import profile_of
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import SELECTOR_FIELDS, NamedLabelIndex, is_empty, problem
 from olmc.k8s.diagnostics import Report, Source
 from olmc.k8s.lean import NamedTuple

@@ -14,8 +14,8 @@ from olmc.compiler.resolver.explain import HeldUpgrade, derivation, held_back, m
 from olmc.compiler.resolver.resolve import resolve
 from olmc.compiler.resolver.rounds import ResolutionRound, UnreadablePropertiesError, csv_properties
 from olmc.compiler.resolver.snapshot import EXISTING
-from olmc.compiler.rules.texts import reconcile as rules
-from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.compiler.rules.findings import reconcile as rules
+from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
 from olmc.k8s.objects import CatalogKey, spec_of
 from olmc.k8s.yaml import at, locate, located

@@ -12,8 +12,8 @@ from olmc.compiler.olm.facts import group_by_label
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME
 from olmc.compiler.reconcile.deployments import Serving, servings
 from olmc.compiler.render.webhooks import RenderContext, rendered
-from olmc.compiler.rules.texts import output as rules
-from olmc.compiler.rules.texts.lints import TOO_LARGE_TO_APPLY
+from olmc.compiler.rules.findings import output as rules
+from olmc.compiler.rules.findings.lints import TOO_LARGE_TO_APPLY
 from olmc.k8s.api.applied import applied_size, is_applied_by_server, is_surely_small
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT

@@ -34,7 +34,7 @@ from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.loop import deleted_deployments, may_be_copied
 from olmc.compiler.reconcile.operator_groups import CONFLICT
 from olmc.compiler.render.webhooks import Pass, RenderContext, rendered
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.restmapper import removal_of
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.objects import (

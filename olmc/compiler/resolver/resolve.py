@@ -37,7 +37,7 @@ from olmc.compiler.resolver.variables import (
     problem_of,
     subscription_variable,
 )
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import (
     POSSIBLE,
     Diagnostic,
@@ -332,7 +332,7 @@ def failure(
 
 
 def _not_vendored(resolve_request: ResolveRequest, error: NotVendoredError) -> Diagnostic:
-    from olmc.compiler.rules.texts import vendor as vendor_rules  # most catalogs are whole
+    from olmc.compiler.rules.findings import vendor as vendor_rules  # most catalogs are whole
 
     return vendor_rules.NOT_VENDORED.finding(
         error.location,

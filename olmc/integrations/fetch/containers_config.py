@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from olmc.compiler.rules.texts import vendor as rules
+from olmc.compiler.rules.findings import vendor as rules
 from olmc.integrations.fetch.sources import Reference, VendorError, parse
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple, regex

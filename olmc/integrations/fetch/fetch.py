@@ -22,7 +22,7 @@ from olmc.compiler.catalogs.properties import pull_spec_problem
 from olmc.compiler.load.files import scan_below
 from olmc.compiler.load.vendored import BLOBS, LEFT_OUT_FILE, FileNameError, content_digest, file_digest, path_of
 from olmc.compiler.model.workspace import LockedImage
-from olmc.compiler.rules.texts import vendor as rules
+from olmc.compiler.rules.findings import vendor as rules
 from olmc.integrations.fetch import containers_config as credentials
 from olmc.integrations.fetch import containers_config as mirrors
 from olmc.integrations.fetch.layers import MAX_CONFIG_BYTES, LayerLimits, Tree, add_layer, content_folders, write_tree

@@ -22,7 +22,7 @@ from olmc.compiler.load.config import LOCK_FILE, lock_text
 from olmc.compiler.load.vendored import BLOBS, FOLDERS, MARK, MARK_FILE, VENDOR_FOLDER, intact_folder, path_of
 from olmc.compiler.model.workspace import ImageKind, Lock, LockedImage
 from olmc.compiler.output.directory import PARTIAL, put, sync_folder
-from olmc.compiler.rules.texts import vendor as rules
+from olmc.compiler.rules.findings import vendor as rules
 from olmc.integrations.fetch.sources import VendorError
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.gojson import unmarshal

@@ -11,7 +11,7 @@ from threading import Event, Lock
 from typing import Any, BinaryIO
 
 from olmc.compiler.catalogs.properties import pull_spec_problem, split_domain
-from olmc.compiler.rules.texts import vendor as rules
+from olmc.compiler.rules.findings import vendor as rules
 from olmc.k8s.diagnostics import Cause, Diagnostic, Rule
 from olmc.k8s.gojson import unmarshal
 from olmc.k8s.lean import NamedTuple, regex

@@ -26,7 +26,7 @@ from urllib3.exceptions import (
     SSLError,
 )
 
-from olmc.compiler.rules.texts import vendor as rules
+from olmc.compiler.rules.findings import vendor as rules
 from olmc.integrations.fetch.containers_config import AuthFile, Credential, MirrorLocation, credential_for
 from olmc.integrations.fetch.sources import (
     CHUNK,

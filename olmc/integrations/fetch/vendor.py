@@ -22,8 +22,8 @@ from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.diagnose import unknown_catalogs
 from olmc.compiler.reconcile.loop import SettledCluster, reconcile, selections
 from olmc.compiler.resolver.steps import lock_of
-from olmc.compiler.rules.texts import vendor as rules
-from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.compiler.rules.findings import vendor as rules
+from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.integrations.fetch.fetch import (
     Fetched,
     FetchError,

@@ -14,7 +14,7 @@ from olmc.compiler.load.json_schema import problems
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Options
 from olmc.compiler.render.apply_phases import defined_kinds, is_issued, second_phase
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.applied import SYNC_OPTIONS, annotations_of, applied_size
 from olmc.k8s.api.restmapper import is_native
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT

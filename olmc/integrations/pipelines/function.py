@@ -12,7 +12,7 @@ from typing import Any
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.integrations.pipelines.argocd import (
     KEPT_KINDS,
     bad_setting,

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmc.compiler.load.files import scan
 from olmc.compiler.load.json_schema import problems
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import docs_url

@@ -23,7 +23,7 @@ from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf
 from olmc.compiler.output.places import seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
     Diagnostic,
     FoundBy,

@@ -36,9 +36,9 @@ from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
 from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.output.places import seen_from
-from olmc.compiler.rules.texts import output as rules
-from olmc.compiler.rules.texts import workspace as workspace_rules
-from olmc.compiler.rules.texts.reconcile import VERSION_OF_RENDERING
+from olmc.compiler.rules.findings import output as rules
+from olmc.compiler.rules.findings import workspace as workspace_rules
+from olmc.compiler.rules.findings.reconcile import VERSION_OF_RENDERING
 from olmc.compiler.transition.state import state_of
 from olmc.k8s.api.restmapper import chosen_kinds, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity

@@ -22,7 +22,7 @@ from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.diagnostics import Location, Report, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import DEPTH, FILES, REVISION

@@ -17,8 +17,8 @@ from olmc.compiler.output.messages import clean
 from olmc.compiler.output.text import as_yaml
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.render.rbac import render
-from olmc.compiler.rules.texts import output as apply_rules
-from olmc.compiler.rules.texts import workspace as rules
+from olmc.compiler.rules.findings import output as apply_rules
+from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import is_applied, is_object
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple

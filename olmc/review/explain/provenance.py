@@ -21,7 +21,7 @@ from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unme
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import Location, Place, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
 from olmc.k8s.yaml import at, located

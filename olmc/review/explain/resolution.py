@@ -18,7 +18,7 @@ from olmc.compiler.resolver.rounds import ResolutionRound
 from olmc.compiler.resolver.snapshot import entry_of_candidate, entry_of_installed
 from olmc.compiler.resolver.steps import Content, bundle_content, content_of
 from olmc.compiler.resolver.upgrade_path import ChannelError, ordered, upgrade_path
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.api.restmapper import builtin_kinds, plural_of, rest_mapper
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Source, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple

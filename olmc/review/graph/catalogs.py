@@ -23,7 +23,7 @@ from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.catalog import Catalog, Package
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import QueryError, not_found
-from olmc.compiler.rules.texts.catalogs import DROPPED_VERSIONS
+from olmc.compiler.rules.findings.catalogs import DROPPED_VERSIONS
 from olmc.k8s.diagnostics import Diagnostic, Report
 from olmc.k8s.lean import NamedTuple, regex
 

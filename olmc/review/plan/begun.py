@@ -13,7 +13,7 @@ from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import ClusterState, Inputs
-from olmc.compiler.rules.texts import output as rules
+from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple

@@ -17,7 +17,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import EXTENSIONS_V1, LockedExtension, Workspace
 from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
-from olmc.compiler.rules.texts.workspace import DROPPED_FIELD
+from olmc.compiler.rules.findings.workspace import DROPPED_FIELD
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
 from olmc.k8s.lean import NamedTuple

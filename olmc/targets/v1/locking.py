@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.model.catalog import CatalogBundle
 from olmc.compiler.model.workspace import Bundle, Lock, LockedExtension, Workspace
-from olmc.compiler.rules.texts import reconcile as rules
+from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import Location, Report
 from olmc.targets.v1.resolution import ServedCatalog
 

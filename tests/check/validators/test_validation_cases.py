@@ -15,7 +15,7 @@ from olmc.review.check.validators.findings import OPTIONAL
 
 RULES = {
     value.code: value
-    for value in vars(import_module("olmc.compiler.rules.texts.validation")).values()
+    for value in vars(import_module("olmc.compiler.rules.findings.validation")).values()
     if isinstance(value, Rule)
 }
 

@@ -18,7 +18,7 @@ from olmc.compiler.olm.naming import CORE_KINDS, TYPED_KINDS
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.misspelling import DroppedField, dropped_fields
 from olmc.compiler.reconcile.operator_groups import account_exists
-from olmc.compiler.rules.texts import lints as rules
+from olmc.compiler.rules.findings import lints as rules
 from olmc.k8s.api.applied import annotations_of, applied_size, is_applied_by_server, is_surely_small, size_of
 from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean, misspelt

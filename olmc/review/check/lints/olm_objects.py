@@ -13,7 +13,7 @@ from olmc.compiler.reconcile.operator_groups import parse_apis
 from olmc.compiler.render.components import copy_targets
 from olmc.compiler.render.webhooks import render_context
 from olmc.compiler.resolver.rounds import MANUAL
-from olmc.compiler.rules.texts import lints as rules
+from olmc.compiler.rules.findings import lints as rules
 from olmc.k8s.api.selectors import NamedLabelIndex, is_empty, problem
 from olmc.k8s.diagnostics import Diagnostic, join_limited
 from olmc.k8s.objects import annotations_of, mapping, object_key, spec_of, status_of

@@ -9,7 +9,7 @@ from typing import Any
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy
-from olmc.compiler.rules.texts import lints as rules
+from olmc.compiler.rules.findings import lints as rules
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_forms import rbac_forms
 from olmc.k8s.diagnostics import Diagnostic, Source

@@ -15,7 +15,7 @@ from olmc.compiler.load.files import Folder, read_text, scan
 from olmc.compiler.load.vendored import without_vendored
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle, BundleFile, Workspace
-from olmc.compiler.rules.texts import validation as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Severity, Source
 from olmc.k8s.gojson import DecodeError, decode, decode_error, decode_failure, match_keys

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.rules.texts import validation as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.restmapper import removed_in
 from olmc.k8s.diagnostics import Rule
 from olmc.k8s.gojson import decode, unmarshal

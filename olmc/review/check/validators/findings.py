@@ -11,7 +11,7 @@ from typing import Any
 
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.rules.texts import validation as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.selectors import is_dns1035_label, is_dns1123_subdomain
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Rule
 from olmc.k8s.lean import NamedTuple, regex

@@ -27,7 +27,7 @@ from olmc.compiler.load.bundles import (
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.rules.texts import validation as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.field import aggregated
 from olmc.k8s.api.validation.metadata import metadata_errors

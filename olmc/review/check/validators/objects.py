@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.rules.texts import validation as rules
+from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.selectors import is_label_value
 from olmc.k8s.api.validation.crd_internal import defaulted_names
 from olmc.k8s.api.validation.crds import group_errors, name_errors, preserve_errors, scope_errors

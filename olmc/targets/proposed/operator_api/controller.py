@@ -20,7 +20,7 @@ from olmc.compiler.resolver.resolve import NOT_SATISFIABLE, resolve
 from olmc.compiler.resolver.snapshot import needed_catalogs
 from olmc.compiler.resolver.steps import UndecodableCSV
 from olmc.compiler.results import Entry, InstallDecision, OperatorResult
-from olmc.compiler.rules.texts import reconcile as resolver_rules
+from olmc.compiler.rules.findings import reconcile as resolver_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Severity, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (

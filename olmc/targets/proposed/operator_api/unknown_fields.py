@@ -9,7 +9,7 @@ from olmc.compiler.load.json_schema import Keys, unlisted
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.reconcile.misspelling import DroppedField
-from olmc.compiler.rules.texts import workspace as load_rules
+from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import Diagnostic, Report, closest
 from olmc.k8s.gojson import unknown_keys
 from olmc.k8s.objects import KubernetesObject, Manifest, metadata_of
