@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from string import Formatter
 from textwrap import indent
 
-from olmc.compiler.rules import texts
+from olmc.compiler.rules import findings
 from olmc.k8s.diagnostics import Rule
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.resources import docs_url
@@ -27,8 +27,8 @@ REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
 _MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules")
-"""The modules of rules outside of the package `texts`; they are imported when all rules are asked for."""
-_FOLDER = Path(texts.__file__).parent.with_name("examples")
+"""The modules of rules outside of the package `findings`; they are imported when all rules are asked for."""
+_FOLDER = Path(findings.__file__).parent.with_name("examples")
 _FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
 
 
@@ -169,7 +169,7 @@ def chapters() -> tuple[Chapter, ...]:
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """Return every rule once, by code: the public constants of the modules of rules."""
-    of_compiler = (f"{texts.__name__}.{module.name}" for module in iter_modules(texts.__path__))
+    of_compiler = (f"{findings.__name__}.{module.name}" for module in iter_modules(findings.__path__))
     modules = map(import_module, (*of_compiler, *_MODULES))
     return tuple(
         sorted(

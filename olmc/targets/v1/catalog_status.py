@@ -10,8 +10,13 @@ from typing import Any
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
 from olmc.k8s.objects import KubernetesObject, labels_of, metadata_of, name_of, object_key, spec_of, status_of
-from olmc.targets.v1.extension_status import merged_conditions, read_conditions, written_conditions
-from olmc.targets.v1.installing import Condition, condition
+from olmc.targets.v1.extension_status import (
+    Condition,
+    condition,
+    merged_conditions,
+    read_conditions,
+    written_conditions,
+)
 from olmc.targets.v1.permissions import api_errors, cluster_catalog, without_status
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import ServedCatalog

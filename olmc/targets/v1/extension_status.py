@@ -9,7 +9,6 @@ from typing import Any
 from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, mappings, status_of, text
-from olmc.targets.v1.installing import Condition
 from olmc.targets.v1.permissions import InstalledBundle
 
 
@@ -71,3 +70,27 @@ def _written_revision(revision: ActiveRevision) -> Mapping[str, Any]:
 def written_conditions(conditions: Sequence[Condition]) -> list[dict[str, str]]:
     """Conditions as a status has them, by their types."""
     return [condition._asdict() for condition in sorted(conditions)]
+
+
+class Condition(NamedTuple):
+    """A condition: its type, status, reason and message."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Condition:
+    """A condition with its message as the controller cuts it."""
+    size = len(message.encode("utf-8", "surrogatepass"))
+    if size > _LONGEST:
+        kept = message.encode("utf-8", "surrogatepass")[: _LONGEST - len(_TRUNCATED)]
+        message = kept.decode("utf-8", "ignore") + _TRUNCATED
+    return Condition(kind, status, reason, message)
+
+
+_LONGEST = 32768
+
+
+_TRUNCATED = "\n\n... [message truncated]"

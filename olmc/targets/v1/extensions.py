@@ -28,6 +28,7 @@ from olmc.targets.v1.catalog_content import served_content
 from olmc.targets.v1.catalog_status import stored_catalogs
 from olmc.targets.v1.extension_status import (
     ActiveRevision,
+    Condition,
     ExtensionStatus,
     merged_conditions,
     read_active,
@@ -37,7 +38,6 @@ from olmc.targets.v1.extension_status import (
 from olmc.targets.v1.generators import FeatureGates, gates_of
 from olmc.targets.v1.installing import (
     SYNTHETIC_USER,
-    Condition,
     ExtensionSetting,
     account_missing,
     adopted_objects,
@@ -48,6 +48,7 @@ from olmc.targets.v1.installing import (
     rolling_bundle,
 )
 from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
+from olmc.targets.v1.object_set import EXTENSION_KIND
 from olmc.targets.v1.permissions import (
     CatalogFilter,
     ClusterCatalog,
@@ -64,7 +65,6 @@ from olmc.targets.v1.permissions import (
 )
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, not_served, resolve
-from olmc.targets.v1.single_extension import EXTENSION_KIND
 
 CATALOG_KIND = "ClusterCatalog"
 UNKNOWN_IMAGE = "(unknown)"

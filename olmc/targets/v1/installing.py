@@ -44,6 +44,8 @@ from olmc.targets.v1.api_server import ApiServer, api_server
 from olmc.targets.v1.crd_upgrade import upgrade_errors
 from olmc.targets.v1.extension_status import (
     ActiveRevision,
+    Condition,
+    condition,
     is_stored,
     merged_conditions,
     read_conditions,
@@ -52,6 +54,18 @@ from olmc.targets.v1.extension_status import (
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle
 from olmc.targets.v1.helm_release import conflict, release_outcome
 from olmc.targets.v1.locking import content_of_bundle
+from olmc.targets.v1.object_set import (
+    EXTENSION_KIND,
+    MAX_PHASE,
+    PREFIX,
+    SET_KIND,
+    Owner,
+    RevisionBundle,
+    is_kept,
+    object_set,
+    phases_of,
+    revision_object,
+)
 from olmc.targets.v1.permissions import (
     GROUP,
     CatalogFilter,
@@ -73,49 +87,15 @@ from olmc.targets.v1.registry_bundle import (
 from olmc.targets.v1.releases import ControllerRelease
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog
 from olmc.targets.v1.revision_rollout import RevisionName, Rollout, archived_conditions, observed_phases, roll_out
-from olmc.targets.v1.single_extension import (
-    EXTENSION_KIND,
-    MAX_PHASE,
-    PREFIX,
-    SET_KIND,
-    ExtensionOwner,
-    Owner,
-    RevisionBundle,
-    chart_file,
-    extension_objects,
-    is_kept,
-    object_set,
-    phases_of,
-    revision_object,
-)
+from olmc.targets.v1.single_extension import ExtensionOwner, chart_file, extension_objects
 
 if TYPE_CHECKING:
     from olmc.targets.v1.extensions import ExtensionResult
 
 # The conditions of a ClusterExtension after one reconciliation (R-V1-CND-1, R-V1-CND-2).
 
-_LONGEST = 32768
-_TRUNCATED = "\n\n... [message truncated]"
 DESIRED = "Desired state reached"
 NOTHING_INSTALLED = "No bundle installed"
-
-
-class Condition(NamedTuple):
-    """A condition: its type, status, reason and message."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-
-
-def condition(kind: str, status: str, reason: str, message: str) -> Condition:
-    """A condition with its message as the controller cuts it."""
-    size = len(message.encode("utf-8", "surrogatepass"))
-    if size > _LONGEST:
-        kept = message.encode("utf-8", "surrogatepass")[: _LONGEST - len(_TRUNCATED)]
-        message = kept.decode("utf-8", "ignore") + _TRUNCATED
-    return Condition(kind, status, reason, message)
 
 
 def installed_condition(installed: InstalledBundle | None, *, reason: str = "Failed") -> Condition:

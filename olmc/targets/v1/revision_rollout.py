@@ -25,8 +25,8 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import quoted
 from olmc.targets.v1.api_server import ApiServer
-from olmc.targets.v1.installing import Condition, condition
-from olmc.targets.v1.single_extension import PREFIX, RevisionPhase
+from olmc.targets.v1.extension_status import Condition, condition
+from olmc.targets.v1.object_set import PREFIX, RevisionPhase
 
 _UNKNOWN_UID = "00000000-0000-0000-0000-000000000000"
 _PROBED = frozenset(
