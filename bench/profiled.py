@@ -58,4 +58,7 @@ def _package(file: str) -> str:
     if "importlib" in file:
         return "imports"
     _, inside, rest = file.replace(os.sep, "/").rpartition("/olmc/")
-    return rest.partition("/")[0].removesuffix(".py") if inside else "Python"
+    if not inside:
+        return "Python"
+    wing, _, below = rest.partition("/")
+    return (below.partition("/")[0] or wing).removesuffix(".py")
