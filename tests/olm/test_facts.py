@@ -1,5 +1,5 @@
-"""The facts of olmc.compiler.olm.facts against independent statements of OLM's rules, by brute force over made objects and over
-the fixtures; and that no other module answers these questions."""
+"""The facts of olmc.compiler.olm.facts against independent statements of OLM's rules, by brute force over made objects
+and over the fixtures; and that no other module answers these questions."""
 
 from __future__ import annotations
 
@@ -242,11 +242,13 @@ def test_accounts_r_oc_1_r_cert_4() -> None:
 
 
 # Modules that write these keys, and texts about them. Only facts.py reads them.
-WRITERS = """olm/facts.py olm/naming.py render/apply.py render/csvs.py render/deployments.py render/rbac.py
-    render/webhooks.py reconcile/apply_step.py reconcile/diagnose.py resolver/steps.py explain/provenance.py
-    diagnostics/rules/reconcile.py
-    diff/moved.py diff/noise.py diff/operators.py diff/renderings.py load/live_objects.py migrate/extension_losses.py
-    plan/drift.py plan/server_fields.py check/validators/objects.py check/validators/good_practices.py""".split()
+WRITERS = """targets/v1/releases.py compiler/olm/facts.py compiler/olm/naming.py compiler/render/apply_phases.py compiler/render/components.py
+    compiler/render/deployments.py compiler/render/rbac.py compiler/render/webhooks.py
+    compiler/reconcile/apply_step.py compiler/reconcile/diagnose.py compiler/resolver/steps.py
+    review/explain/provenance.py compiler/rules/findings/reconcile.py review/diff/compare.py
+    review/diff/noise.py review/diff/operators.py review/diff/both_sides.py compiler/load/live_objects.py
+    review/migrate/extension_losses.py review/plan/repair.py review/check/validators/objects.py
+    review/check/validators/findings.py""".split()
 KEYS = re.compile(
     r"olm\.copiedFrom|olm\.operatorNamespace|olm\.owner\b|\bCOPIED_FROM\b|\bOWNER(_KIND|_NAMESPACE)?\b|\"\.v\""
 )
