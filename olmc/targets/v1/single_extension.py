@@ -181,7 +181,7 @@ def _report_refusal(bundle: RegistryBundle, error: BundleError, report: Report) 
     causes = "".join(f"; {cause}" for cause in error.causes)
     hint = error.hint or "Mend the bundle, or keep the operator on OLM v0."
     for line in error.message.split("\n") if not error.terminal else (error.message + causes,):
-        report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, line=line, hint=hint))
+        report.add(rules.BUNDLE_NOT_INSTALLED.finding(place, bundle=bundle.name, text=line, hint=hint))
 
 
 def _once(
