@@ -166,7 +166,7 @@ def test_a_version_of_olm_that_there_is_not(tmp_path: Path) -> None:
     [found] = report
     assert (found.code, str(found.location)) == ("OLMC450", "olmc.yaml:5:15")
     assert found.message == "olmc knows no OLM version ocp-4.41"
-    assert found.hint.startswith("Did you mean ocp-4.4? Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, v1, ")
+    assert found.hint.startswith("Did you mean ocp-4.4? Known are 0.8 … 0.46.0, ocp-4.1 … ocp-4.20, next, v1, ")
 
 
 def bundle_with(tmp_path: Path, config: str) -> Path:
