@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from importlib import import_module
 from inspect import get_annotations
+from pkgutil import iter_modules
 from typing import Any, get_origin
 
 import pytest
@@ -12,29 +14,17 @@ from bundles import PAIRS, pair_difference
 from test_algebra import CASES
 from test_settings import SIDES
 
-from olmc.review.diff import catalog_kinds, crd_kinds, object_kinds, version_kinds
-from olmc.review.diff import crd_kinds as workload_kinds
-from olmc.review.diff import extensions as extension_kinds
-from olmc.review.diff import settings as setting_kinds
-from olmc.review.diff import webhooks as permission_kinds
-from olmc.review.diff import workloads as lasting_kinds
+from olmc.review import diff
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.crd_kinds import SEVERITY_WORDS, ChangeGroup, ChangeKind, ChangeType, DiffChange, UntrustedText
 from olmc.review.diff.outputs import as_json
 from olmc.review.diff.settings import Side
 
-TABLES = (
-    catalog_kinds,
-    crd_kinds,
-    extension_kinds,
-    lasting_kinds,
-    object_kinds,
-    permission_kinds,
-    setting_kinds,
-    version_kinds,
-    workload_kinds,
+MODULES = [import_module(f"{diff.__name__}.{module.name}") for module in iter_modules(diff.__path__)]
+# A kind counts once, also where another module imports it.
+KINDS = list(
+    dict.fromkeys(kind for module in MODULES for kind in vars(module).values() if isinstance(kind, ChangeKind))
 )
-KINDS = [kind for table in TABLES for kind in vars(table).values() if isinstance(kind, ChangeKind)]
 
 
 def of_many() -> Side:
