@@ -86,7 +86,9 @@ def test_the_way_back_and_no_change() -> None:
 def test_another_version_is_told_with_the_move(changed: Path) -> None:
     """R-V1-RES-8: a ClusterExtension that is not pinned begins with what the catalog has."""
     path = changed / "mill.yaml"
-    path.write_text(path.read_text(encoding="utf-8").replace("version: 1.2.0", "version: 1.3.0"))
+    text = path.read_text(encoding="utf-8").replace("version: 1.2.0", "version: 1.3.0")
+    # The installer needs rights to the ClusterRole of the new version.
+    path.write_text(text.replace("sieve.v1.2.0-", "sieve.v1.3.0-"))
     text = review(changed)
     assert "ClusterExtension/sieve: ~ sieve 1.2.0 → 1.3.0, from OLM v0 in mill to OLM v1 (version 1.3.0" in text
     assert "registry.example.com/sieve :v1.2.0 → :v1.3.0" in text

@@ -100,7 +100,8 @@ def test_the_changed_workspace_runs(fleet: Path, profile: str) -> None:
     assert done.exit_code == 1  # something is lost, something stays
     after = olmc.compile(fleet)
     moved = {result.extension.name for result in after.extensions}
-    assert moved == {"kettle", "lantern", "ledger", "sieve"} | ({"gauge"} if profile == "v1-experimental" else set())
+    # Helm patches an object that is there twice, and a ClusterObjectSet with one is refused.
+    assert moved == {"kettle", "lantern", "sieve", "gauge" if profile == "v1-experimental" else "ledger"}
     for result in after.extensions:
         assert not result.problem
         assert result.required

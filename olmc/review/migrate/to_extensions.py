@@ -57,10 +57,11 @@ from olmc.targets.pipeline import compile, compile_workspace
 from olmc.targets.v1.extensions import ExtensionResult
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
+from olmc.targets.v1.object_set import RevisionBundle
 from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import DEPENDENCIES
-from olmc.targets.v1.single_extension import ExtensionOwner, RevisionBundle, extension_objects
+from olmc.targets.v1.single_extension import ExtensionOwner, extension_objects
 
 # What `olmc migrate --to olm-v1` changes in the files: the documents of OLM v0, and olmc.yaml.
 
@@ -486,7 +487,7 @@ def _judged(
     rest = _rest_changed(tuple(moves), before, after)
     workspace, cluster = after.workspace, before.settled.cluster
     for move in moves:
-        result = _beyond_account(cast("ExtensionResult | None", results.get(move.name)))
+        result = _beyond_account(cast("ExtensionResult | None", results.get(move.name)), move)
         reasons: list[MoveReason] = []
         place = move.place()
         if result is None or workspace is None:
@@ -516,13 +517,13 @@ def _judged(
     return corrected, refused
 
 
-def _beyond_account(result: ExtensionResult | None) -> ExtensionResult | None:
-    """The result as if the account were there, whose roles are written once it is known what it needs."""
-    trial = result.trial if result is not None else None
-    if trial is None or not trial.required:
-        return trial or result
-    chosen = trial.resolution.installed if trial.resolution is not None else None
-    return trial._replace(problem="", installed=chosen)
+def _beyond_account(result: ExtensionResult | None, move: ExtensionMove) -> ExtensionResult | None:
+    """The result as if the account had its roles, which are written once it is known what it needs."""
+    judged = result.trial or result if result is not None else None
+    if judged is None or judged.required in ((), move.required) or not judged.problem:
+        return judged
+    chosen = judged.resolution.installed if judged.resolution is not None else None
+    return judged._replace(problem="", installed=chosen)
 
 
 def _pinned(move: ExtensionMove, instead: str) -> ExtensionMove:
