@@ -25,7 +25,6 @@ from olmc.cli.declared import Choice, PathOf, Whole, flag, namespaces, olm_versi
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import APIResource
 
 if TYPE_CHECKING:
     import click
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.workspace import LeftOut
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.k8s.api.restmapper import RestMapping
+    from olmc.k8s.objects import APIResource
     from olmc.review.diff.both_sides import BegunCluster
 
 

@@ -26,7 +26,7 @@ HEAVY = set(
 )
 COMPILER = {
     "olmc.compiler.api",
-    "olmc.load",
+    "olmc.compiler.load",
     "olmc.compiler.reconcile",
     "olmc.compiler.render",
     "olmc.compiler.resolver",
@@ -114,9 +114,9 @@ def test_a_comparison_of_renderings_takes_no_solver(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("module", ["olmc.load", "olmc.compiler.load.files", "olmc.compiler.load.workspace"])
+@pytest.mark.parametrize("module", ["olmc.compiler.load", "olmc.compiler.load.files", "olmc.compiler.load.workspace"])
 def test_load_is_the_function(module: str) -> None:
-    """Whatever was imported before: a package of olmc has the same name."""
+    """Whatever was imported before: a package of the compiler has the same name."""
     program = f"import {module}, olmc; from olmc import load; print(callable(olmc.load), load is olmc.load)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True True\n"

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import APIResource
 
 if TYPE_CHECKING:
     from olmc.compiler.model.workspace import ClusterState
+    from olmc.k8s.objects import APIResource
 
 
 Purpose = Literal["review", "apply"]

@@ -15,7 +15,6 @@ from olmc.compiler.olm.profiles.data import filled, is_openshift, openshift
 from olmc.k8s.gojson import decode, encode, encode_decoded, encode_plain, unmarshal
 from olmc.k8s.lean import NamedTuple, sha1, sha224, sha256
 from olmc.k8s.objects import CRD_KIND, CRD_V1, RBAC_V1, KubernetesObject, mapping, mappings, spec_of
-from olmc.k8s.semver import VersionError, parse_tolerant
 from olmc.k8s.strconv import quoted
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -445,6 +444,8 @@ def maximum_of_values(values: Iterable[Any]) -> OpenShiftMaximum:
 def _maximum(value: str) -> OpenShiftMaximum:
     if not value:
         return OpenShiftMaximum(error='value cannot be "" (an empty string)')
+    from olmc.k8s.semver import VersionError, parse_tolerant  # slow to import, and few bundles have a maximum
+
     try:
         version = parse_tolerant(value)
     except VersionError as error:

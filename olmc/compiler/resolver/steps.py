@@ -4,7 +4,6 @@ R-SA-1 … R-SA-8).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import partial
@@ -30,7 +29,7 @@ from olmc.compiler.olm.naming import (
 from olmc.k8s.api.selectors import KEY_CHARACTERS
 from olmc.k8s.diagnostics import DecodeFailure, Report, Source
 from olmc.k8s.gojson import DecodeError, decode, decode_failure, decode_hint
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, sha256
 from olmc.k8s.objects import (
     CRD_KIND,
     RBAC,
@@ -359,7 +358,7 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return "sha256:" + sha256(text.encode()).hexdigest()
 
 
 def find_deviations(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:

@@ -64,13 +64,9 @@ from olmc.review.diff.matching import Pair
 from olmc.review.diff.operators import CSV, DiffOperator, operators, parts_of
 from olmc.review.diff.settings import Side
 from olmc.review.explain.left_out import SettledCompilation
-from olmc.review.explain.resolution import channel_entries
-from olmc.review.explain.status import HELD_BACK, OperatorStatus
-from olmc.review.explain.status import operators as status_of_operators
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
-    from olmc.review.diff.settings import Side
 
 # The kinds of changes of ClusterExtensions: what they ask for, what they have installed, and what stops them; and what
 # OLM v1's own check says of a CRD.
@@ -645,8 +641,8 @@ def excluded_differences(old: Side, new: Side) -> Iterator[str]:
 
 def has_stuck(side: Side) -> bool:
     """Whether an operator does not become what is asked for."""
-    of_v0 = status_of_operators(side.settled) if side.settled is not None else ()
-    return any(map(_is_stuck, of_v0)) or any(each.is_stopped for each in extensions(side.objects).values())
+    of_v0 = side.settled is not None and any(_packages(side.settled, is_stuck=True))
+    return of_v0 or any(each.is_stopped for each in extensions(side.objects).values())
 
 
 def edited_csvs(before: SettledCompilation, after: SettledCompilation) -> tuple[ObjectKey, ...]:
@@ -661,6 +657,8 @@ def edited_csvs(before: SettledCompilation, after: SettledCompilation) -> tuple[
 
 def _contents(made: SettledCompilation) -> dict[NamespacedName, list[KubernetesObject]]:
     """The content that the catalogs have of the CSVs that Subscriptions have installed."""
+    from olmc.review.explain.resolution import channel_entries  # with the resolver, which renderings do not need
+
     contents: dict[NamespacedName, list[KubernetesObject]] = {}
     if made.settled is None or made.workspace is None:
         return contents
@@ -703,10 +701,9 @@ def _steps(settled: SettledCluster | None, installed: Collection[NamespacedName]
 
 
 def _packages(settled: SettledCluster, *, is_stuck: bool) -> Iterator[NamespacedName]:
-    for row in status_of_operators(settled):
-        if _is_stuck(row) is is_stuck:
+    """The namespace and the package of each operator that is stuck, or of each that is not."""
+    from olmc.review.explain.status import HELD_BACK, operators  # with the resolver, as above
+
+    for row in operators(settled):
+        if (row.fails or row.waits == HELD_BACK) is is_stuck:
             yield NamespacedName(row.namespace, row.package)
-
-
-def _is_stuck(row: OperatorStatus) -> bool:
-    return row.fails or row.waits == HELD_BACK

@@ -31,7 +31,6 @@ from olmc.k8s.objects import (
     object_key,
 )
 from olmc.k8s.yaml import located
-from olmc.review.explain.provenance import place_finder
 from olmc.review.rbac.risks import Level, Risk, level_of, risks_of
 
 # The roles that every cluster has without anybody writing them down.
@@ -397,6 +396,8 @@ _AS_WRITTEN = (Origin.MANIFEST, Origin.BUNDLE, Origin.BUNDLE_UPDATE, Origin.STRA
 
 def finder(objects: Iterable[Rendered], cluster: Cluster) -> Callable[[Grant], Location | None]:
     """A function that gives the place of the rule of a grant, read when it is asked for."""
+    from olmc.review.explain.provenance import place_finder  # with the resolver, which comparisons do not need
+
     by_identity = {form.identity: form for rendered in objects for form in (rendered, *rendered_forms(rendered))}
     place_of = place_finder(cluster)
 

@@ -93,11 +93,11 @@ def canonical(version: str) -> str:
     releases: list[str] = formats()["versions"]
     if version in formats()["named"]:
         return version
-    if _CONTROLLER.fullmatch(version) and (minor := version.rpartition(".")[0]) in formats()["named"]:
-        return minor
     plain = version.removeprefix("v")
     if plain in releases:
         return plain
+    if _CONTROLLER.fullmatch(version) and (minor := version.rpartition(".")[0]) in formats()["named"]:
+        return minor
     of_minor = [release for release in releases if release.rpartition(".")[0] == plain]
     if not of_minor:
         raise UnknownVersionError(version)
