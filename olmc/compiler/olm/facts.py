@@ -113,7 +113,7 @@ _DIGITS = "0123456789"
 # Each starts at the first digit of a number, so that a long number is read once.
 _SEMVER = regex(r"[.-]v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+.]|\Z)")
 _ONE_NUMBER = regex(r"(?:\.v[0-9][^.]*|[.-]v?[0-9]+(?:(?:alpha|beta|rc)[0-9]*)?)\Z")
-_VERSION = regex(r"(?<![0-9])([0-9]+\.[0-9]+\.[0-9]+.*)\Z")
+_VERSION = regex(r"(?<![0-9])[0-9]+\.[0-9]+\.[0-9]+")
 
 
 def operator_name(csv: str) -> str:
@@ -134,7 +134,7 @@ def version_in(csv: str) -> str:
     if match is not None:
         return csv[match.start() + 1 :].removeprefix("v")
     match = _VERSION.search(csv)
-    return match[1] if match else ""
+    return csv[match.start() :] if match else ""
 
 
 def without_version(name: str) -> str:
