@@ -267,6 +267,12 @@ ATTACKS: dict[str, list[Attack]] = {
             {"app.yaml": application("{path: a, kustomize: {images: [x=y]}}")},
             "spec.source.kustomize",
         ),
+        Attack(
+            {"app.yaml": application("{path: a, targetRevision: main}")},
+            {"app.yaml": application("{path: a, targetRevision: v1.0.0}")},
+            "spec.source.targetRevision",
+        ),
+        Attack({"app.yaml": application("{path: a}")}, {"app.yaml": application("{path: b}")}, "spec.source.path"),
         Attack({}, {"app.yaml": application("{path: a}")}, "by this object a GitOps tool applies others"),
     ],
     "`.sourceignore`": [
