@@ -36,8 +36,9 @@ def test_the_version_says_what_it_runs_on() -> None:
     lines = olmc("version").stdout.splitlines()
     assert lines[0] == f"olmc {__version__}"
     assert lines[1] == "OLM v0.46.0"
-    assert lines[2] == "Python " + ".".join(str(part) for part in sys.version_info[:3])
-    assert lines[3].startswith(f"ruamel.yaml {version('ruamel.yaml')} (C reader ")
+    assert lines[2].startswith("OLM v1: operator-controller ")
+    assert lines[3] == "Python " + ".".join(str(part) for part in sys.version_info[:3])
+    assert lines[4].startswith(f"ruamel.yaml {version('ruamel.yaml')} (C reader ")
 
 
 @pytest.mark.parametrize("command", [[], ["render"], ["resolve"], ["version"]])

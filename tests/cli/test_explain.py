@@ -77,8 +77,8 @@ def test_a_rule_of_olm(rule_id: str) -> None:
     assert "/v0.46.0/pkg/controller/install/deployment.go#L93-L191\n" in text
     _, page, modules = text.rpartition("\nPage: docs/spec/deployments.md\n")
     assert page
-    assert modules.startswith("Named in: olmc/compiler/reconcile/deployments.py, ")
-    assert modules.endswith(" olmc/compiler/render/deployments.py\n")
+    assert modules.startswith("Named in: olmc/compiler/reconcile/deployments.py, olmc/compiler/render/deployments.py,")
+    assert modules.endswith(" olmc/compiler/render/webhooks.py\n")
 
 
 @pytest.mark.parametrize(

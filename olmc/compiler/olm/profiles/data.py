@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.model.options import Options, PlatformGroup, Profile
 from olmc.k8s.diagnostics import closest, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import APIResource
+
+if TYPE_CHECKING:
+    from olmc.k8s.objects import APIResource
 
 Era = Mapping[str, Any]
 
@@ -232,6 +234,8 @@ def openshift() -> Mapping[str, Any]:
 @cache
 def served_by(release: str) -> tuple[APIResource, ...]:
     """The APIs that a release such as `4.18` serves beyond those of Kubernetes and OLM, by group and kind."""
+    from olmc.k8s.objects import APIResource  # `olmc version` knows no objects
+
     order = {name: place for place, name in enumerate(openshift()["kubernetes"])}
     at, last = order[release], len(order)
     resources = (
