@@ -358,7 +358,7 @@ def digest_of(workspace: Workspace, cluster: Cluster, entry: Candidate) -> str:
         "objects": [manifest.object for manifest in manifests],
     }
     text = json.dumps(what, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + sha256(text.encode()).hexdigest()
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 def find_deviations(lock: Lock, present: Lock) -> Iterator[tuple[str, str]]:
