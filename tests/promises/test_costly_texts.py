@@ -155,7 +155,7 @@ def in_each(root: Path, count: int) -> None:
 @pytest.mark.parametrize(
     ("change", "spread", "count", "limit"),
     [
-        (copies, in_all, 1_000, "CSV_BYTES"), (long, in_each, 600, "CSV_BYTES"),
+        (copies, in_all, 1_000, "CSV_BYTES"), (long, in_each, 1_200, "CSV_BYTES"),
         (containers, in_each, 250, "CONTAINERS"),
     ],
 )  # fmt: skip

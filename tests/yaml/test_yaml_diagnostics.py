@@ -54,7 +54,7 @@ def test_the_reader_in_python_refuses_alike(case: Path) -> None:
 def test_every_rule_has_a_refused_case_or_a_test_of_its_own() -> None:
     declared = {rule.code for rule in vars(import_module("olmc.k8s.yaml.rules")).values() if isinstance(rule, Rule)}
     covered = {code for case in REFUSED for code in declared if code in case.with_suffix(".txt").read_text()}
-    # JSON: test_json_reading.py; limits: tests/limits
+    # The tests of JSON and of limits have these two.
     assert declared - covered == {"OLMC101", "OLMC124"}
     assert all("OLMC100" <= code <= "OLMC119" for code in declared)
 
