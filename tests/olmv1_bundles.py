@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from olmc.targets.v1.generators import FeatureGates, render_objects
+from olmc.targets.v1.object_set import normal_form
 from olmc.targets.v1.registry_bundle import RegistryBundle, read_registry_bundle
-from olmc.targets.v1.single_extension import normal_form
 
 PACKAGE = "operators.operatorframework.io.bundle.package.v1"
 
