@@ -75,10 +75,12 @@ def test_no_circle_of_imports(modules: dict[str, ast.Module]) -> None:
     list(TopologicalSorter(packages).static_order())
 
 
+@pytest.mark.slow
 def test_a_class_name_has_one_meaning(modules: dict[str, ast.Module]) -> None:
     assert [name for name, count in Counter(classes(modules)).items() if count > 1] == []
 
 
+@pytest.mark.slow
 def test_names_are_those_of_the_glossary(modules: dict[str, ast.Module]) -> None:
     assert {name.rpartition(".")[2] for name in modules} & set(MODULES) == set()
     assert set(classes(modules)) & set(CLASSES) == set()

@@ -400,6 +400,7 @@ def test_environment_variables_work() -> None:
     assert olmc("render", "own-namespace", env={"OLMC_RENDER_OUTPUT": "name"}).stdout.startswith("Namespace/")
 
 
+@pytest.mark.slow
 def test_another_directory(project: Path) -> None:
     """As make and git have it: -C comes first, and paths are seen from there."""
     before = Path.cwd()

@@ -149,6 +149,7 @@ def test_revisions(repository: Path) -> None:
     assert git("status", "--porcelain", cwd=repository) == ""
 
 
+@pytest.mark.slow
 def test_a_revision_against_the_work_tree(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a path it is that of the other side, or the current directory; ./ counts from there."""
     assert olmc("diff", "git:v2", "clusters/tower").exit_code == 0
@@ -232,6 +233,7 @@ def test_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "git:main can't be read: not a git repository" in result.stderr
 
 
+@pytest.mark.slow
 def test_without_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     result = olmc("diff", "git:main", ".")
@@ -430,6 +432,7 @@ def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:
     assert "4000 copied CSVs" in result.stdout
 
 
+@pytest.mark.slow
 def test_sparing_changes_nothing(bench: ModuleType, tmp_path: Path) -> None:
     """What is not read because it is the same, or a copy, is not missed: JSON, which is always read, says as much."""
     for name, upgraded in (("old", 0), ("new", 1)):

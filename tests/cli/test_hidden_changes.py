@@ -14,6 +14,7 @@ from commands import olmc
 from cpu_time import measure
 from jsonschema import Draft202012Validator
 from scenarios import write
+from tiers import marked_slow
 
 from olmc.compiler.load import build_files
 from olmc.compiler.model.workspace import GENERATED, IMPORTED, SCAFFOLDED
@@ -694,7 +695,7 @@ READ: dict[str, tuple[Files, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("name", marked_slow(READ, "kustomize-a-folder".__eq__))
 def test_what_a_build_reads_is_told(name: str, sides: Path) -> None:
     """It comes, it changes, it goes: what is applied of the folder is another one, and no object in it is."""
     files, path, lead = READ[name]

@@ -135,6 +135,7 @@ def test_a_phase_without_objects() -> None:
     assert olmc("render", "own-namespace", "--for", "apply", "--phase", "3").exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_phase_does_not_remove_the_other_one(tmp_path: Path) -> None:
     """A folder with the whole or the other phase is refused; a phase may be written again, and the whole replace it."""
     out, apply = tmp_path / "out", ("render", "own-namespace", "--for", "apply", "--allow-empty", "--output-dir")

@@ -43,6 +43,7 @@ def test_first_commands(name: str, snapshot: SnapshotAssertion) -> None:
     assert as_typed(*COMMANDS[name]) == snapshot.use_extension(TextFile)
 
 
+@pytest.mark.slow
 @needs_tool
 def test_a_change_of_the_base_changes_the_overlays(repository: Path) -> None:
     """Both sides are built with the base of their own revision, in the work tree and in git."""

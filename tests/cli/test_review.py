@@ -39,7 +39,7 @@ def problems(name: str, text: str) -> list[str]:
     return [error.message for error in Draft202012Validator(schema(name)).iter_errors(json.loads(text))]
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.parametrize("name", marked_slow(FIXTURES, ("port", "descoped").__contains__))
 def test_json_is_as_the_schemas_say(name: str) -> None:
     for kind, arguments in (
         ("rbac", ["rbac", name]),

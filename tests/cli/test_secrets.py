@@ -518,6 +518,7 @@ def test_a_copy_without_the_end_of_its_line_and_one_of_a_line() -> None:
     assert {name: shown[name] for name in others} == others
 
 
+@pytest.mark.slow
 def test_a_value_of_many_lines_is_cheap() -> None:
     lines = "\n".join(f"password-{number}=hunter2-{number}" for number in range(100_000))
     secret = many(1000, "password-{0}=hunter-{0}", "{}")

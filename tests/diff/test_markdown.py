@@ -67,6 +67,7 @@ def test_the_limit(count: int) -> None:
     assert text.count("<details>") == text.count("</details>")
 
 
+@pytest.mark.slow
 def test_the_gravest_is_never_cut_for_the_rest() -> None:
     """A breaking change stands first, however much else there is."""
     group = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a.b.c"}}
@@ -116,6 +117,7 @@ TITLE = re.compile(r"(?:#### |<b>)(?:🛑 |⚠️ )?([A-Z][a-z ]+) \((\d+)\)")
 CUT = re.compile(r"\*\*(\d+) changes do not fit into a comment\*\* \((.*)\)")
 
 
+@pytest.mark.slow
 @given(
     crds=st.integers(0, 900), bindings=st.integers(0, 60), maps=st.integers(0, 900), width=st.sampled_from([1, 60]),
     limit=st.integers(6000, LIMIT),
@@ -184,6 +186,7 @@ def test_many_risks_hide_no_graver_one(limit: int) -> None:
     assert "(critical: " in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [3000, LIMIT])
 def test_a_line_that_is_too_long_hides_no_other(limit: int) -> None:
     """It comes first, and would take all of the space: alone, or as one of several objects with the same line."""
@@ -195,6 +198,7 @@ def test_a_line_that_is_too_long_hides_no_other(limit: int) -> None:
         assert "b.example.com" in text
 
 
+@pytest.mark.slow
 def test_what_is_shown_and_what_is_left_make_the_whole() -> None:
     """The shown lines, each with the changes that it stands for, and the rest."""
     difference = compared(many(3000, "v"), many(3000, "w"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from scenarios import write
 
 from olmc.integrations.fleet.run import ClosureReader, reader_of
@@ -35,6 +36,7 @@ def test_those_that_name_each_other_read_the_same(tmp_path: Path) -> None:
     assert len(closures.of_entry("a").paths) == 6
 
 
+@pytest.mark.slow
 def test_a_chain_has_no_end_that_a_stack_has(tmp_path: Path) -> None:
     chain = {f"k{number}": [f"../k{number + 1}"] for number in range(1500)}
     closures = reader(tmp_path, {**chain, "k1500": []})

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from tiers import marked_slow
 
 import olmc
 from olmc.cli.main import main
@@ -92,7 +91,8 @@ def test_a_dependency_is_named() -> None:
     assert "ClusterExtension of its own" in reason.hint
 
 
-@pytest.mark.parametrize("profile", marked_slow(["v1", "v1-experimental"], "v1-experimental".__eq__))
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["v1", "v1-experimental"])
 def test_the_changed_workspace_runs(fleet: Path, profile: str) -> None:
     """R-V1-MIG-1: what moves is installed with enough rights, what stays is as it was, and nothing is left to do."""
     before = olmc.compile(fleet)
@@ -112,6 +112,7 @@ def test_the_changed_workspace_runs(fleet: Path, profile: str) -> None:
     assert migrate(fleet, "--dry-run").stdout == ""
 
 
+@pytest.mark.slow
 def test_git_takes_the_patch(fleet: Path) -> None:
     """With --dry-run nothing is written; the patch gives what is written without it."""
     was = {path: path.read_text() for path in sorted(fleet.rglob("*.yaml"))}
@@ -126,6 +127,7 @@ def test_git_takes_the_patch(fleet: Path) -> None:
     assert {path: path.read_text() for path in was} == applied
 
 
+@pytest.mark.slow
 def test_comments_stay_where_they_belong(fleet: Path) -> None:
     """A comment behind a field is behind the field that it has become."""
     migrate(fleet)
@@ -172,6 +174,7 @@ def test_a_catalog_that_nobody_needs_goes(fleet: Path) -> None:
     assert "ref: registry.example.com/catalogs/market:v1  # built every night\n" in (fleet / "cluster.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_group_stays_for_others(fleet: Path) -> None:
     """An OperatorGroup goes when nothing of OLM v0 is left in its namespace, and not before."""
     for name in ("waterworks", "tea"):
@@ -314,6 +317,7 @@ def test_bad_input_is_a_diagnostic(fleet: Path) -> None:
     assert "olmc.yaml:1" in result.stderr
 
 
+@pytest.mark.slow
 def test_users_keep_what_they_may_do(fleet: Path) -> None:
     """R-V1-MIG-2: roles of the workspace's own give admin, edit and view what OLM v0 gave them."""
     migrate(fleet)
@@ -340,6 +344,7 @@ spec:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["-v1-admin", "-v1-crdview", "olm.og."])
 def test_bindings_of_roles_that_go_are_a_loss(fleet: Path, ending: str) -> None:
     """R-V1-MIG-2: who is bound to a role that OLM v0 has made for an API or a group is bound to nothing after it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from test_odd_input import EXAMPLES, JUNK, PLACES, Keys, odd_workspace
@@ -18,6 +19,7 @@ from olmc.review.check.validators.findings import ValidatorSettings
 ODD = (*JUNK, "${NAME}", "\x1b[31m", "\ud800", ["a", 1], {"": ""})
 
 
+@pytest.mark.slow
 @EXAMPLES
 @given(st.sampled_from(PLACES), st.sampled_from(ODD))
 def test_no_value_is_too_odd_to_be_checked(place: tuple[str, Keys], junk: Any) -> None:

@@ -138,6 +138,7 @@ def test_a_way_round_leads_to_the_same_where_nothing_is_installed(
     assert objects_of(round_about) == objects_of(direct)
 
 
+@pytest.mark.slow
 @FEW
 @given(workspaces(), workspaces(), st.randoms(use_true_random=False))
 def test_the_order_of_files_does_not_matter(

@@ -125,3 +125,32 @@ def test_what_waits_for_approval_under_the_proposed_apis_is_missing(name: str, t
     options = olmc.Options(purpose="apply", operators_and_installs=True)
     assert olmc.compile(FIXTURES / name, options).missing == (told,)
     assert olmc.compile(FIXTURES / name, options._replace(approve_installs=True)).missing == ()
+
+
+def test_configurations_of_webhooks_come_behind_everything_else(tmp_path: Path) -> None:
+    """Also behind custom resources, which they might refuse."""
+    monitor = {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": "zz"},
+        "spec": {},
+    }
+    webhooks = [{"generateName": "check.kettle.example.com"}]
+    operator = {"name": "kettle.v1.0.0", "webhooks": webhooks, "files": {"m.yaml": monitor}}
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator]})
+    made = olmc.compile(tmp_path, olmc.Options(apis=("monitoring.coreos.com/v1/ServiceMonitor",)))
+    kinds = [found.identity.kind for found in made.objects]
+    assert kinds[-2:] == ["ServiceMonitor", "ValidatingWebhookConfiguration"]
+
+
+def test_a_limit_of_configs_counts_what_each_container_gets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-DEP-6: three entries for each of four containers are twelve."""
+    containers = [{"name": f"c{number}", "image": "registry.example.com/c:v1"} for number in range(2)]
+    spec = {"template": {"spec": {"containers": containers}}}
+    deployments = [{"name": name, "spec": spec} for name in ("one", "two")]
+    config = {"env": [{"name": name, "value": "1"} for name in "abc"]}
+    operator = {"name": "kettle.v1.0.0", "deployments": deployments, "subscription": {"spec": {"config": config}}}
+    write_workspace(tmp_path, {"groups": {"ns/og": "own"}, "operators": [operator]})
+    for most, fails in ((12, False), (11, True)):
+        monkeypatch.setenv("OLMC_LIMIT_CONFIG", str(most))
+        assert olmc.compile(tmp_path).failed == fails, most

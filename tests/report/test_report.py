@@ -106,6 +106,7 @@ def test_what_cannot_be_compiled_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.slow
 def test_a_second_report_replaces_the_first(project: Path, tmp_path: Path) -> None:
     """Pages that are no more are removed, other files are left alone, and the same workspace gives the same bytes."""
     written(project / "fixtures" / "dependency", tmp_path)

@@ -85,6 +85,7 @@ def served(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield server
 
 
+@pytest.mark.slow
 @needs_kubectl
 def test_kubectl_auth_can_i(served: Served) -> None:
     """The answer is the exit code as well."""

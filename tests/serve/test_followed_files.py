@@ -108,6 +108,7 @@ def test_without_help_of_the_operating_system_files_are_polled(root: Path, monke
     assert polled == [None, True]
 
 
+@pytest.mark.slow
 def test_a_folder_that_goes_before_it_is_watched_is_missed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be watched where nothing is, but it is looked at, and said, as is that it comes back."""
     feed = first(root)
@@ -159,6 +160,7 @@ def test_an_error_of_the_compiler_does_not_end_it(root: Path, monkeypatch: pytes
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_packages_have_a_generation_of_their_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     feed = first(root)
     catalog = root / "catalogs" / "harbour" / "catalog.yaml"

@@ -106,6 +106,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_files_with_mistakes(project: Path, seed: int) -> None:
     chance = random.Random(seed)
@@ -139,6 +140,7 @@ def test_corpus(corpus: list[Path]) -> None:
     assert share_taken(file for bundle in corpus for file in sorted(bundle.rglob("*.y*ml"))) > 0.98
 
 
+@pytest.mark.slow
 def test_fixtures(project: Path) -> None:
     assert share_taken(sorted((project / "fixtures").rglob("*.y*ml"))) > 0.85
 

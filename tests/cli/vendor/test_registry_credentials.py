@@ -21,6 +21,7 @@ def auth_file(path: Path, host: str, user: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_basic_authentication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docker-registry with a password file: without credentials, with wrong ones, with those of docker and podman."""
     (tmp_path / "registry").mkdir()
