@@ -14,7 +14,7 @@ from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.model.options import Certificates, Options
 from olmc.compiler.model.workspace import Inputs
 from olmc.compiler.olm.naming import CONDITION_NAME
-from olmc.compiler.render.rbac import select_phase, select_review
+from olmc.compiler.render.selection import select_phase, select_review
 from olmc.k8s.diagnostics import Diagnostic, Location, Place, Report, Source
 from olmc.k8s.gojson import encode, encode_plain
 from olmc.k8s.lean import NamedTuple
