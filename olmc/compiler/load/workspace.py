@@ -51,7 +51,7 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
 )
-from olmc.k8s.yaml import Document, reader_of
+from olmc.k8s.yaml import Document, locate, reader_of
 
 if TYPE_CHECKING:
     from olmc.compiler.load.releases import Release
@@ -144,6 +144,23 @@ def bundles_of_images(
         if len(images) == len(alike) == 1:
             found[images.pop()] = bundle
     return found
+
+
+def _report_other_names(
+    bundles: Iterable[Bundle], taken: Mapping[str, Bundle], catalogs: Mapping[str, Catalog], report: Report
+) -> None:
+    """Report the bundles whose installed CSV has another name than the catalog's entry: the entry of the image that
+    they are `taken` for, or the one that is called like their other CSV (R-CAT-614)."""
+    names = {id(bundle): image for image, bundle in taken.items()}
+    for bundle in bundles:
+        listed = [
+            entry.name for entry in _entries(bundle.package, catalogs)
+            if entry.image == names.get(id(bundle)) or (bundle.unpacked_csv is not None and entry.name == bundle.name)
+        ]  # fmt: skip
+        csv = name_of(bundle.installed.object)
+        if listed and csv not in listed:
+            place = locate(bundle.installed.source, ("metadata", "name"))
+            report.add(rules.OTHER_CSV_NAME.finding(place, bundle=listed[0], csv=csv))
 
 
 def images_without_csv(
@@ -321,7 +338,9 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
             root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
         )
     if served and (reading.bundles or reading.without_csv):
-        vendored = {**bundles_of_images(reading.bundles, served, vendored), **vendored}
+        taken = bundles_of_images(reading.bundles, served, vendored)
+        _report_other_names(reading.bundles.values(), taken, served, report)
+        vendored = {**taken, **vendored}
     csvless = images_without_csv(reading.without_csv, served, {*reading.bundles}, vendored, report)
     # Last, as it is for bundles that no catalog has (D8).
     served |= implied_catalogs(

@@ -20,6 +20,7 @@ from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kin
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
+from olmc.k8s.yaml.locate import at
 from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
@@ -157,6 +158,7 @@ def _subscribed(
         missing=(
             *missing,
             *hindered,
+            *_of_unpacking(subscription, member),
             *(of_held_upgrade(held) if held is not None else ()),
             *_left_over(name.namespace, member, cluster),
         ),
@@ -212,6 +214,14 @@ def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatu
         or (member is not None and member.csv.name in settled.stopped),
         operator=outcome.operator.name,
     )
+
+
+def _of_unpacking(subscription: Subscription, member: CsvState | None) -> Iterator[ExplanationLine]:
+    """Explain a Subscription whose bundle OLM unpacks without finding the CSV that the catalog lists (R-CAT-614,
+    R-CAT-654)."""
+    if member is None and subscription.unpacking and not subscription.failure:
+        listed = subscription.current or subscription.package
+        yield ExplanationLine(0, f"the bundle of {listed} contains no CSV of that name", at(subscription.source))
 
 
 def _left_over(namespace: str, member: CsvState | None, cluster: Cluster) -> Iterator[ExplanationLine]:

@@ -175,6 +175,16 @@ NO_BUNDLE_CONTENT = Rule(
     "workspace (R-CAT-164).",
     tags=IN_STATUS,
 )
+OTHER_CSV_NAME = Rule(
+    "OLMC160",
+    Severity.FAILURE,
+    "A bundle whose CSV has another name than the catalog lists",
+    "the catalog lists this bundle as {bundle}, and its CSV is called {csv}",
+    "Rename the CSV to {bundle}, or list {csv} in the catalog.",
+    "OLM installs the CSV. The Subscription then waits forever for one with the listed name, and never upgrades "
+    "(R-CAT-614).",
+    tags=IN_STATUS,
+)
 IMPLIED_NAMESPACE = Rule(
     "OLMC140",
     Severity.INFO,
