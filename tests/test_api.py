@@ -70,6 +70,7 @@ def test_results_fit_on_a_terminal() -> None:
     assert repr(olmc.diff("nowhere", "nothing")) == "<DiffResult: failed>"
 
 
+@pytest.mark.process
 def test_a_plan_is_that_of_the_command() -> None:
     after, before = f"{TRANSITION}/after", f"{TRANSITION}/before"
     made = olmc.plan(after, before)
@@ -79,6 +80,7 @@ def test_a_plan_is_that_of_the_command() -> None:
     assert (again.operators, again.changes) == (made.operators, made.changes)
 
 
+@pytest.mark.process
 def test_a_difference_is_that_of_the_command() -> None:
     after, before = f"{TRANSITION}/after", f"{TRANSITION}/before"
     made = olmc.diff(before, after)
@@ -87,6 +89,7 @@ def test_a_difference_is_that_of_the_command() -> None:
     assert kinds.write("json") == command("diff", before, after, "--include", "Deployment", "-o", "json")
 
 
+@pytest.mark.process
 def test_findings_are_those_of_the_command() -> None:
     found = olmc.check("fixtures/permissions", ignore=["OLMC27"])
     assert not found.failed
@@ -126,6 +129,7 @@ def test_option_fields_are_the_options(project: Path) -> None:
     assert fields["OptionFields"] == fields["Options"]
 
 
+@pytest.mark.process
 def test_functions_stay_beside_the_packages_of_their_names() -> None:
     """Importing a package sets an attribute of `olmc`, which must not hide the function."""
     code = (
@@ -136,6 +140,7 @@ def test_functions_stay_beside_the_packages_of_their_names() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["True"] * 5
 
 
+@pytest.mark.process
 def test_importing_olmc_imports_nothing_of_it() -> None:
     code = "import sys, olmc; print(*sorted(name for name in sys.modules if name.startswith('olmc.')))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["olmc.version"]

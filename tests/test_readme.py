@@ -12,6 +12,7 @@ PAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), [pair for page in PAGES for pair in shown(page)])
 def test_commands_of_the_readme(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run_as_shown(command, output, monkeypatch)

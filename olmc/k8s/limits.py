@@ -57,7 +57,7 @@ CONFIG = Limit(
 )
 CONTAINERS = Limit("CONTAINERS", 30_000, "containers of operators", "a workspace, in all its namespaces")
 CSV_BYTES = Limit(
-    "CSV_BYTES", 200_000_000, "bytes of ClusterServiceVersions", "a workspace, with the copies in all its namespaces"
+    "CSV_BYTES", 100_000_000, "bytes of ClusterServiceVersions", "a workspace, with the copies in all its namespaces"
 )
 CACHE_BYTES = Limit("CACHE_BYTES", 1024 * 1024 * 1024, "bytes", "the cache, of which the oldest go")
 LIMITS = (

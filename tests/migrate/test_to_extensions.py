@@ -288,6 +288,7 @@ def test_what_does_not_run_stays(fleet: Path) -> None:
     assert kinds(migrate_to_extensions(fleet))["pump"] == ("stays", {"state", "API services"})
 
 
+@pytest.mark.slow
 def test_json_stays(fleet: Path) -> None:
     """What olmc can't edit is left alone, and all else moves."""
     subscription = list(yaml.safe_load_all((fleet / "tea.yaml").read_text()))[1]

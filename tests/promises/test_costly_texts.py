@@ -87,6 +87,7 @@ def test_attacks_of_the_kind(call: Callable[[str], object], text: str) -> None:
     assert time.thread_time() - start < 0.5
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("field", ["email", "name"])
 def test_a_mail_address_keeps_no_check_busy(field: str, tmp_path: Path) -> None:
     def change(csv: dict[str, Any]) -> None:
@@ -96,6 +97,7 @@ def test_a_mail_address_keeps_no_check_busy(field: str, tmp_path: Path) -> None:
     assert olmc("check", root, "--optional", "all").returncode in (0, 1)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("lines", ["\n" * 3_000, " \n" * 1_500, "{\n" * 1_500, "\t\n" * 1_500, '"\n' * 1_500])
 @pytest.mark.parametrize("command", ["render", "check", "diff"])
 def test_empty_lines_beside_a_kustomization(command: str, lines: str, tmp_path: Path) -> None:
@@ -106,6 +108,7 @@ def test_empty_lines_beside_a_kustomization(command: str, lines: str, tmp_path: 
     assert olmc(command, *arguments).returncode in (0, 1, 3)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("value", VALUES)
 def test_a_value_keeps_no_render_busy(value: str, tmp_path: Path) -> None:
     root = with_csv(tmp_path / "w", lambda csv: csv["metadata"].setdefault("annotations", {}).update(a=value))
@@ -152,10 +155,11 @@ def in_each(root: Path, count: int) -> None:
     (root / "n.yaml").write_text("---\n".join(map(each.format, range(count))))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "spread", "count", "limit"),
     [
-        (copies, in_all, 1_000, "CSV_BYTES"), (long, in_each, 1_200, "CSV_BYTES"),
+        (copies, in_all, 1_000, "CSV_BYTES"), (long, in_each, 600, "CSV_BYTES"),
         (containers, in_each, 250, "CONTAINERS"),
     ],
 )  # fmt: skip
@@ -177,6 +181,7 @@ def test_a_small_input_that_becomes_a_large_output(
     assert "clusterserviceversion.yaml" in told
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("given", ["absolute", "above", "from"])
 def test_no_page_shows_a_path_of_the_machine(given: str, tmp_path: Path) -> None:
     """A report is for others, who do not need to know where the folders of its author are."""

@@ -143,6 +143,7 @@ def test_every_right_to_write_that_is_graded_has_rows() -> None:
     assert graded - groups <= {"*", "authentication.k8s.io"}
 
 
+@pytest.mark.process
 def test_the_commands_fail_on_it(repository: Path) -> None:
     """An attack that no role is needed for, in a workspace of a repository: `diff` and `plan` both fail."""
     attack = {"apiVersion": "config.openshift.io/v1", "kind": "OAuth", "metadata": {"name": "cluster"}}

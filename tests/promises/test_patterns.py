@@ -30,6 +30,7 @@ def home(pattern: Pattern) -> str:
     return parts[1] if parts[0] == "olmc" and len(parts) > 2 and parts[1] in SUBPACKAGES else ""
 
 
+@pytest.mark.slow
 def test_every_pattern_is_found() -> None:
     """As many as a search for their makers finds, and none that only a run knows but for those that are named."""
     every, unknown = found()
@@ -46,6 +47,7 @@ def test_no_pattern_has_a_fault_by_name(package: str) -> None:
     assert [f"{one.name}: {fault}" for one in found()[0] if home(one) == package for fault in faults(one)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", HOMES)
 def test_no_pattern_is_slow_with_any_run_of_characters(package: str) -> None:
     assert [f"{one.name}: {slow}" for one in found()[0] if home(one) == package for slow in slow_with(one)] == []

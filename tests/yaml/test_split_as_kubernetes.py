@@ -92,6 +92,7 @@ def streams(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any] | N
     return {text: None if name in refused else found[name] for name, text in texts.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pure", [False, True], ids=["C", "Python"])
 def test_what_olmc_reads_is_what_kubectl_reads(streams: dict[str, list[Any] | None], pure: bool) -> None:
     read_by_both = 0
@@ -104,6 +105,7 @@ def test_what_olmc_reads_is_what_kubectl_reads(streams: dict[str, list[Any] | No
     assert read_by_both > 300
 
 
+@pytest.mark.slow
 def test_other_readers_read_no_more_and_no_less(streams: dict[str, list[Any] | None]) -> None:
     for text in streams:
         report, again = Report(), Report()

@@ -56,7 +56,7 @@ def test_every_rule_has_a_refused_case_or_a_test_of_its_own() -> None:
     covered = {code for case in REFUSED for code in declared if code in case.with_suffix(".txt").read_text()}
     # The tests of JSON and of limits have these two.
     assert declared - covered == {"OLMC101", "OLMC124"}
-    assert all("OLMC100" <= code <= "OLMC119" for code in declared)
+    assert all("OLMC100" <= code <= "OLMC119" for code in declared - {"OLMC124"})
 
 
 def test_a_key_that_stands_twice_is_a_warning_with_both_places() -> None:

@@ -158,7 +158,7 @@ def _subscribed(
         missing=(
             *missing,
             *hindered,
-            *_of_unpacking(subscription, member),
+            *(_of_unpacking(subscription) if member is None and (plan is None or plan.phase == "Complete") else ()),
             *(of_held_upgrade(held) if held is not None else ()),
             *_left_over(name.namespace, member, cluster),
         ),
@@ -216,10 +216,10 @@ def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatu
     )
 
 
-def _of_unpacking(subscription: Subscription, member: CsvState | None) -> Iterator[ExplanationLine]:
+def _of_unpacking(subscription: Subscription) -> Iterator[ExplanationLine]:
     """Explain a Subscription whose bundle OLM unpacks without finding the CSV that the catalog lists (R-CAT-614,
     R-CAT-654)."""
-    if member is None and subscription.unpacking and not subscription.failure:
+    if subscription.unpacking and not subscription.failure:
         listed = subscription.current or subscription.package
         yield ExplanationLine(0, f"the bundle of {listed} contains no CSV of that name", at(subscription.source))
 
