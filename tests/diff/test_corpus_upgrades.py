@@ -129,10 +129,7 @@ OF_KUBERNETES = frozenset(
     securityContext selector sidecars startupProbe template tolerations topologySpreadConstraints volumeClaimTemplate
     volumeMounts volumes""".split()
 )
-GENERATED = frozenset(
-    """anyOf default format pattern required x-kubernetes-int-or-string x-kubernetes-list-map-keys
-    x-kubernetes-list-type x-kubernetes-map-type""".split()
-)
+GENERATED = frozenset("anyOf default format pattern required x-kubernetes-int-or-string x-kubernetes-map-type".split())
 OWN = ("enum", "maximum", "minimum")
 """What no schema of a type of Kubernetes has."""
 BELOW = ("items", "additionalProperties")

@@ -510,8 +510,11 @@ def _is_implied(change: DiffChange, at: _At, *, is_field: bool) -> bool:
         return bool(values["old"] == _ANYTHING)
     if change.kind is kinds.unknown_fields_changed:
         return True
-    if change.kind is kinds.default_changed and not is_field:
+    # Pods may have a variable or a port twice, which a list that becomes a map refuses.
+    if text(values.get("keyword")).startswith("x-kubernetes-list"):
         return False
+    if change.kind is kinds.default_changed and not is_field:
+        return False  # the operator's own default of a type that it embeds
     if values.get("keyword") == "pattern":  # no other type has one
         return values["old"] is ABSENT and values["new"] == _QUANTITY_PATTERN
     gains = (kinds.pattern_changed, kinds.keyword_changed, kinds.default_changed)
