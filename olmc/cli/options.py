@@ -22,7 +22,6 @@ from olmc.cli.console import (
     wrong_usage,
 )
 from olmc.cli.declared import Choice, PathOf, Whole, flag, namespaces, olm_versions, option
-from olmc.compiler.api import emptiness
 from olmc.compiler.model.options import Options
 from olmc.k8s.diagnostics import Report, Severity
 from olmc.k8s.lean import NamedTuple
@@ -392,6 +391,8 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
 def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) -> bool:
     """Say on stderr that a workspace has nothing for OLM, unless --allow-empty is among the parameters; whether it has
     nothing. `root` is None for files and streams."""
+    from olmc.compiler.api import emptiness  # `olmc version` compiles nothing
+
     empty = emptiness(root, done)
     if not params.get("allow_empty"):
         tell(empty)

@@ -123,6 +123,12 @@ def shows_cluster(texts: Mapping[str, str]) -> bool:
     return any(text.startswith(GENERATED) or _OLM_INPUT.search(text) for text in texts.values())
 
 
+def holds_nothing(folder: Path) -> bool:
+    """Whether a folder has nothing for OLM, and no file that should be for it and can't be read."""
+    report = Report()
+    return is_empty(load(folder, report)) and not report.failed
+
+
 def _file(path: Path, report: Report) -> dict[str, str]:
     """A file that the user names, wherever its links lead, or what a process writes (`<(olmc render)`)."""
     if path.is_fifo():
@@ -567,7 +573,7 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
 def _emptiness(source: SideSource) -> Diagnostic:
     """Report that a side gives no objects: a folder with nothing for OLM in it is an empty cluster, anything else a
     mistake."""
-    if source.path is not None and source.path.is_dir() and is_empty(load(source.path)):
+    if source.path is not None and source.path.is_dir() and holds_nothing(source.path):
         return EMPTY.finding(None, path=source.name)
     finding = rules.EMPTY_SIDE.finding(None, side=source.name)
     return finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))

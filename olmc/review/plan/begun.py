@@ -8,12 +8,10 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from olmc.compiler.api import load
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
 from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.load.workspace import is_empty
 from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import ClusterState, Inputs
 from olmc.compiler.rules.findings import output as rules
@@ -21,7 +19,7 @@ from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource
-from olmc.review.diff.both_sides import BegunCluster, read_rendering, shows_cluster
+from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, workspace_side
 from olmc.targets.pipeline import compile
@@ -80,7 +78,7 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
 def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:
     """The state that a name stands for, which is at a path of this machine."""
     texts = read_rendering(path, Report()) if path.is_dir() else {}
-    if path.is_dir() and texts is not None and is_empty(load(path)):
+    if path.is_dir() and texts is not None and holds_nothing(path):
         return _nothing()
     # A commit is what was applied, also where it has no object of OLM yet.
     is_commit = path.is_dir() and as_revision(name) is not None
