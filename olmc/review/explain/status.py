@@ -136,6 +136,7 @@ def _subscribed(
     upgrade, waits = _upgrade(subscription, held, settled)
     done = settled.rounds.get(name.namespace)
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    is_unknown |= not name.namespace and member is None  # whoever applies it decides where it goes
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
