@@ -141,12 +141,22 @@ def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
     """The objects that apply a folder without those that another one of them makes, and without the base of an object
     whose overlays name clusters."""
     names = {applier.name for applier in appliers}
-    named = {applier.name for applier in appliers if applier.destination.cluster not in ("", LOCAL_CLUSTER)}
+    named = {_without_namespace(applier) for applier in appliers if not _is_local(applier)}
     return tuple(
-        applier for applier in appliers
-        if applier.made_by not in names
-        and not (applier.name in named and applier.destination.cluster in ("", LOCAL_CLUSTER))
-    )  # fmt: skip
+        applier
+        for applier in appliers
+        if applier.made_by not in names and not (_is_local(applier) and _without_namespace(applier) in named)
+    )
+
+
+def _is_local(applier: Applier) -> bool:
+    return applier.destination.cluster in ("", LOCAL_CLUSTER)
+
+
+def _without_namespace(applier: Applier) -> tuple[str, str]:
+    """The kind and the name of an applier, which are all that a patch of it has."""
+    kind, *_, name = applier.name.split("/")
+    return kind, name
 
 
 def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEntry]:
@@ -222,6 +232,17 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         kinds = " and ".join(name for name, is_there in held if is_there) or "applications"
         count = len({entry.path for entry in entries})
         report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
+
+
+def repository_at(root: Path) -> Repository | None:
+    """Read the repository at `root` with its entries, None for a workspace."""
+    if no_folder(root):
+        return None
+    folder = scan(root, Report())
+    if kustomization_in(root, folder) is not None or is_bundle(folder):
+        return None
+    entries = entries_to_choose(root, folder)
+    return Repository(root, folder, entries) if entries else None
 
 
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:

@@ -584,9 +584,10 @@ def _open_sources(sets: Sequence[tuple[Mapping[str, Any], Location]]) -> Iterato
     of an ApplicationSet give it one that other sets have.
     """
     values = [_values_by_name(obj) for obj, _ in sets]
-    others = {name: value for known in values for name, value in known.items()}
+    others: dict[str, dict[str, None]] = {name: {} for known in values for name in known}
     for known in values:
-        others.update({name: {**others[name], **value} for name, value in known.items()})
+        plain = {name: {text: None for text in texts if "/" not in text} for name, texts in known.items()}
+        others.update({name: {**others[name], **texts} for name, texts in plain.items()})
     for (obj, place), known in zip(sets, values, strict=True):
         yield from _sources_of_set(obj, place, known, others)
 

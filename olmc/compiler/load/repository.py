@@ -389,7 +389,7 @@ def _findings(contents: Sequence[EntryContent]) -> Iterator[Diagnostic]:
     by_problem: dict[Diagnostic, list[str]] = {}
     for content in contents:
         for problem in content.problems:
-            by_problem.setdefault(problem, []).append(content.placement.entry.path)
+            by_problem.setdefault(problem, []).append(_named(content.placement))
     for problem, paths in by_problem.items():
         listed = dict.fromkeys(paths)
         severity = Severity.WARNING if problem.code in _OFFLINE else Severity.FAILURE
@@ -398,6 +398,11 @@ def _findings(contents: Sequence[EntryContent]) -> Iterator[Diagnostic]:
     for content in contents:
         yield from _unplaced(content)
         yield from _unknown_variables(content)
+
+
+def _named(placement: Placement) -> str:
+    """The folder of an entry, of a chart with who installs it."""
+    return str(placement.entry) if placement.entry.is_chart else placement.entry.path
 
 
 def _unplaced(content: EntryContent) -> Iterator[Diagnostic]:

@@ -55,6 +55,7 @@ _REPORTED_ONCE = frozenset(
     )
 )  # fmt: skip
 _PLACES = 5
+_NO_GROUP_HINT = "Add an OperatorGroup, unless another repository brings one: a namespace needs exactly one."
 
 
 def repository_findings(done: CompiledRepository) -> Iterator[Diagnostic]:
@@ -73,8 +74,11 @@ def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> I
     has_variables = any(content.placement.destination.variables is not None for content in contents)
     for finding in found:
         is_open = has_variables and ("${" in finding.message or finding.code == lints.SUBSTITUTED.code)
-        if finding.code not in _REPORTED_ONCE and not is_open:
-            yield finding
+        if finding.code in _REPORTED_ONCE or is_open:
+            continue
+        # A second group would stop the namespace.
+        is_elsewhere = finding.code == reconcile.NO_GROUP.code and not cluster.part.cluster.names
+        yield finding._replace(hint=_NO_GROUP_HINT) if is_elsewhere else finding
 
 
 def merged(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -127,7 +131,7 @@ def is_unknown(source: CatalogSource | None) -> bool:
 def _catalog_finding(waiting: _Waiting) -> Diagnostic:
     key, source, subscriptions = waiting
     names = list(dict.fromkeys(name for name, _ in subscriptions))
-    places = list(dict.fromkeys(place for _, place in subscriptions if place is not None))
+    places = list({place.path: place for _, place in reversed(subscriptions) if place is not None}.values())[::-1]
     place = at(source.source, "spec", "image") if source is not None else None
     if place is None and places:
         place = places.pop(0)

@@ -60,7 +60,6 @@ PLACED_BY_OTHERS = Rule(
     "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
     "Nothing in the repository gives these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
     "another repository, may. What OLM makes of them is unknown until then, so olmc judges nothing about them.",
-    found_by=FoundBy.OTHERS,
 )
 UNKNOWN_VARIABLES = Rule(
     "OLMC166",
@@ -71,7 +70,6 @@ UNKNOWN_VARIABLES = Rule(
     "${{NAME:=VALUE}}.",
     "Flux fills in variables before it applies a folder. olmc fills in the values that the repository has: those of "
     "the Kustomization and of ConfigMaps. It judges nothing about an object with any other variable.",
-    found_by=FoundBy.OTHERS,
 )
 OPENSHIFT = Rule(
     "OLMC167",
@@ -81,7 +79,6 @@ OPENSHIFT = Rule(
     "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
     "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
     "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces.",
-    found_by=FoundBy.OTHERS,
 )
 SEVERAL_ENTRIES = Rule(
     "OLMC195",

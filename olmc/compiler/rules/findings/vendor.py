@@ -292,7 +292,6 @@ WITHOUT_CONTENT = Rule(
     "{hint}",
     "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
     "unknown. olmc reports this once for each catalog of a repository.",
-    found_by=FoundBy.OTHERS,
 )
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
