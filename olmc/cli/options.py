@@ -410,10 +410,10 @@ def compiled(
     with progress() as doing:
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
-    return told(ctx, Input(path, beside), done, least)
+    return report_compilation(ctx, Input(path, beside), done, least)
 
 
-def told(ctx: click.Context, one: Input, done: Compilation, least: Severity) -> tuple[Compilation, SettledCluster]:
+def report_compilation(ctx: click.Context, one: Input, done: Compilation, least: Severity) -> tuple[Compilation, SettledCluster]:
     """A compilation and its cluster at rest, after its findings and what has no effect are reported. Ends the command
     if there is none."""
     tell(done.diagnostics, None if one.beside == one.root else one.root, least=least)
@@ -453,7 +453,7 @@ def compiled_clusters(
         timings.compiled(one.root, done)
         repository = done.workspace.repository if done.workspace is not None else None
         if repository is None:
-            made = told(ctx, one, done, least)
+            made = report_compilation(ctx, one, done, least)
             return (CompiledInput(*made),)
         from olmc.review.check.repository import compile_repository
 

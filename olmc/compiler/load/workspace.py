@@ -348,7 +348,7 @@ def _load_part(part: ClusterPart, request: CompileRequest, report: Report, setti
     The vendored content and the lock of an entry go before those of the repository.
     """
     reading = found_files()
-    # What a kustomization builds to has told already what its policies install.
+    # The build of a kustomization reports already which operators its policies install.
     contents = sorted(part.contents, key=lambda content: not content.placement.entry.is_kustomization)
     for content in contents:
         report.found.extend(content.findings)

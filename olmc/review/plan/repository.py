@@ -138,7 +138,7 @@ def _counted(names: Sequence[str]) -> str:
 
 
 def repository_json(planned: RepositoryPlan) -> str:
-    """The plans as JSON, in the format of `schemas/plan.schema.json`, one for each group of clusters."""
+    """The plans as JSON, in the format of `schemas/repository-plan.schema.json`."""
     clusters = [{"names": list(each.names), "plan": as_data(each.plan)} for each in planned.clusters]
     failed = [{"name": name, "reasons": _messages(reasons)} for name, reasons in planned.failed]
     data = {
