@@ -110,7 +110,7 @@ def check(group: Group, verbose: bool) -> list[str]:
         name = path.relative_to(PROJECT).as_posix()
         if group.guides and name in GENERATED:
             continue
-        lengths = []
+        lengths = list[Sentence]()
         for block in paragraphs(path.read_text(encoding="utf-8")):
             for line in block:
                 words += len(re.findall(r"[A-Za-z']+", line.text))
