@@ -84,7 +84,7 @@ def paragraphs(text: str) -> Iterator[list[Sentence]]:
     for number, line in enumerate(text.splitlines(), 1):
         fence = re.match(r"\s*(?:```|~~~)", line) is not None
         fenced ^= fence
-        skipped = fence or fenced or line.startswith(("    ", "\t", "|", "<", "---", "===", "!!!"))
+        skipped = fence or fenced or re.match(r"    |\t|[|<]|---|===|!!!|\[[^\]]+\]: ", line) is not None
         starts = not line.strip() or re.match(r"\s*(?:[-*>]|\d+\.|#+) ", line)
         if (skipped or starts) and block:
             yield block
@@ -96,10 +96,10 @@ def paragraphs(text: str) -> Iterator[list[Sentence]]:
 
 
 def sentences(block: list[Sentence]) -> Iterator[Sentence]:
-    """The sentences of a paragraph, each with the line on which the paragraph starts; headings have none."""
+    """The sentences of a paragraph, each with the line of the paragraph; clauses count by themselves, headings not."""
     if not block[0].text.startswith("#"):
         joined = " ".join(line.text.strip() for line in block)
-        for part in re.split(r"(?<=[.!?:])[)*_\"]*\s+(?=[\"(*_]*[A-Z0-9])|;\s", joined):
+        for part in re.split(r"(?<=[.!?])[)*_\"]*\s+(?=[\"(*_]*(?:[A-Z0-9]|olmc\b))|[:;]\s", joined):
             yield Sentence(block[0].line, part)
 
 

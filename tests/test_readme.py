@@ -6,7 +6,7 @@ import pytest
 from shown_pages import run_as_shown, shown
 
 PAGES = (
-    "README.md", "docs/check-your-cluster.md", "docs/check.md", "docs/cluster-state.md", "docs/command-line.md",
+    "README.md", "docs/check.md", "docs/cluster-state.md", "docs/command-line.md",
     "docs/diff.md", "docs/fleet.md", "docs/plan.md", "docs/report.md", "docs/resolve.md", "docs/review.md",
     "docs/spec/README.md",
 )  # fmt: skip
