@@ -111,5 +111,5 @@ def test_a_search_finds_a_page(served: str, tmp_path: Path) -> None:
         page.type("drift")
         page.wait("document.querySelectorAll('.md-search-result__link').length > 0")
         links = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href).join()"
-        assert "drift.html" in page.ask(links)
+        assert "cluster-state.html" in page.ask(links)
         assert page.console == []
