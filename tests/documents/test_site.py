@@ -17,7 +17,7 @@ from browser import Page, in_chromium, opened_at
 
 pytestmark = pytest.mark.process
 
-PAGES = ("index.html", "plan.html", "rules.html", "commands.html", "spec/resolver.html")
+PAGES = ("index.html", "plan.html", "rules.html", "rules/OLMC301.html", "commands.html", "spec/resolver.html")
 
 
 @pytest.fixture(scope="module")
