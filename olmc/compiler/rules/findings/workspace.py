@@ -405,7 +405,7 @@ UNUSED = Rule(
     "OLMC440",
     Severity.WARNING,
     "A suppression without a finding",
-    "olmc does not report {code} here",
+    "this place has no finding {code}",
     "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is not a "
     "comment.",
     "A suppression that no longer suppresses anything would hide the next finding of its kind that appears there.",
