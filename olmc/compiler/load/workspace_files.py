@@ -29,8 +29,9 @@ from olmc.compiler.load.files import (
     scan_everything,
     spec_of,
 )
+from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
-from olmc.compiler.load.vendored import is_vendored
+from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
     IMPORTED,
@@ -172,7 +173,8 @@ class FoundFiles(NamedTuple):
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
     were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV.
+    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV; `parts` are the files of
+    catalogs outside of `catalogs/` that are not grouped yet.
     """
 
     bundles: dict[str, Bundle]
@@ -186,6 +188,7 @@ class FoundFiles(NamedTuple):
     without_csv: list[CsvlessBundle]
     is_named: bool
     read: Reader
+    parts: dict[str, CatalogPart]
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -196,7 +199,7 @@ class FoundFiles(NamedTuple):
 
 def found_files(*, is_named: bool = False, read: Reader = read) -> FoundFiles:
     """Begin to read files: nothing is found so far."""
-    return FoundFiles({}, {}, {}, [], {}, [], {}, [], [], is_named, read)
+    return FoundFiles({}, {}, {}, [], {}, [], {}, [], [], is_named, read, {})
 
 
 _Add = Callable[[Path, Folder, FoundFiles, Report], None]
@@ -226,7 +229,19 @@ def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *
     start = len(reading.manifests)
     for part, add in parts(folder):
         (files if files is not None and add is add_files else add)(root, part, reading, report)
+    _group_catalogs(root, folder, reading)
     reading.manifests[start:] = sorted(reading.manifests[start:], key=lambda each: in_walk_order(each.source.path))
+
+
+def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
+    """Make catalogs of the files of which none is in `catalogs/`."""
+    if not reading.parts:
+        return
+    paths = (path for path in folder.walk() if path.rpartition("/")[2] == INDEX_IGNORE)
+    ignoring = {path: text for path in paths if (text := read_text(root, path, Report())) is not None}
+    for catalog in loose_catalogs(reading.parts, ignoring, reading.catalogs):
+        reading.add_catalog(catalog.name, catalog.root, catalog.texts)
+    reading.parts.clear()
 
 
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
@@ -307,8 +322,7 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
         place = locate(document.source, ())
         report.add(rules.OBJECT_WITH_SCHEMA.finding(place, kind=document.value["kind"]))
     if len(odd) < len(of_catalogs):
-        folder, _, file = path.rpartition("/")
-        reading.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
+        reading.parts[path] = catalog_part(text, of_catalogs)
         documents = [document for document in documents if is_whole_object(document.value)]
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
