@@ -26,11 +26,14 @@ from olmc.compiler.load.files import (
     in_walk_order,
     no_folder,
     read_text,
+    scan,
     scan_everything,
     spec_of,
 )
+from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.releases import read_appliers
 from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
@@ -324,6 +327,8 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     if len(odd) < len(of_catalogs):
         reading.parts[path] = catalog_part(text, of_catalogs)
         documents = [document for document in documents if is_whole_object(document.value)]
+        if not documents:
+            return
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))
@@ -379,13 +384,51 @@ class _LeftOutPlace(NamedTuple):
 def left_out(
     root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False
 ) -> tuple[LeftOut, ...]:
-    """What is left out of the directory `root`, of which `inputs` count, sorted by place.
+    """What is left out of the directory `root`, of which `inputs` count, sorted by place: what a tool applies.
 
     `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
     as well, and says so. With `beside_project` that includes all that a project of operator-sdk has beside its bundle.
     """
     if no_folder(root):
         return ()
+    found = _all_left_out(root, inputs, ignored, beside_project=beside_project)
+    others = {left.location.path for left in found} - (inputs.files - inputs.content)
+    if not others:
+        return found
+    applied = _applied_below(root, scan(root, Report(), ignore_file=False), inputs)
+    return tuple(left for left in found if left.location.path not in others or applied(left.location.path))
+
+
+_OF_SERVICES = frozenset(
+    f".{name}" for name in ("tekton", "circleci", "ci-operator", "prow", "buildkite", "devcontainer", "vscode", "idea")
+)
+"""Hidden folders that a service or an editor reads for itself, so that nobody applies them with the folder above."""
+
+
+def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str], bool]:
+    """Whether a tool applies a file by its path, as far as the directory says so.
+
+    Where objects of Argo CD or Flux say what they apply, or kustomize or Helm build what is applied, that is what they
+    apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder.
+    """
+    appliers = read_appliers(root, folder)
+    if appliers or _has_kustomization(root, folder) or is_chart(folder):
+        paths = [path for path, several in appliers.items() if any(each.is_recursive for each in several)]
+        return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
+    is_of_bundle = is_bundle(folder) or project_bundle(folder) is not None
+    if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:
+        return lambda path: False  # noqa: ARG005
+    return lambda path: _OF_SERVICES.isdisjoint(path.split("/"))
+
+
+def _has_kustomization(root: Path, folder: Folder) -> bool:
+    if is_bundle(folder):
+        return False
+    return kustomization_in(root, folder) is not None or any(_has_kustomization(root, f) for f in folder.folders)
+
+
+def _all_left_out(root: Path, inputs: Inputs, ignored: tuple[str, ...], *, beside_project: bool) -> tuple[LeftOut, ...]:
+    """What is left out, whether or not a tool applies it."""
     from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
