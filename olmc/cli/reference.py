@@ -165,34 +165,6 @@ def _version_of_reader() -> str:
     return version_of("ruamel.yaml")
 
 
-class CompletionOptions(NamedTuple):
-    """The options of `olmc completion`."""
-
-    shell: str = argument(type=Choice(("bash", "zsh", "fish")))
-
-
-@command(CompletionOptions)
-def completion(_: click.Context, opts: CompletionOptions) -> None:
-    """Print a shell completion script.
-
-    Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
-    of the workspace.
-
-    \b
-    Examples:
-      olmc completion bash > ~/.local/share/bash-completion/completions/olmc
-      olmc completion zsh > ~/.zfunc/_olmc       with fpath+=~/.zfunc before compinit in ~/.zshrc
-      olmc completion fish > ~/.config/fish/completions/olmc.fish
-    """
-    from click.shell_completion import get_completion_class
-
-    from olmc.cli.main import main
-
-    made = get_completion_class(opts.shell)
-    if made is not None:
-        say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
-
-
 class CacheOptions(NamedTuple):
     """The options of `olmc cache`."""
 

@@ -27,7 +27,7 @@ MODULES = {
     "argocd": "pipelines",
     "cache": "reference",
     "check": "check",
-    "completion": "reference",
+    "completion": "main",
     "diff": "diff",
     "explain": "reference",
     "fleet": "fleet",
