@@ -40,13 +40,13 @@ CHART = Rule(
 )
 EMPTY = Rule(
     "OLMC183",
-    Severity.FAILURE,
+    Severity.WARNING,
     "An empty workspace",
-    "{path} is empty: it has no manifest, no bundle and no catalog",
-    "Give the directory that contains them; `olmc check -v` lists the ignored files. With --allow-empty olmc accepts "
-    "an empty workspace.",
-    "Otherwise a check would pass for a misspelled path, for a folder that a pattern excludes, and for a repository "
-    "that olmc can't read.",
+    "{path} has nothing for OLM: no manifest, no bundle and no catalog",
+    "Give the directory that contains them; `olmc check -v` lists the files that olmc ignores.",
+    "All commands answer for an empty cluster, exit with 0 and print this note. A misspelled path, or a folder that a "
+    "pattern excludes, looks the same, so `olmc check --strict` exits with 1. Without --allow-empty, `olmc render` writes "
+    "neither a folder nor an output for apply from it: a pruning pipeline would delete everything.",
 )
 
 PROJECT = Rule(

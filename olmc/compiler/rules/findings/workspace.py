@@ -376,8 +376,10 @@ LEFT_OUT = Rule(
     "left out, and applied by kubectl apply -R, Argo CD or Flux: {what}; {reason}",
     "Move it to where objects are compiled, delete it, or name the file in .olmcignore if no cluster is to get it.",
     "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, next to the manifests of a "
-    "bundle, after the first object of a bundle's file, or in catalogs. A tool that applies all files of the folder "
-    "also applies these. The results of olmc for permissions and changes are incomplete then.",
+    "bundle, after the first object of a bundle's file, or in catalogs. olmc reports such objects if a tool "
+    "applies the folder with its subfolders: a folder of plain manifests, or the folder of an Application with "
+    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. The permissions and changes that olmc "
+    "reports are incomplete then.",
 )
 LEFT_OUT_BY_CHOICE = Rule(
     "OLMC174",
