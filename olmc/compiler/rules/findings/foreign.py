@@ -45,8 +45,8 @@ EMPTY = Rule(
     "{path} has nothing for OLM: no manifest, no bundle and no catalog",
     "Give the directory that contains them; `olmc check -v` lists the files that olmc ignores.",
     "All commands answer for an empty cluster, exit with 0 and print this note. A misspelled path, or a folder that a "
-    "pattern excludes, looks the same, so `olmc check --strict` exits with 1. Without --allow-empty, `olmc render` writes "
-    "neither a folder nor an output for apply from it: a pruning pipeline would delete everything.",
+    "pattern excludes, looks the same, so `olmc check --strict` exits with 1. Without --allow-empty, `olmc render` "
+    "writes neither a folder nor an output for apply from it: a pruning pipeline would delete everything.",
 )
 
 PROJECT = Rule(

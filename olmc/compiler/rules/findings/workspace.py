@@ -378,8 +378,8 @@ LEFT_OUT = Rule(
     "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, next to the manifests of a "
     "bundle, after the first object of a bundle's file, or in catalogs. olmc reports such objects if a tool "
     "applies the folder with its subfolders: a folder of plain manifests, or the folder of an Application with "
-    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. The permissions and changes that olmc "
-    "reports are incomplete then.",
+    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. The permissions and changes that "
+    "olmc reports are incomplete then.",
 )
 LEFT_OUT_BY_CHOICE = Rule(
     "OLMC174",
