@@ -51,6 +51,15 @@ NOT_BUILT = Rule(
     "folders of its kustomizations.",
     "A GitOps tool would not apply it either, so olmc does not compile it.",
 )
+SECRETS_LEFT_OUT = Rule(
+    "OLMC168",
+    Severity.WARNING,
+    "Secrets of a plugin are left out",
+    "the plugin {plugin} decrypts Secrets, which olmc leaves out; all other objects of the kustomization are compiled",
+    "Only a pull secret of a CatalogSource or a ServiceAccount may be missing here; nothing else depends on it.",
+    "Plugins like ksops and sops need a key and run a program, so olmc does not run them. They make Secrets only. olmc "
+    "builds the kustomization without them.",
+)
 SEVERAL_ENTRIES = Rule(
     "OLMC195",
     Severity.ERROR,
