@@ -28,10 +28,10 @@ from olmc.cli.options import (
     timings_of,
     timings_option,
 )
-from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.api import Compilation
 from olmc.compiler.output.messages import as_text, json_text
 from olmc.compiler.output.places import seen_from
-from olmc.k8s.diagnostics import Diagnostic, Severity, join_limited
+from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
             say("olmc: no operators here")
         for controller in sorted({operator.controller for _, operator in found} - {""}):
             say(f"OLM v1 as in operator-controller {controller_text(controller)}")
-    empty: list[Diagnostic] = []
     for one, several in zip(inputs, by_input, strict=True):
         for made, settled, cluster in several:
             if cluster is not None:
@@ -172,10 +171,8 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
             folder = "" if one.is_staged else folder_from_here(one.root)
             rows = operators(settled, made.operators, extension_rows(made))
             say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
-            empty += emptiness(None if one.is_staged else one.root, made) if not opts.allow_empty else ()
-    say(as_text(empty), nl=False)
     findings = any(made.findings for made, _, cluster in done if cluster is None)
-    raise SystemExit(FINDINGS if empty or findings or any(operator.fails for _, operator in found) else DONE)
+    raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
 
 
 def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, OperatorStatus]]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.load.files import Folder, fits_parts, read_text
+from olmc.compiler.load.kustomization import NAMES
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
@@ -403,6 +404,7 @@ class Applier(NamedTuple):
     folder, and how it installs the folder if that is a Helm chart.
 
     `made_by` is the ApplicationSet that makes it, "" for an object of its own; `destination` is where it applies it.
+    `is_recursive`: it applies all files below the folder, as far as that has no kustomization.
     """
 
     name: str
@@ -411,6 +413,7 @@ class Applier(NamedTuple):
     release: Release | None = None
     made_by: str = ""
     destination: Destination = Destination()
+    is_recursive: bool = False
 
 
 class _AppliedSource(NamedTuple):
@@ -490,7 +493,10 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
                     target = posixpath.normpath(source.path.strip("/") or ".")
                     release = source.release and source.release._replace(top=root)
                     made_by = "" if one is obj else applier_of(obj)
-                    applier = Applier(applier_of(one), place, source.changes, release, made_by, source.destination)
+                    applier = Applier(
+                        applier_of(one), place, source.changes, release, made_by, source.destination,
+                        _recurses(one, source.path, target, files),
+                    )  # fmt: skip
                     known.setdefault(target, []).append(applier)
     open_sources: list[OpenSource] = []
     possible: dict[str, list[Applier]] = {}
@@ -505,6 +511,17 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
             possible.setdefault(path, []).append(one_source.applier)
     by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
     return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values)
+
+
+def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:
+    """Whether an object of a GitOps tool applies the files of all folders below a path."""
+    if as_text(obj.get("apiVersion")).startswith(_FLUX):
+        built = {posixpath.normpath(posixpath.join(target, name)) for name in NAMES}
+        return built.isdisjoint(files)
+    return any(
+        as_text(found["path"]).removeprefix("./") == path and mapping(found.get("directory")).get("recurse") is True
+        for found in _with_path(spec_of(obj))
+    )
 
 
 def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
