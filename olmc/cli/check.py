@@ -21,6 +21,7 @@ from olmc.cli.console import (
     folder_from_here,
     progress,
     say,
+    tell,
     tell_aside,
     tell_unknown,
     wrong_usage,
@@ -47,6 +48,7 @@ from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
+from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -392,9 +394,12 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     tell_unknown(options.approve, (name for one in in_order for name in one.approvals))
     least = Severity.INFO if opts.everything else Severity.WARNING
     failing = Severity.WARNING if opts.strict else Severity.FAILURE
+    worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
+    if output == "text":  # that there is nothing is no finding about a place, and all commands say it alike
+        tell(d for each in done for d in each.diagnostics if d.code == EMPTY.code)
+        done = [each._replace(diagnostics=tuple(d for d in each.diagnostics if d.code != EMPTY.code)) for each in done]
     if opts.statistics:
         print_statistics(done, output, least)
     else:
         print_findings(done, output, least, failing, show_secrets=opts.show_secrets)
-    worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

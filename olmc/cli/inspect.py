@@ -26,7 +26,7 @@ from olmc.cli.options import (
     timings_of,
     timings_option,
 )
-from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.api import Compilation
 from olmc.compiler.output.messages import as_text, json_text
 from olmc.compiler.output.places import seen_from
 from olmc.k8s.diagnostics import Severity
@@ -166,13 +166,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         folder = "" if is_staged else folder_from_here(path)
         untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, extension_rows(one))))
         say(as_text(untold_here), nl=False)
-    empty = [
-        finding
-        for (root, _, is_staged, _), (one, _) in zip(inputs, done, strict=True)
-        for finding in (emptiness(None if is_staged else root, one) if not opts.allow_empty else ())
-    ]
-    say(as_text(empty), nl=False)
-    fails = bool(empty) or any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
+    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
     raise SystemExit(FINDINGS if fails else DONE)
 
 

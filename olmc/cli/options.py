@@ -158,7 +158,7 @@ approve_option = option(
 )  # fmt: skip
 
 
-allow_empty_option = flag("--allow-empty", help="Accept a workspace that has nothing in it.")
+allow_empty_option = flag("--allow-empty", help="Print no note about a workspace that has nothing for OLM.")
 
 
 def output_option(formats: Sequence[str], text: str) -> Any:
@@ -166,6 +166,20 @@ def output_option(formats: Sequence[str], text: str) -> Any:
     return option(
         "-o", "--output", type=Choice(tuple(formats)), default=formats[0], show_default=True, help=text,
     )  # fmt: skip
+
+
+fail_on_option = option(
+    "--fail-on", type=Choice(("breaking", "risk", "any")),
+    help="Exit 1 for changes of this severity or higher. [default: changes alone are no failure]",
+)  # fmt: skip
+exit_code_option = flag("--exit-code", help="Exit 1 for any change, as git diff has it; the same as --fail-on any.")
+_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
+
+
+def least_of(fail_on: str | None, *, exit_code: bool) -> Severity | None:
+    """The severity from which on changes are a failure, None where they are not."""
+    level = "any" if exit_code else fail_on
+    return _LEAST[level] if level is not None else None
 
 
 show_secrets_option = flag("--show-secrets", help="Show the values of Secrets, which are masked otherwise.")
@@ -374,6 +388,17 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
     return found
 
 
+def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) -> bool:
+    """Say on stderr that a workspace has nothing for OLM, unless --allow-empty is among the parameters; whether it has
+    nothing. `root` is None for files and streams."""
+    from olmc.compiler.api import emptiness  # `olmc version` compiles nothing
+
+    empty = emptiness(root, done)
+    if not params.get("allow_empty"):
+        tell(empty)
+    return bool(empty)
+
+
 def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
     """What is reported about what is left out of a directory."""
     from olmc.review.explain.left_out import note
@@ -411,6 +436,7 @@ def compiled(
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
     tell(done.diagnostics, None if beside == path else path, least=least)
     tell_idle(ctx, given_of([done]))
+    tell_empty(None if beside == path else path, done, ctx.params)
     if done.failed or done.settled is None:
         if not done.failed:
             from olmc.targets.v1.rules import NO_STATE

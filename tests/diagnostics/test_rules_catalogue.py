@@ -10,6 +10,7 @@ from olmc.compiler.rules.findings import catalogs, validation
 from olmc.k8s.diagnostics import Rule, Severity
 from olmc.review.rules.catalogue import all_rules, chapters, hint_of, message_of
 from olmc.review.rules.page import page
+from olmc.review.rules.ways_out import WAYS_OUT
 
 
 def test_codes_are_unique() -> None:
@@ -40,8 +41,14 @@ def test_templates_are_shown_with_plain_names() -> None:
     """Conversions and formats are of no use to a reader; doubled braces are single ones."""
     rule = Rule("OLMC999", Severity.INFO, "t", "{name!r} has {size:,} of {{ braces }}", "{hint}", "e")
     assert message_of(rule) == "{name} has {size} of { braces }"
-    assert hint_of(rule) == "It depends on the cause; the finding itself says it."
+    assert hint_of(rule._replace(code="OLMC744")) == WAYS_OUT["OLMC744"]
     assert hint_of(rule._replace(hint="Use {name}.")) == "Use {name}."
+
+
+def test_every_code_has_its_ways_out() -> None:
+    """A rule has a hint, or the ways out of all causes: one of both, so that neither goes stale."""
+    assert {rule.code for rule in all_rules() if rule.hint == "{hint}"} == set(WAYS_OUT)
+    assert not [code for code, text in WAYS_OUT.items() if not text.endswith(".")]
 
 
 def test_the_page_is_current(project: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from olmc.compiler.load.files import Folder, fits_parts, read_text
+from olmc.compiler.load.kustomization import NAMES
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
@@ -362,7 +363,8 @@ class Applier(NamedTuple):
     """An object by which a GitOps tool applies a folder, where it stands, its fields that change what is in the
     folder, and how it installs the folder if that is a Helm chart.
 
-    `made_by` is the ApplicationSet that makes it, "" for an object of its own.
+    `made_by` is the ApplicationSet that makes it, "" for an object of its own. `is_recursive`: it applies all files
+    below the folder, as far as that has no kustomization.
     """
 
     name: str
@@ -370,6 +372,7 @@ class Applier(NamedTuple):
     changes: tuple[str, ...] = ()
     release: Release | None = None
     made_by: str = ""
+    is_recursive: bool = False
 
 
 def read_appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
@@ -390,9 +393,21 @@ def read_appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
                     target = posixpath.normpath(source.strip("/") or ".")
                     release = release and release._replace(top=root)
                     made_by = "" if one is obj else applier_of(obj)
-                    applier = Applier(applier_of(one), locate(document.source, ()), changes, release, made_by)
+                    place, recurses = locate(document.source, ()), _recurses(one, source, target, files)
+                    applier = Applier(applier_of(one), place, changes, release, made_by, recurses)
                     known.setdefault(target, []).append(applier)
     return {target: tuple(appliers) for target, appliers in known.items()}
+
+
+def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:
+    """Whether an object of a GitOps tool applies the files of all folders below a path."""
+    if as_text(obj.get("apiVersion")).startswith(_FLUX):
+        built = {posixpath.normpath(posixpath.join(target, name)) for name in NAMES}
+        return built.isdisjoint(files)
+    return any(
+        as_text(found["path"]).removeprefix("./") == path and mapping(found.get("directory")).get("recurse") is True
+        for found in _with_path(spec_of(obj))
+    )
 
 
 def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[tuple[str, tuple[str, ...], Release | None]]:

@@ -21,6 +21,7 @@ from olmc.compiler.rules import findings
 from olmc.k8s.diagnostics import Rule
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.resources import docs_url
+from olmc.review.rules.ways_out import WAYS_OUT
 
 RUN = "olmc check --all"
 REMOVED = "null\n"
@@ -201,7 +202,7 @@ def message_of(rule: Rule) -> str:
 
 def hint_of(rule: Rule) -> str:
     """What to do about a finding of the rule."""
-    return "It depends on the cause; the finding itself says it." if rule.hint == "{hint}" else _plain(rule.hint)
+    return WAYS_OUT[rule.code] if rule.hint == "{hint}" else _plain(rule.hint)
 
 
 def _plain(template: str) -> str:

@@ -40,13 +40,13 @@ CHART = Rule(
 )
 EMPTY = Rule(
     "OLMC183",
-    Severity.FAILURE,
+    Severity.WARNING,
     "A workspace with nothing in it",
-    "there is nothing to look at in {path}: no manifest, no bundle and no catalog",
-    "Give the directory that holds them; `olmc check -v` lists what is left aside. With --allow-empty this is no "
-    "finding.",
-    "A command that finds nothing wrong in nothing would be green for a path that is misspelt, for a folder that a "
-    "pattern leaves out, and for a repository of which olmc reads nothing yet.",
+    "{path} has nothing for OLM: no manifest, no bundle and no catalog",
+    "Give the directory that holds them; `olmc check -v` lists the files that olmc ignores.",
+    "All commands answer for an empty cluster, exit with 0 and print this note. A path that is misspelt, or a folder "
+    "that a pattern leaves out, looks the same, so `olmc check --strict` exits with 1. `olmc render` writes no folder "
+    "and no output for apply from it without --allow-empty: a pruning pipeline would delete everything.",
 )
 
 PROJECT = Rule(

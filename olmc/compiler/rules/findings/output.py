@@ -19,7 +19,9 @@ NOTHING_TO_RENDER = Rule(
     "Nothing to render",
     "{path} gives no objects{problem}",
     "{hint}",
-    "An empty output would make a pruning pipeline delete everything, so it is refused unless --allow-empty is given.",
+    "An empty output would make a pruning pipeline delete everything, so olmc refuses it unless --allow-empty is "
+    "given. Of a directory with nothing for OLM in it, `olmc render` for review prints nothing and exits with "
+    "0 (OLMC183).",
     found_by=FoundBy.OTHERS,
 )
 INCOMPLETE = Rule(
@@ -100,7 +102,8 @@ EMPTY_SIDE = Rule(
     "A side of the comparison has no objects",
     "{side} gives no objects",
     "Is it the right path? With --allow-empty a side without objects is no error.",
-    "A side without objects makes everything look new, or gone, and mostly is a path that was mistyped.",
+    "A side without objects makes everything look new, or gone. A folder with nothing for OLM in it is an empty "
+    "cluster (OLMC183). This side has files for OLM that give no object, such as a catalog without a Subscription.",
     found_by=FoundBy.OTHERS,
 )
 NO_GIT = Rule(
@@ -129,7 +132,8 @@ UNKNOWN_PATH = Rule(
     "{ref} has no {path}",
     "Paths are those from the top of the repository, or begin with ./; with --allow-empty a path that does not exist "
     "counts as empty.",
-    "As in `git show REF:PATH`, a path counts from the top of the repository.",
+    "As in `git show REF:PATH`, a path counts from the top of the repository. A revision may lack a path that the work "
+    "tree has: then it is an empty cluster. A path that neither has is misspelt.",
     found_by=FoundBy.OTHERS,
 )
 ODD_PATH = Rule(

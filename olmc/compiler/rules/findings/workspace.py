@@ -376,8 +376,10 @@ LEFT_OUT = Rule(
     "left out, and applied by kubectl apply -R, Argo CD or Flux: {what}; {reason}",
     "Move it to where objects are compiled, delete it, or name the file in .olmcignore if no cluster is to get it.",
     "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, beside the manifests of a "
-    "bundle, behind the first object of a bundle's file, or in catalogs. A tool that applies all files of the folder "
-    "knows no such difference. What olmc says of permissions and changes is then not all that happens.",
+    "bundle, behind the first object of a bundle's file, or in catalogs. olmc reports such objects where a tool "
+    "applies the folder with its subfolders: a folder of plain manifests, or the folder of an Application with "
+    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. Permissions and changes that olmc "
+    "reports are then not complete.",
 )
 LEFT_OUT_BY_CHOICE = Rule(
     "OLMC174",
