@@ -256,7 +256,7 @@ def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
         if key.kind in _UNPREDICTED:
             yield f"{key.kind}: others write it"
         elif not _is_predicted(obj):
-            yield "what unpacks bundles and serves catalogs, and the namespaces that every cluster has"
+            yield "objects that unpack bundles or serve catalogs, and the namespaces of every cluster"
 
 
 def _is_predicted(obj: KubernetesObject) -> bool:
