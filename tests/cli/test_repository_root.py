@@ -14,7 +14,7 @@ from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
 
-COMMANDS = {
+COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "clusters": [("check",), ("status",), ("plan", "--from", "git:HEAD~1")],
     "library": [("check",), ("status",)],
     "flux-variables": [("check",), ("status",)],
