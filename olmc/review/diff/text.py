@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from olmc.compiler.output.budget import shares
 from olmc.compiler.output.messages import Paint, clean, in_black, in_color
-from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import (
@@ -39,7 +39,7 @@ from olmc.review.rbac.risks import Level
 MOST_LINES, WIDTH = 60, 160
 """How much of a review stands on a terminal, unless all is asked for."""
 _NAME_WIDTH, _SIDE_WIDTH, _ITEM_WIDTH = 44, 40, 24
-_FRAME, _LEAST_HEIGHT, _FEW_PLACES, _FEW_OBJECTS = 3, 5, 6, 5
+_FRAME, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 3, 5, 6, 5
 """How many lines a section needs beside its changes (an empty one, the heading, what is left out), and with them."""
 _WEIGHTS = {"breaking": 12, "risk": 8}
 _MOST_KINDS, _MOST_ADVICE = 4, 2
@@ -77,38 +77,90 @@ _ADVICE: Mapping[str, str] = {
 """What to do about changes of a kind; about others of CRDs `_OF_CRDS`, and about the rest to read them."""
 
 
+class _Line(NamedTuple):
+    """A line of text, its style, and the severity behind it, "" for none."""
+
+    text: str
+    style: str = ""
+    severity: str = ""
+
+
+class _Shape(NamedTuple):
+    """How long lines are, how many there are, and how many values a list has (None: all)."""
+
+    width: int
+    lines: int
+    values: int | None
+
+
+_SCREEN = _Shape(WIDTH, MOST_LINES, _FEW_VALUES)
+_WRAPPED = _Shape(_ENDLESS, _ENDLESS, _FEW_VALUES)
+_WHOLE = _Shape(_ENDLESS, _ENDLESS, None)
+
+
 def as_text(difference: Difference, *, color: bool = False, everything: bool = False) -> str:
-    """The verdict and the changes: as much as fits on a screen, or all of it."""
-    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else in_black, everything))
+    """The verdict and the changes: as much as fits on a screen, or all of it.
+
+    Where whole lines fit, each in as many rows as it takes, no line is shortened.
+    """
+    paint = in_color if color else in_black
+    if everything:
+        lines = list(_lines(difference, _WHOLE))
+    else:
+        lines = [row for line in _lines(difference, _WRAPPED) for row in _rows(line)]
+        lines = lines if len(lines) <= MOST_LINES else list(_lines(difference, _SCREEN))
+    return "".join(f"{_painted(line, paint)}\n" for line in lines)
 
 
-def _lines(difference: Difference, paint: Paint, everything: bool) -> Iterator[str]:
+def _rows(line: _Line) -> Iterator[_Line]:
+    """A line in rows of the width of a screen; the severity is behind the last one."""
+    indent = " " * (len(line.text) - len(line.text.lstrip()) + 4)
+    width = WIDTH - len(_painted(line._replace(text="", style=""), in_black))
+    rows = [line.text]
+    if len(line.text) > width:
+        rows = textwrap.wrap(
+            line.text, width, subsequent_indent=indent, replace_whitespace=False, expand_tabs=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+    for row in rows[:-1]:
+        yield _Line(row, line.style)
+    yield line._replace(text=rows[-1])
+
+
+def _painted(line: _Line, paint: Paint) -> str:
+    text = paint(line.text, line.style) if line.style else line.text
+    if not line.severity:
+        return text
+    return f"{text}  " + paint(f"[{line.severity}]", "ERROR" if line.severity == "breaking" else "WARNING")
+
+
+def _lines(difference: Difference, shape: _Shape) -> Iterator[_Line]:
     head = headline(difference)
-    yield paint(_fit(f"{head}: {verdict(difference, WIDTH - len(head) - 2)}", everything), "bold")
+    yield _Line(_fit(f"{head}: {verdict(difference, WIDTH - len(head) - 2)}", shape), "bold")
     folded = folded_text(difference)
-    counted = f"({summary(difference)}; {_sides(difference, everything)}{'; ' if folded else ''}{folded})"
-    yield paint(_fit(counted, everything), "faint")
-    yield from review_lines(difference, paint, everything=everything, most=MOST_LINES - 2)
+    counted = f"({summary(difference)}; {_sides(difference, shape)}{'; ' if folded else ''}{folded})"
+    yield _Line(_fit(counted, shape), "faint")
+    yield from _sections(difference, shape._replace(lines=shape.lines - 2))
 
 
-def _fit(line: str, everything: bool = False) -> str:
-    return line if everything or len(line) <= WIDTH else f"{line[: WIDTH - 2]} …"
+def _fit(line: str, shape: _Shape) -> str:
+    return line if len(line) <= shape.width else f"{line[: shape.width - 2]} …"
 
 
 def headline(difference: Difference) -> str:
     """What is compared: the operator with its versions if it is one, else the names of both sides."""
     upgrades = [change for change in difference.changes if change.kind is operator_upgraded and not change.later]
     if len(upgrades) != 1:
-        return _sides(difference)
+        return _sides(difference, _SCREEN)
     values = upgrades[0].values
     old, new = values["old_version"] or values["old"], values["new_version"] or values["new"]
     return clean(f"{values['package']} {old} → {new}")[:_NAME_WIDTH]
 
 
-def _sides(difference: Difference, everything: bool = False) -> str:
+def _sides(difference: Difference, shape: _Shape) -> str:
     """The names of both sides; the end of a path tells more than its beginning."""
     names = [clean(side.name) for side in (difference.old, difference.new)]
-    if not everything:
+    if shape is _SCREEN:
         names = [name if len(name) <= _SIDE_WIDTH else f"…{name[1 - _SIDE_WIDTH :]}" for name in names]
     return " → ".join(names)
 
@@ -158,39 +210,42 @@ class _Section(NamedTuple):
     groups: tuple[LineGroup, ...]
 
 
-def review_lines(
-    difference: Difference, paint: Paint, *, everything: bool, most: int = MOST_LINES
-) -> Iterator[str]:  # fmt: skip
-    """The sections, each below an empty line: all of them, or the gravest changes in at most so many lines.
+def review_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    """All changes, in sections, each below an empty line."""
+    return (_painted(line, paint) for line in _sections(difference, _WRAPPED))
+
+
+def _sections(difference: Difference, shape: _Shape) -> Iterator[_Line]:
+    """The sections with all changes, or the gravest of them in as many lines as there may be.
 
     What is left out is counted by kind. The graver a section is, the more of the space it gets.
     """
     sections = [
-        _Section(section, tuple(line_groups(section.changes, None if everything else _FEW_PLACES)))
+        _Section(section, tuple(line_groups(section.changes, shape.values)))
         for section in review_sections(difference.changes)
     ]
-    further = [] if everything else sections[most // _LEAST_HEIGHT :]
+    further = sections[shape.lines // _LEAST_HEIGHT :]
     sections = sections[: len(sections) - len(further)]
-    most -= 2 if further else 0
     needs = [sum(map(_height, section.groups)) for section in sections]
-    space = most - _FRAME * len(sections)
+    space = shape.lines - _FRAME * len(sections) - 2 * bool(further)
     weights = [_WEIGHTS.get(section.section.topic, 1) for section in sections]
-    given = needs if everything else [max(1, share) for share in shares(needs, weights, space)]
+    given = [max(1, share) for share in shares(needs, weights, space)]
     # What rounding leaves goes to the gravest section that needs it.
-    spare = 0 if everything else space - sum(given)
+    spare = space - sum(given)
     for section, need, share in zip(sections, needs, given, strict=True):
-        share, spare = (min(need, share + spare), spare - min(need - share, spare)) if spare > 0 else (share, spare)
-        yield ""
-        yield paint(section.section.heading, "bold")
-        kept = section.groups if need <= share else _gravest(section.groups, share)
+        more = max(0, min(need - share, spare))
+        spare -= more
+        yield _Line("")
+        yield _Line(section.section.heading, "bold")
+        kept = section.groups if need <= share + more else _gravest(section.groups, share + more)
         for group in kept:
-            yield from _group_lines(group, paint, everything)
+            yield from _group_lines(group, shape)
         if kept != section.groups:
-            yield paint(_left_out(section, kept), "faint")
+            yield _Line(_fit(_left_out(section, kept), shape), "faint")
     if further:
-        yield ""
         named = ", ".join(f"{len(section.section.changes)} in {section.section.heading}" for section in further)
-        yield paint(_fit(f"Further sections: {named}; --all and -o html have them", everything), "faint")
+        yield _Line("")
+        yield _Line(_fit(f"Further sections: {named}; --all and -o html have them", shape), "faint")
 
 
 def _height(group: LineGroup) -> int:
@@ -215,7 +270,7 @@ def _left_out(section: _Section, kept: Iterable[LineGroup]) -> str:
     named = [f"{count} × {_words(kind)}" for kind, count in kinds.most_common(_MOST_KINDS)]
     more = ["other kinds"] if len(kinds) > _MOST_KINDS else []
     total = len(section.section.changes)
-    return _fit(f"  … and {total - shown} more of {total} (--all and -o html have them): {', '.join((*named, *more))}")
+    return f"  … and {total - shown} more of {total} (--all and -o html have them): {', '.join((*named, *more))}"
 
 
 def _words(kind: str) -> str:
@@ -223,18 +278,18 @@ def _words(kind: str) -> str:
     return _CAPITAL.sub(" ", kind).lower()
 
 
-def _group_lines(group: LineGroup, paint: Paint, everything: bool) -> Iterator[str]:
+def _group_lines(group: LineGroup, shape: _Shape) -> Iterator[_Line]:
     """An object with its lines below it, or before the only one."""
+    severities = [SEVERITY_WORDS[line.severity] if line.severity >= RISK else "" for line in group.lines]
+    tags = [len(_painted(_Line("", "", severity), in_black)) for severity in severities]
     alone = len(group.lines) == 1
-    texts = [plain(line.message) for line in group.lines]
-    space = WIDTH - len("  : + ") - (len(texts[0]) + len(_tag(group.lines[0].severity, in_black))) * alone
-    name = _name(group, _ENDLESS if everything else max(space, _NAME_WIDTH))
+    needed = len(plain(group.lines[0].message)) + tags[0] if alone else 0
+    name = _name(group, max(shape.width - len("  : + ") - needed, _NAME_WIDTH))
     if not alone:
-        yield f"  {name}"
-    for line in group.lines:
+        yield _Line(f"  {name}")
+    for line, severity, tag in zip(group.lines, severities, tags, strict=True):
         start = f"  {name}: {line.type} " if alone else f"    {line.type} "
-        space = _ENDLESS if everything else WIDTH - len(start) - len(_tag(line.severity, in_black))
-        yield f"{start}{_fitted(line.message, space)}{_tag(line.severity, paint)}"
+        yield _Line(f"{start}{_fitted(line.message, shape.width - len(start) - tag)}", "", severity)
 
 
 def _name(group: LineGroup, space: int) -> str:
@@ -244,12 +299,6 @@ def _name(group: LineGroup, space: int) -> str:
         if len(name) <= space:
             return name
     return f"{name[: space // 2]}…{name[1 - (space - space // 2) :]}"
-
-
-def _tag(severity: Severity, paint: Paint) -> str:
-    if severity < RISK:
-        return ""
-    return "  " + paint(f"[{SEVERITY_WORDS[severity]}]", "ERROR" if severity is BREAKING else "WARNING")
 
 
 def _fitted(message: Message, space: int) -> str:

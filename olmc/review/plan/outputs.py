@@ -204,7 +204,7 @@ def _outcome_lines(plan: Plan, paint: Paint) -> Iterator[str]:
     if plan.difference.changes:
         folded = folded_text(plan.difference)
         yield from ("", f"  ({folded})") if folded else ()
-        body = review_lines(plan.difference, paint, everything=True)
+        body = review_lines(plan.difference, paint)
         yield from (f"  {line}" if line else "" for line in body)
 
 
