@@ -15,7 +15,16 @@ from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyDeployment
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER_KIND, OWNER_NAMESPACE, PROPERTIES
 from olmc.k8s.gojson import DecodeError, decode, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import annotations_of, labels_of, name_of, namespace_of, owner_references, status_of, text
+from olmc.k8s.objects import (
+    annotations_of,
+    labels_of,
+    mapping,
+    name_of,
+    namespace_of,
+    owner_references,
+    status_of,
+    text,
+)
 
 DEFAULT_ACCOUNT = "default"
 PACKAGE = "olm.package"
@@ -241,3 +250,53 @@ def operator_accounts(csv: Csv) -> tuple[str, ...]:
     """List the ServiceAccounts of an operator: those of its permissions, then those that it runs as."""
     running = (account_of_deployment(csv, deployment) for deployment in csv.deployments)
     return tuple(dict.fromkeys((*csv.service_account_names, *running)))
+
+
+CERTIFICATE_VOLUMES = (
+    ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"),
+    ("apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"),
+)
+"""The volume, where every container mounts it, what the certificate and its key are called there."""
+
+
+def certificate_volume(name: str, secret: str) -> dict[str, Any]:
+    """The volume of that name with the certificate that a Secret has."""
+    certificate, key = next(files for known, _, *files in CERTIFICATE_VOLUMES if known == name)
+    items = [{"key": "tls.crt", "path": certificate}, {"key": "tls.key", "path": key}]
+    return {"name": name, "secret": {"secretName": secret, "items": items}}
+
+
+FROM_CONFIGMAP = ("configmap", "internal")
+_DEFAULT_POLL = 15 * 60.0
+
+
+def spec_problem(spec: Mapping[str, Any]) -> str:
+    """What OLM writes into the status of a CatalogSource with this spec, "" if it can be used (R-CAT-161)."""
+    kind = spec.get("sourceType")
+    if kind in FROM_CONFIGMAP:
+        return "" if spec.get("configMap") else f"configmap name unset: must be set for sourcetype: {kind}"
+    if kind == "grpc":
+        given = spec.get("image") or spec.get("address")
+        return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
+    # Without the field the API server takes no CatalogSource, so OLM never sees it.
+    return f"unknown sourcetype: {kind}" if kind is not None else ""
+
+
+class PollInterval(NamedTuple):
+    """How often OLM looks for a new image of a catalog, in seconds, and what keeps it from reading what is written."""
+
+    seconds: float
+    problem: str = ""
+
+
+def poll_interval(spec: Mapping[str, Any]) -> PollInterval | None:
+    """The interval in the spec of a CatalogSource, None without one (R-CAT-160)."""
+    written = text(mapping(mapping(spec.get("updateStrategy")).get("registryPoll")).get("interval"))
+    if not written:
+        return None
+    from olmc.k8s.api.formats import seconds  # few workspaces have catalogs that are polled
+
+    try:
+        return PollInterval(float(seconds(written)))
+    except ValueError as error:
+        return PollInterval(_DEFAULT_POLL, str(error))

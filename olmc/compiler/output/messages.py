@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import (
@@ -221,3 +221,30 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
     return QueryError(clean(f"{problem}. {did_you_mean(best) or there}"))
+
+
+def shares(needs: Sequence[int], weights: Sequence[int], space: int) -> list[int]:
+    """How much each of several parts gets of a space: never more than it needs, and as much in all as there is.
+
+    A part that needs less than its weight's share leaves the rest to those that need more, by their weights.
+
+    >>> shares([900, 10, 50], [2, 1, 1], 100)
+    [60, 10, 30]
+    >>> shares([5, 10], [1, 1], 100)
+    [5, 10]
+    """
+    given = [0] * len(needs)
+    wanting = [number for number, need in enumerate(needs) if need > 0]
+    left = max(space, 0)
+    while wanting:
+        total = sum(weights[number] for number in wanting)
+        content = [number for number in wanting if needs[number] * total <= left * weights[number]]
+        if not content:
+            for number in wanting:
+                given[number] = left * weights[number] // total
+            return given
+        for number in content:
+            given[number] = needs[number]
+        left -= sum(needs[number] for number in content)
+        wanting = [number for number in wanting if number not in content]
+    return given

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmc.k8s.diagnostics import DecodeFailure
+from olmc.k8s.gojson.decoder import element, field_of, fields, full_type, members, printed, struct_name, underlying
 from olmc.k8s.gojson.scalars import SCALARS, UNIONS, Mismatch, Scalar, json_kind, read_octets
-from olmc.k8s.gojson.type_table import element, field_of, fields, full_type, members, printed, struct_name, underlying
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.strconv import quoted
 

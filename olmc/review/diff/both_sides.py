@@ -45,9 +45,8 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, gvk_of, object_key
 from olmc.k8s.yaml import Document, read
-from olmc.k8s.yaml.heads import Head, head_of
 from olmc.k8s.yaml.pieces import Known, read_pieces
-from olmc.k8s.yaml.split import split_documents
+from olmc.k8s.yaml.split import Head, head_of, split_documents
 from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
 from olmc.review.diff.loose_bundles import other_comparisons
 from olmc.review.diff.operators import CSV
