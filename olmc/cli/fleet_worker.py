@@ -138,8 +138,7 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.review.plan.begun import begun_at
-    from olmc.review.plan.engine import PlannedPath, compile_planned, planned_for
+    from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
     from olmc.review.plan.outputs import as_data, as_text, in_short
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
@@ -222,7 +221,7 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
     from olmc.compiler.output.messages import as_json, as_text
-    from olmc.review.check.engine import CheckRules, check_compiled
+    from olmc.review.check.check import CheckRules, check_compiled
 
     request = _input(given).request(given.options, given.given)
     select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))

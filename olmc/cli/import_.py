@@ -114,7 +114,7 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
     """Say which kinds the dump has none of, and how to read them."""
-    from olmc.compiler.rules.findings.cluster_state import INCOMPLETE
+    from olmc.compiler.rules.findings.workspace import INCOMPLETE
     from olmc.compiler.transition.state import command_for, lacking
 
     absent = lacking(dump)

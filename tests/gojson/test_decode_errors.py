@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from properties import examples
 
 from olmc.k8s.gojson import DecodeError, decode, encode
-from olmc.k8s.gojson.decode_errors import first_error
-from olmc.k8s.gojson.decoder import full_type, reader
+from olmc.k8s.gojson.decode_errors import first_error, full_type
+from olmc.k8s.gojson.decoder import reader
 from olmc.k8s.gojson.scalars import Mismatch, quantity
 
 

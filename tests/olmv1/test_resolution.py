@@ -11,7 +11,7 @@ from v1_vectors import cases
 
 from olmc.compiler.catalogs.conversion import Blobs, add_document, unchecked_packages
 from olmc.k8s.diagnostics import Source
-from olmc.targets.v1.extension_status import condition
+from olmc.targets.v1.catalog_status import condition
 from olmc.targets.v1.installing import account_missing, conditions_after, mirrored
 from olmc.targets.v1.permissions import METADATA_NAME, CatalogFilter, ClusterCatalog, InstalledBundle
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, resolve

@@ -43,7 +43,7 @@ from olmc.compiler.model.workspace import (
     Unseen,
     Unused,
 )
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN

@@ -70,17 +70,17 @@ from olmc.review.diff.extensions import (
     spec_of_others,
     unfolded,
 )
-from olmc.review.diff.gitops import applies_others, decides_result, value_sources
-from olmc.review.diff.images import catalog_image_path, image_changes, images_of, without_repetitions
 from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
 from olmc.review.diff.noise import (
     Makers,
     derived_rights,
     is_certificate,
     metadata_without_noise,
+    without_defaults,
     without_derived,
     without_noise,
 )
+from olmc.review.diff.object_kinds import applies_others, decides_result, value_sources
 from olmc.review.diff.object_risks import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.operators import (
     CSV,
@@ -103,9 +103,7 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.pods import with_template
 from olmc.review.diff.related_risks import related_changes
-from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (
@@ -119,9 +117,14 @@ from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, webhook_changes
 from olmc.review.diff.workloads import (
     account_changes,
     account_of,
+    catalog_image_path,
     dangers_of,
+    image_changes,
+    images_of,
     lifetime_changes,
     token_secret_added,
+    with_template,
+    without_repetitions,
     workload_changes,
 )
 

@@ -15,7 +15,7 @@ from olmc.k8s.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mappi
 from olmc.review.diff import crd_kinds as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange, image_name
 from olmc.review.diff.operators import DiffOperator, operator_of
-from olmc.review.diff.pods import with_template
+from olmc.review.diff.workloads import with_template
 
 # Which workload, and which container in it, takes the place of one that has another name: names follow versions.
 

@@ -24,15 +24,15 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
-from olmc.targets.v1.catalog_content import served_content
-from olmc.targets.v1.catalog_status import stored_catalogs
-from olmc.targets.v1.extension_status import (
+from olmc.targets.v1.catalog_status import (
     ActiveRevision,
     Condition,
     ExtensionStatus,
     merged_conditions,
     read_active,
     read_conditions,
+    served_content,
+    stored_catalogs,
     written_status,
 )
 from olmc.targets.v1.generators import FeatureGates, gates_of
@@ -47,7 +47,6 @@ from olmc.targets.v1.installing import (
     kept_objects,
     rolling_bundle,
 )
-from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.object_set import EXTENSION_KIND
 from olmc.targets.v1.permissions import (
     CatalogFilter,
@@ -65,6 +64,7 @@ from olmc.targets.v1.permissions import (
 )
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, not_served, resolve
+from olmc.targets.v1.revision_rollout import locked_extensions, report_deviations, restricted
 
 CATALOG_KIND = "ClusterCatalog"
 UNKNOWN_IMAGE = "(unknown)"
