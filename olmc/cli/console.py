@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.request import CompileRequest
-    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.load.request import Beside, CompileRequest
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.model.options import Options
 

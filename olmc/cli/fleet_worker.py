@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.console import Input, tell
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
-from olmc.compiler.load.workspace import BesideFolder, read_beside
+from olmc.compiler.load.request import BesideFolder
+from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
 from olmc.integrations.fleet.config_maps import READS_VALUES, reads_values
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed

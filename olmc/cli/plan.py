@@ -351,7 +351,7 @@ def _moved(
     verbose: bool,
 ) -> int:
     """Print the plan for the cluster's own move, and give the exit code."""
-    from olmc.review.plan import platform
+    from olmc.review.plan import platform_outputs
 
     with progress() as doing:
         doing(f"compiling {one.root}")
@@ -364,9 +364,9 @@ def _moved(
             raise SystemExit(BAD_INPUT)
         planned = plan_move(done, move)
     if output == "text":
-        say(platform.as_text(planned, color=True, verbose=verbose), nl=False, out=True)
+        say(platform_outputs.as_text(planned, color=True, verbose=verbose), nl=False, out=True)
     else:
-        formats = {"markdown": platform.as_markdown, "json": platform.as_json}
+        formats = {"markdown": platform_outputs.as_markdown, "json": platform_outputs.as_json}
         say(formats[output](planned), nl=False, out=True)
     return DONE if planned.is_clean else FINDINGS
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from fnmatch import fnmatchcase
 from typing import Any
 
-from olmc.compiler.load.deciding_files import imports_of
 from olmc.compiler.load.files import fits_parts
+from olmc.compiler.load.jsonnet import imports_of
 from olmc.k8s.api.applied import applied_objects
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex

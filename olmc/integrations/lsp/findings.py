@@ -33,7 +33,7 @@ from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.workspace import CatalogLoader
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
 
 # Places as editors count them, in units of UTF-16 mostly, and as olmc does, in characters; between them offsets.
 

@@ -31,7 +31,8 @@ from olmc.compiler.output.directory import put
 from olmc.compiler.output.messages import as_text
 from olmc.integrations.serve.app import RequestLimits, Say, application, limited
 from olmc.integrations.serve.handlers import encode, status
-from olmc.integrations.serve.store import Store, compile_workspace, follow, new_store, state_of
+from olmc.integrations.serve.store import Store, new_store
+from olmc.integrations.serve.workspace import compile_workspace, follow, state_of
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one

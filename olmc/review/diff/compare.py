@@ -70,13 +70,12 @@ from olmc.review.diff.extensions import (
     spec_of_others,
     unfolded,
 )
-from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
+from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names, with_template
 from olmc.review.diff.noise import (
     Makers,
     derived_rights,
     is_certificate,
     metadata_without_noise,
-    without_defaults,
     without_derived,
     without_noise,
 )
@@ -104,6 +103,7 @@ from olmc.review.diff.permissions import (
     without_common,
 )
 from olmc.review.diff.related_risks import related_changes
+from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
 from olmc.review.diff.version_kinds import content_edited, operator_upgraded
 from olmc.review.diff.versions import (
@@ -123,7 +123,6 @@ from olmc.review.diff.workloads import (
     images_of,
     lifetime_changes,
     token_secret_added,
-    with_template,
     without_repetitions,
     workload_changes,
 )

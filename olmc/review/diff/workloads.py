@@ -45,7 +45,7 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.deltas import Delta, ListItem, Path, deltas, path_text
-from olmc.review.diff.matching import Pair
+from olmc.review.diff.matching import Pair, written_path
 from olmc.review.diff.noise import Makers, image_of
 from olmc.review.diff.object_kinds import field_changed, risky_field_changed
 from olmc.review.diff.object_risks import explained, is_loosened, pod_dangers, risks_of_delta
@@ -295,30 +295,6 @@ def _is_olms(known: ObjectKey, reference: Mapping[str, Any], makers: Makers) -> 
     owner = ObjectKey(group, CRD_KIND if group == APIEXTENSIONS else kind, known.namespace, text(reference.get("name")))
     there = (owner, owner._replace(namespace=""))
     return known not in makers.manifests or any(key in makers.objects for key in there)
-
-
-_TEMPLATE = ("spec", "template")
-# Where the template is written of those that have it elsewhere; a Pod is all that its template would be.
-_PLACES: Mapping[str, tuple[str, ...]] = {"CronJob": ("spec", "jobTemplate", "spec", "template"), "Pod": ()}
-
-
-def with_template(obj: KubernetesObject) -> KubernetesObject:
-    """A workload with its pods in `spec.template`; any other one as it is."""
-    spec = spec_of(obj)
-    if obj.get("kind") == "Pod":
-        return {**obj, "spec": {"template": {"spec": spec}}}
-    if obj.get("kind") != "CronJob":
-        return obj
-    job = mapping(spec.get("jobTemplate"))
-    of_job = mapping(job.get("spec"))
-    left = {**job, "spec": {key: value for key, value in of_job.items() if key != "template"}}
-    return {**obj, "spec": {**spec, "jobTemplate": left, "template": of_job.get("template")}}
-
-
-def written_path(kind: str, path: Path) -> Path:
-    """Where something that `with_template` has at a path is in the object as it was written."""
-    is_moved = kind in _PLACES and path[: len(_TEMPLATE)] == _TEMPLATE
-    return (*_PLACES[kind], *path[len(_TEMPLATE) :]) if is_moved else path
 
 
 _CATALOG_IMAGES = {

@@ -41,15 +41,6 @@ from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
 from olmc.targets.v1.api_server import ApiServer, api_server
-from olmc.targets.v1.catalog_status import (
-    ActiveRevision,
-    Condition,
-    condition,
-    is_stored,
-    merged_conditions,
-    read_conditions,
-    written_conditions,
-)
 from olmc.targets.v1.crd_upgrade import upgrade_errors
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle
 from olmc.targets.v1.helm_release import conflict, release_outcome
@@ -94,9 +85,18 @@ from olmc.targets.v1.revision_rollout import (
     roll_out,
 )
 from olmc.targets.v1.single_extension import ExtensionOwner, chart_file, extension_objects
+from olmc.targets.v1.status import (
+    ActiveRevision,
+    Condition,
+    condition,
+    is_stored,
+    merged_conditions,
+    read_conditions,
+    written_conditions,
+)
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.targets.v1.status import ExtensionResult
 
 # The conditions of a ClusterExtension after one reconciliation (R-V1-CND-1, R-V1-CND-2).
 

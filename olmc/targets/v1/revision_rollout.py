@@ -31,12 +31,12 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.strconv import quoted
 from olmc.targets.v1.api_server import ApiServer
-from olmc.targets.v1.catalog_status import Condition, condition
 from olmc.targets.v1.object_set import PREFIX, RevisionPhase
 from olmc.targets.v1.resolution import ServedCatalog
+from olmc.targets.v1.status import Condition, condition
 
 if TYPE_CHECKING:
-    from olmc.targets.v1.extensions import ExtensionResult
+    from olmc.targets.v1.status import ExtensionResult
 
 _UNKNOWN_UID = "00000000-0000-0000-0000-000000000000"
 _PROBED = frozenset(

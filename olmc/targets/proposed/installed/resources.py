@@ -32,7 +32,7 @@ from olmc.k8s.objects import (
 from olmc.k8s.semver import Version, VersionError, parse_strict
 from olmc.k8s.yaml import locate
 from olmc.targets.proposed import rules
-from olmc.targets.proposed.installed.view import UNKNOWN
+from olmc.targets.proposed.installed.csv_origins import UNKNOWN
 
 GROUP = "packages.operators.coreos.com"
 

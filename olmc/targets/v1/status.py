@@ -14,6 +14,8 @@ from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     KubernetesObject,
+    Manifest,
+    Rendered,
     labels_of,
     mappings,
     metadata_of,
@@ -24,9 +26,17 @@ from olmc.k8s.objects import (
     text,
 )
 from olmc.k8s.strconv import quoted
-from olmc.targets.v1.permissions import ClusterCatalog, InstalledBundle, api_errors, cluster_catalog, without_status
+from olmc.targets.v1.permissions import (
+    ClusterCatalog,
+    ClusterExtension,
+    InstalledBundle,
+    ScopedRule,
+    api_errors,
+    cluster_catalog,
+    without_status,
+)
 from olmc.targets.v1.releases import release_of
-from olmc.targets.v1.resolution import ServedCatalog, not_served_problem
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, derivation, not_served_problem
 
 _UNAVAILABLE = "Catalog availability mode is set to Unavailable"
 _CONTENT = ("lastUnpacked", "resolvedSource", "urls")
@@ -203,3 +213,40 @@ _LONGEST = 32768
 
 
 _TRUNCATED = "\n\n... [message truncated]"
+
+
+class ExtensionResult(NamedTuple):
+    """What became of a ClusterExtension.
+
+    `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
+    With the latter, what the cluster does is `unknown`. `installed` is the bundle that is there in the end, `via` are
+    those that it passed on the way, and `further` is the next one where it never comes to rest, "" for none. `missing`
+    and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
+    ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
+    names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
+    Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
+    """
+
+    extension: ClusterExtension
+    manifest: Manifest
+    problem: str = ""
+    conditions: tuple[Condition, ...] = ()
+    resolution: ExtensionResolution | None = None
+    installed: InstalledBundle | None = None
+    objects: tuple[Rendered, ...] = ()
+    missing: tuple[ScopedRule, ...] = ()
+    required: tuple[ScopedRule, ...] = ()
+    further: str = ""
+    stored: KubernetesObject | None = None
+    unknown: bool = False
+    via: tuple[str, ...] = ()
+    is_refused: bool = False
+    active: tuple[ActiveRevision, ...] = ()
+    dropped: tuple[str, ...] = ()
+    controller: str = ""
+    trial: ExtensionResult | None = None
+
+    @property
+    def derivation(self) -> tuple[str, ...]:
+        """What each catalog came to, one sentence a catalog."""
+        return derivation(self.resolution) if self.resolution is not None else ()
