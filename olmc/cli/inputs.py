@@ -19,6 +19,7 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Options
+from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.git import GitError, Revision, top_of, write_tree
@@ -149,6 +150,8 @@ def _state(name: str, beginning: Beginning) -> NamedState:
     tell(tuple(report), least=Severity.ERROR if found is not None else Severity.FAILURE)
     if found is None:
         raise SystemExit(BAD_INPUT)
+    if not found.state.objects and name != beginning.beside:
+        say(f"olmc: {name} has nothing for OLM; it counts as an empty cluster")
     return found
 
 
@@ -238,7 +241,7 @@ def findings_at(
                 place = write_tree(Revision(rev, below), target, report, may_be_absent=True)
                 found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
         except GitError as error:
-            wrong_usage(f"--since: {error}.")
+            report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
     tell(tuple(report), least=Severity.ERROR)
     if report.failed:
         raise SystemExit(BAD_INPUT)

@@ -6,7 +6,7 @@ does an operator use. Each function takes untrusted objects, and a value of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.catalog import Property
@@ -16,6 +16,7 @@ from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER
 from olmc.k8s.gojson import DecodeError, decode, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
+    OLM_GROUP,
     annotations_of,
     labels_of,
     mapping,
@@ -31,6 +32,24 @@ PACKAGE = "olm.package"
 _HOME = "olm.operatorNamespace"
 
 _Object = Mapping[str, Any]
+
+
+# Catalogs
+
+CATALOG_SOURCE = "CatalogSource"
+
+
+def serves_catalog(obj: _Object) -> bool:
+    """Decide whether OLM made an object to serve a catalog: a CatalogSource owns it (R-CAT-760).
+
+    The ConfigMap of a catalog is from somebody else, though a CatalogSource owns it as well.
+    """
+    if obj.get("kind") == "ConfigMap":
+        return False
+    return any(
+        ref.get("kind") == CATALOG_SOURCE and text(ref.get("apiVersion")).startswith(f"{OLM_GROUP}/")
+        for ref in owner_references(obj)
+    )
 
 
 # Copies
@@ -280,6 +299,13 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
         return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
     # Without the field the API server takes no CatalogSource, so OLM never sees it.
     return f"unknown sourcetype: {kind}" if kind is not None else ""
+
+
+def is_stated_to_run(source: Mapping[str, Any], running: Collection[str]) -> bool:
+    """Whether the Pod of a CatalogSource runs: by `running`, which has `namespace/name` or `all`, or by its status
+    (R-CAT-166)."""
+    state = mapping(mapping(source.get("status")).get("connectionState")).get("lastObservedState")
+    return state == "READY" or "all" in running or f"{namespace_of(source)}/{name_of(source)}" in running
 
 
 class PollInterval(NamedTuple):

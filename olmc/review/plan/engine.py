@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,12 +25,12 @@ from olmc.compiler.model.workspace import ClusterState, Inputs
 from olmc.compiler.output.messages import seen_from
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
-from olmc.k8s.diagnostics import Diagnostic, Report
+from olmc.k8s.diagnostics import Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource, object_key, spec_of, texts
-from olmc.review.diff.both_sides import BegunCluster, read_rendering
+from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import GitError, as_revision, with_path, write_tree
+from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
@@ -333,20 +334,47 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
     Returns None, with the reason in `report`, where there is none. Raises NoStateError for a bundle.
     """
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
-        path = _place(name, beginning, Path(folder), report)
-        if path is None:
-            return None
-        if beginning.may_be_absent and path.is_dir() and not any(path.iterdir()):
-            return _nothing()
-        if path.is_dir() and read_rendering(path, Report()) is None:
-            return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
-        dump = read_dump([path], report)
-        tools = _tools_of(path) if beginning.as_side and as_revision(name) is not None else None
+        found = Report()
+        path = place_of_state(name, beginning, Path(folder), found)
+        state = _state_at(path, name, beginning, found) if path is not None else None
+        report.found.extend(_as_named(name, path, found))
+    return state
+
+
+def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:
+    """The state that a name stands for, which is at a path of this machine."""
+    texts = read_rendering(path, Report()) if path.is_dir() else {}
+    if path.is_dir() and texts is not None and holds_nothing(path):
+        return _nothing()
+    # A commit is what was applied, also where it has no object of OLM yet.
+    is_commit = path.is_dir() and as_revision(name) is not None
+    if texts is None or (is_commit and not shows_cluster(texts)):
+        return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
+    dump = read_dump([path], report)
     if dump is None:
         return None
+    tools = _tools_of(path) if beginning.as_side and as_revision(name) is not None else None
     objects = with_aggregated_rules(dict(dump.state.objects))
     side = Side("", (), tools=tools) if tools is not None else None
     return NamedState(dump.state._replace(objects=objects), dump.served, side)
+
+
+def _as_named(name: str, path: Path | None, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Diagnostics of a state with its places as the user names them."""
+    if path is None:
+        yield from diagnostics
+        return
+    folder = f"{path.as_posix()}/" if path.is_dir() else f"{path.parent.as_posix()}/"
+    shown = f"{name.rstrip('/')}/" if path.is_dir() else f"{posixpath.dirname(name)}/".lstrip("/")
+
+    def named(place: Location) -> Location:
+        return place._replace(path=f"{shown}{place.path.removeprefix(folder)}")
+
+    for diagnostic in diagnostics:
+        yield diagnostic._replace(
+            location=named(diagnostic.location) if diagnostic.location is not None else None,
+            related=tuple((text, named(place)) for text, place in diagnostic.related),
+        )
 
 
 def _tools_of(path: Path) -> SideSettings | None:
@@ -397,8 +425,8 @@ def _nothing() -> NamedState:
     return NamedState(ClusterState({}), side=Side("", (), settings=SideSettings({})))
 
 
-def _place(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
-    """Where the state is on this machine; None, with the reason in `report`, if nowhere."""
+def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
+    """Return where the state is on this machine; None, with the reason in `report`, if nowhere."""
     revision = as_revision(name)
     if revision is None:
         path = Path(name)
@@ -407,7 +435,8 @@ def _place(name: str, beginning: Beginning, folder: Path, report: Report) -> Pat
         return path if path.exists() else None
     try:
         there = with_path(revision, beginning.beside)
-        return write_tree(there, folder, report, may_be_absent=beginning.may_be_absent)
+        may_be_absent = beginning.may_be_absent or may_lack(revision, there)
+        return write_tree(there, folder, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
@@ -428,5 +457,6 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
-    side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
+    # What a repository says about itself is compared for the repository, and not for each of its clusters.
+    side = workspace_side("", path, done, Narrowing(ignored)) if as_side and request.part is None else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -8,11 +8,11 @@ REMOTE_BASE = Rule(
     "OLMC190",
     Severity.ERROR,
     "A kustomization needs something from the network",
-    "{remote} is remote, and olmc fetches nothing",
+    "{remote} is remote, and olmc does not fetch it",
     "Build it where there is a network and hand it over (kustomize build DIR | olmc check -), or keep a copy of it in "
     "the repository (kustomize localize DIR).",
-    "What a kustomization names by URL may be something else tomorrow, and a review must not contact what "
-    "untrusted input names. Without it, it is not known what a GitOps tool would apply, so nothing is compiled.",
+    "The content of a URL may change, and a review must not contact addresses from untrusted input. Without the "
+    "content, the objects that a GitOps tool would apply are unknown, so olmc does not compile the folder.",
 )
 HELM_IN_KUSTOMIZATION = Rule(
     "OLMC191",
@@ -20,8 +20,8 @@ HELM_IN_KUSTOMIZATION = Rule(
     "A kustomization that inflates a Helm chart",
     "the kustomization inflates the Helm chart {remote}, which olmc does not run",
     "Build it yourself and hand it over: kustomize build --enable-helm DIR | olmc check -.",
-    "To inflate a chart kustomize runs Helm, and mostly fetches the chart. Without it, it is not known what a GitOps "
-    "tool would apply, so nothing is compiled.",
+    "To inflate a chart kustomize runs Helm, and mostly fetches the chart. Without it, the objects that a GitOps tool "
+    "would apply are unknown, so olmc does not compile the folder.",
 )
 BASE_OUTSIDE = Rule(
     "OLMC192",
@@ -35,11 +35,11 @@ BASE_OUTSIDE = Rule(
 NO_KUSTOMIZE = Rule(
     "OLMC193",
     Severity.ERROR,
-    "A kustomization and nothing to build it with",
+    "A kustomization without a tool to build it",
     "{path} has to be built, and there is neither kustomize nor kubectl on the PATH",
     "Install one of them, or build it elsewhere and hand it over: kustomize build DIR | olmc check -.",
-    "The files beside a kustomization are not what is applied: patches, namespaces, generators and components would be "
-    "missing, and other folders that it names. So olmc compiles what it builds to, or nothing.",
+    "GitOps tools do not apply the files next to a kustomization: patches, namespaces, generators, components and "
+    "other folders would be missing. So olmc compiles only the output of the build.",
     found_by=FoundBy.OTHERS,
 )
 NOT_BUILT = Rule(
@@ -49,7 +49,45 @@ NOT_BUILT = Rule(
     "{path} can't be built: {problem}",
     "See what kustomize build says of it; olmc allows it no network, no plugins and no files from outside of the "
     "folders of its kustomizations.",
-    "A GitOps tool would not apply it either, so nothing is compiled.",
+    "A GitOps tool would not apply it either, so olmc does not compile it.",
+)
+SECRETS_LEFT_OUT = Rule(
+    "OLMC168",
+    Severity.WARNING,
+    "Secrets of a plugin are left out",
+    "the plugin {plugin} decrypts Secrets, which olmc leaves out; all other objects of the kustomization are compiled",
+    "Only a pull secret of a CatalogSource or a ServiceAccount may be missing here; nothing else depends on it.",
+    "Plugins like ksops and sops need a key and run a program, so olmc does not run them. They make Secrets only. olmc "
+    "builds the kustomization without them.",
+)
+PLACED_BY_OTHERS = Rule(
+    "OLMC165",
+    Severity.WARNING,
+    "Objects whose namespace depends on who applies them",
+    "{path} has objects with no namespace, so whoever applies it decides where they go: {names}",
+    "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
+    "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
+    "Nothing in the repository gives these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
+    "another repository, may. What OLM makes of them is unknown until then, so olmc judges nothing about them.",
+)
+UNKNOWN_VARIABLES = Rule(
+    "OLMC166",
+    Severity.WARNING,
+    "Variables of Flux whose values are not in the repository",
+    "{path} has variables of Flux with unknown values: {names}; they come from {sources}",
+    "Keep the values in postBuild.substitute or in a ConfigMap of the repository, or give the variables defaults: "
+    "${{NAME:=VALUE}}.",
+    "Flux fills in variables before it applies a folder. olmc fills in the values that the repository has: those of "
+    "the Kustomization and of ConfigMaps. It judges nothing about an object with any other variable.",
+)
+OPENSHIFT = Rule(
+    "OLMC167",
+    Severity.INFO,
+    "A cluster that olmc takes for an OpenShift",
+    "the cluster is an OpenShift of an unknown version, as this shows",
+    "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
+    "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
+    "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces.",
 )
 SEVERAL_ENTRIES = Rule(
     "OLMC195",
@@ -57,8 +95,8 @@ SEVERAL_ENTRIES = Rule(
     "A repository of which a part has to be chosen",
     "this is no workspace but a repository with {kinds}: {count} of its folders can be applied by themselves",
     "{hint}",
-    "The bases and overlays of a repository, read as one workspace, would be the same Subscriptions several times, and "
-    "as nobody applies them. Each folder that a GitOps tool applies is a workspace.",
+    "As one workspace, the bases and overlays of a repository would repeat the same Subscriptions, in a form that no "
+    "tool applies. Each folder that a GitOps tool applies is a workspace.",
 )
 ENTRY_CHANGED = Rule(
     "OLMC196",
@@ -74,29 +112,29 @@ ENTRY_CHANGED = Rule(
 LEFT_OPEN = Rule(
     "OLMC197",
     Severity.WARNING,
-    "What a policy leaves open",
+    "An unknown part of a policy",
     "{what} is unknown: {why}",
     "{hint}",
-    "Templates in policies, `{{ }}` and `{{hub hub}}`, are filled in from what is in a cluster, and some policies "
-    "leave it to the cluster where an object goes or which catalog an operator comes from. None of that is in the "
-    "files, so such an object is named and not compiled: a guess would be a wrong answer (R-OCM-15).",
+    "Templates in policies, `{{ }}` and `{{hub hub}}`, are filled with data of a cluster, and in some policies the "
+    "cluster decides the namespace of an object or the catalog of an operator. The files do not contain these facts, "
+    "so olmc reports such an object and does not compile it: a guess would be a wrong answer (R-OCM-15).",
     tags=frozenset({RuleTag.OPERATORS_UNSEEN}),
 )
 NOT_INSTALLED = Rule(
     "OLMC198",
     Severity.WARNING,
-    "A policy that installs nothing of what it names",
+    "A policy that does not install its objects",
     "{policy} {why}: {objects}",
     "{hint}",
     "A policy changes a cluster only where its remediationAction is enforce; one that informs reports what is missing "
-    "and leaves it so. With mustnothave it takes away instead of installing. What such policies name is no part of "
-    "what olmc compiles.",
+    "and leaves it so. With mustnothave it removes objects instead of installing them. olmc does not compile the "
+    "objects of such policies.",
     tags=frozenset({RuleTag.OPERATORS_UNSEEN}),
 )
 REFUSED = Rule(
     "OLMC199",
     Severity.FAILURE,
-    "A policy with a mistake, by which it installs nothing",
+    "A policy with a mistake, so that it does not install",
     "{policy} does not install {objects}: {problem}",
     "Correct the field; until then the policy reports the mistake, and the object does not exist in the cluster.",
     "The controllers of Open Cluster Management check more than the API server does: that a Subscription names no "
@@ -107,11 +145,11 @@ REFUSED = Rule(
 NO_HELM = Rule(
     "OLMC184",
     Severity.ERROR,
-    "A chart with objects of OLM and nothing to render it with",
+    "A chart with objects of OLM without a tool to render it",
     "the chart {chart} has to be rendered ({kinds}), and there is neither helm on the PATH nor the extra olmc[helm]",
     "Have one of them (pip install 'olmc[helm]'), or render it elsewhere and hand it over: {command} | olmc check -.",
-    "The templates of a chart are text with instructions for Helm. Without it nothing is known of the Subscriptions, "
-    "OperatorGroups and CatalogSources that would be applied, so nothing is compiled.",
+    "The templates of a chart are text with instructions for Helm. Without Helm, their Subscriptions, OperatorGroups "
+    "and CatalogSources are unknown, so olmc does not compile the chart.",
     found_by=FoundBy.OTHERS,
 )
 NOT_RENDERED = Rule(
@@ -119,22 +157,22 @@ NOT_RENDERED = Rule(
     Severity.ERROR,
     "A chart that Helm does not render",
     "the chart {chart} can't be rendered: {problem}",
-    "See what {command} says of it. What a value has to be stands in the chart's values.yaml, or in the Application or "
-    "HelmRelease that names the chart: olmc check --entry NAME.",
-    "Helm refuses templates that are wrong, values that a template requires or that the chart's schema does not allow. "
-    "A GitOps tool would not apply it either, so nothing is compiled.",
+    "Run {command} to see the error. The values are in the chart's values.yaml, or in the Application or HelmRelease "
+    "that names the chart: olmc check --entry NAME.",
+    "Helm refuses templates that are wrong, values that a template requires or that the chart's schema does not "
+    "allow. A GitOps tool would not apply it either, so olmc does not compile it.",
     found_by=FoundBy.OTHERS,
 )
 REMOTE_CHART = Rule(
     "OLMC186",
     Severity.ERROR,
     "A chart that depends on one from elsewhere",
-    "the chart needs {name} from {repository}, which is remote, and olmc fetches nothing",
+    "the chart needs {name} from {repository}, which is remote, and olmc does not fetch it",
     "Bring it into the repository with a network (helm dependency build DIR writes it to charts/), or render the chart "
     "there and hand it over: helm template DIR | olmc check -.",
-    "What a chart names by URL may be something else tomorrow, and a review must not contact what untrusted "
-    "input names. Templates may call those of a dependency and get values from it, so without it nothing is known for "
-    "certain, and nothing is compiled.",
+    "The content of a URL may change, and a review must not contact addresses from untrusted input. Templates may "
+    "call those of a dependency and get values from it, so without it the result is unknown, and olmc does not "
+    "compile the chart.",
 )
 NO_VALUE_FILE = Rule(
     "OLMC187",
@@ -144,17 +182,17 @@ NO_VALUE_FILE = Rule(
     "Have the file in this repository, or render the chart where it is and hand it over: "
     "helm template DIR --values FILE | olmc check -.",
     "The values decide what a chart becomes: which channel, which namespace, whether there is an operator at all. "
-    "Without one of the files the rest would be a wrong answer, so nothing is compiled.",
+    "Without one of the files the result would be wrong, so olmc does not compile the chart.",
     found_by=FoundBy.OTHERS,
 )
 MISSING_DEPENDENCY = Rule(
     "OLMC188",
     Severity.WARNING,
     "A chart without one of the charts that it depends on",
-    "rendered without {name}: {repository} is not in the repository, and what it would bring is unknown",
+    "rendered without {name}: {repository} is not in the repository, and its objects are unknown",
     "Have the whole repository here, or put the chart into charts/ (helm dependency build DIR).",
-    "Helm itself renders nothing before all dependencies are there. What the chart's own templates become does not "
-    "depend on it, unless they call templates of it, which is an error. What it would add is left open.",
+    "Helm itself stops if a dependency is missing. The chart's own templates do not depend on it, unless they call "
+    "its templates, which is an error. The objects of the dependency are unknown.",
     found_by=FoundBy.OTHERS,
 )
 OPEN_VALUES = Rule(

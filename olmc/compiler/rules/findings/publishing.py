@@ -41,21 +41,21 @@ PRUNED = Rule(
     "OLMC433",
     Severity.WARNING,
     "A skipRange without replaces prunes the graph",
-    "{csv} has an olm.skipRange and replaces nothing, so channel {channel} is left without {others}",
+    "{csv} has an olm.skipRange but no replaces, so channel {channel} loses {others}",
     "Set spec.replaces to the version before, beside the skipRange.",
-    "A channel consists of its head and of what that replaces, one after the other. A head that only skips a range "
-    "cuts all others off: upgrades from the range still lead to it, but nobody can install or pin an older version any "
-    "more (check_pruned_graph).",
+    "A channel consists of its head and of the versions that it replaces, one after the other. A head that only skips "
+    "a range cuts all others off: upgrades from the range still lead to it, but users can't install or pin an older "
+    "version any more (check_pruned_graph).",
     tags=_TAGS,
 )
 SERVED_DIFFER = Rule(
     "OLMC434",
     Severity.WARNING,
     "Served versions of a CRD that lose fields to each other",
-    "{crd} serves {served} and stores {stored}, nothing converts, and {stored} lacks {fields}",
+    "{crd} serves {served} and stores {stored} without conversion, and {stored} lacks {fields}",
     "Add the fields to {stored}, or a conversion webhook, or serve {served} no longer.",
-    "Without a webhook Kubernetes only rewrites apiVersion when an object changes its version. What the schema of the "
-    "stored version does not have is dropped when an object is written, without a word.",
+    "Without a webhook Kubernetes only rewrites apiVersion when an object changes its version. It silently drops "
+    "fields that the schema of the stored version lacks when it writes an object.",
     tags=_TAGS,
 )
 FLOATING_IMAGE = Rule(
@@ -64,8 +64,8 @@ FLOATING_IMAGE = Rule(
     "An image that changes under its name",
     "{csv}: container {container} runs {image}, which is another image whenever somebody pushes one",
     "Name the image by its digest, or at least by the tag of a release.",
-    "With :latest, or without any tag, the content of a version of the operator depends on the day and on the node, so "
-    "nobody can review it, mirror it, or go back to it.",
+    "With :latest, or without any tag, the content of a version of the operator depends on the day and on the node, "
+    "so you can't review it, mirror it, or go back to it.",
     tags=_TAGS,
 )
 TOKEN_SECRET = Rule(
@@ -74,17 +74,17 @@ TOKEN_SECRET = Rule(
     "A bundle with a Secret for a token",
     "Secret {name} gets a token of ServiceAccount {account} that never expires",
     "Remove it: pods get tokens of their own that expire; others ask for one with TokenRequest.",
-    "Kubernetes writes a token that stays valid for ever into a Secret of type kubernetes.io/service-account-token. "
-    "Who may read the Secret may do whatever the account may, until somebody deletes it.",
+    "Kubernetes writes a token without expiry into a Secret of type kubernetes.io/service-account-token. Every reader "
+    "of the Secret has the permissions of the account until you delete it.",
 )
 NO_REPLICAS = Rule(
     "OLMC437",
     Severity.WARNING,
     "A Deployment of an operator without pods",
-    "{csv}: Deployment {deployment} has replicas: 0, so nothing of it runs",
+    "{csv}: Deployment {deployment} has replicas: 0, so it has no pods",
     "Remove replicas, or set it to 1 or more; OLM sets it back whenever somebody scales by hand.",
-    "OLM calls a CSV Succeeded whose Deployments have all the pods that they ask for, also if that is none. The "
-    "operator looks healthy, and does nothing.",
+    "For OLM a CSV is Succeeded if its Deployments have the requested number of pods, also if that is zero. The "
+    "operator looks healthy, but does not run.",
     tags=_TAGS,
 )
 
@@ -95,7 +95,7 @@ LEFT_ALONE = Rule(
     "Something that only a person can migrate",
     "{what} is left as it is: {why}",
     "Change it by hand, then run olmc migrate again.",
-    "olmc migrate makes those changes that need no decision, and writes nothing that would lose something.",
+    "olmc migrate makes only changes that need no decision and lose no content.",
     found_by=FoundBy.OTHERS,
 )
 MOVES = Rule(
@@ -104,14 +104,14 @@ MOVES = Rule(
     "An operator that moves to OLM v1",
     "Subscription {name} becomes ClusterExtension {extension}, which installs {csv}{manner}",
     "Follow the order that olmc migrate --to olm-v1 --steps prints where the operator runs already.",
-    "The changed workspace was compiled, and what the ClusterExtension installs was compared with what OLM v0 has "
-    "installed, object by object. What differs is reported as well (R-V1-MIG-1).",
+    "olmc compiled the changed workspace, and compared the objects of the ClusterExtension with those of OLM v0, one "
+    "by one. It reports differences as well (R-V1-MIG-1).",
     found_by=FoundBy.OTHERS,
 )
 LOSES = Rule(
     "OLMC741",
     Severity.WARNING,
-    "What an operator loses on its way to OLM v1",
+    "A loss of an operator that moves to OLM v1",
     "Subscription {name} moves and loses {kind}: {text} ({rule})",
     "{hint}",
     "OLM v1 does less for an operator than OLM v0, and some of it an operator or its users may rely on. The id in the "
@@ -131,18 +131,18 @@ STAYS = Rule(
 GOES_WITH_V0 = Rule(
     "OLMC743",
     Severity.INFO,
-    "What goes with OLM v0, whatever the operator",
+    "Objects of OLM v0 that OLM v1 does not have",
     "{text}",
     "Look for tools and people that rely on it.",
-    "Some objects are OLM's own and not the operator's, and OLM v1 has nothing in their place (R-V1-MIG-1).",
+    "Some objects are OLM's own and not the operator's, and OLM v1 does not replace them (R-V1-MIG-1).",
     found_by=FoundBy.OTHERS,
 )
 BY_HAND = Rule(
     "OLMC744",
     Severity.WARNING,
-    "What has to be done by hand for the files to be compiled",
+    "Manual steps after a migration",
     "{text}",
     "{hint}",
-    "A patch changes manifests. What else the changed workspace needs is for people to do.",
+    "A patch changes manifests. You must make the other changes yourself.",
     found_by=FoundBy.OTHERS,
 )

@@ -39,7 +39,7 @@ OUTSIDE = Rule(
     "{path} is a symbolic link {where} and is not followed",
     "{hint}",
     "A workspace may hold untrusted files; following links out of it would let them read anything on the machine. A "
-    "link that leads nowhere has nothing to read.",
+    "broken link is without content.",
 )
 
 
@@ -109,7 +109,7 @@ SEVERAL_DOCUMENTS = Rule(
     "{hint}",
     "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
     "splits at lines of ---, so comments or blank lines before the first one are a document of their own, and so is "
-    "what stands between two of them. Write one object a file, and nothing before it but a single line of ---.",
+    "the text between two of them. Write one object per file, with at most a single line of --- before it.",
 )
 NOT_DECODED = Rule(
     "OLMC134",
@@ -149,7 +149,7 @@ BAD_CONFIG = Rule(
     "olmc.yaml is not valid",
     "olmc.yaml: {where}: {problem}",
     "Correct the field, or remove it.",
-    "A misspelt option would silently do nothing, so unknown ones are refused.",
+    "olmc would silently ignore a misspelled option, so it rejects unknown ones.",
 )
 BAD_APIS = Rule(
     "OLMC157",
@@ -166,7 +166,7 @@ CONFIG_NAME = Rule(
     "A configuration that is not read",
     "olmc.yml is not read: the configuration of a workspace is called olmc.yaml",
     "Rename it to olmc.yaml.",
-    "There is one name for the configuration, so that nobody has to guess which of two files counts.",
+    "The configuration has only one file name, so it is clear which file counts.",
 )
 NO_BUNDLE_CONTENT = Rule(
     "OLMC139",
@@ -203,8 +203,8 @@ SNIPPED = Rule(
     "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them"
     "{effect}",
     "Write the labels below matchLabels.",
-    "Only matchLabels and matchExpressions are known; what stands beside them is pruned, and an empty selector selects "
-    "every namespace (R-OG-2).",
+    "A selector has only matchLabels and matchExpressions; the API server prunes other keys, and an empty selector "
+    "selects every namespace (R-OG-2).",
 )
 CONFLICTING_KINDS = Rule(
     "OLMC142",
@@ -213,8 +213,8 @@ CONFLICTING_KINDS = Rule(
     "OLM looks only at the kind: this {kind} {which} is installed as one of {core}",
     "{hint}",
     "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
-    "the core object of that kind; and so does an object with an old apiVersion, or with none. Move sample objects out "
-    "of manifests/, and give the others the apiVersion that they get.",
+    "the core object of that kind; and so does an object with an old apiVersion, or without one. Move sample objects "
+    "out of manifests/, and give the others the apiVersion that they get.",
 )
 MISSING_TARGET = Rule(
     "OLMC143",
@@ -222,7 +222,7 @@ MISSING_TARGET = Rule(
     "A target namespace that does not exist",
     "OperatorGroup {group} targets namespace {name}, which the workspace does not have",
     "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
-    "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
+    "OLM does not copy into a namespace that does not exist (R-COPY-3, R-TEN-1).",
 )
 BAD_IGNORE = Rule(
     "OLMC144",
@@ -230,7 +230,7 @@ BAD_IGNORE = Rule(
     "A pattern of .olmcignore can't be used",
     ".olmcignore: {cause}",
     "Write patterns as in .gitignore.",
-    "A pattern that can't be read would let in what it was meant to leave out.",
+    "An unreadable pattern would include the files that it was meant to exclude.",
 )
 NO_API_VERSION = Rule(
     "OLMC145",
@@ -238,26 +238,26 @@ NO_API_VERSION = Rule(
     "An object without apiVersion",
     "this document has kind {kind} but no apiVersion, so the API server would refuse it",
     "{hint}",
-    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
-    "matched with their case: apiversion is not apiVersion.",
+    "Every object needs both; the API server rejects an object without apiVersion, and olmc compiles the state "
+    "without it. Keys are matched with their case: apiversion is not apiVersion.",
 )
 MISSPELT_KIND = Rule(
     "OLMC152",
     Severity.WARNING,
     "An unknown kind in olmc.yaml",
-    "{name} in olmc.yaml: nothing is of kind {kind}",
+    "{name} in olmc.yaml: {kind} is an unknown kind",
     "{hint}",
-    "A kind that there is not neither lets anything in nor leaves anything out. Kinds go by the names that kubectl "
-    "takes: Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
+    "An unknown kind neither includes nor excludes any object. Use the names of kinds that kubectl accepts: "
+    "Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
 )
 NO_SUCH_PLAN = Rule(
     "OLMC153",
     Severity.WARNING,
-    "An approval in olmc.yaml that approves nothing",
+    "An approval in olmc.yaml without a plan",
     "approve in olmc.yaml: there is no InstallPlan {plan}",
     "{hint}",
-    "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "
-    "because of a typing error or because another version is installed by now.",
+    "Only plans of Manual Subscriptions wait for an approval. An approval without a matching plan is ignored. It may "
+    "be mistyped, or another version may be installed by now.",
 )
 STAR_TARGET = Rule(
     "OLMC155",
@@ -265,8 +265,8 @@ STAR_TARGET = Rule(
     "A target namespace called *",
     "OperatorGroup {group} targets a namespace called *, which there can't be: OLM does not take it for all namespaces",
     "Leave out targetNamespaces and selector, and the group targets all namespaces.",
-    "The documents say that * stands for all namespaces. To OLM it is a name like any other, so the operators of the "
-    "group are set up to watch a namespace that does not exist.",
+    "In OLM's documents * means all namespaces. For OLM it is a name like any other, so the operators of the group "
+    "are set up to watch a namespace that does not exist.",
 )
 GENERATED_NAME = Rule(
     "OLMC156",
@@ -285,14 +285,14 @@ NO_KIND = Rule(
     "An object without kind",
     "this document has apiVersion {api} but no kind, so the API server would refuse it",
     "{hint}",
-    "Every object needs both; without kind nothing is created, and olmc compiles the state without it. Keys are "
-    "matched with their case: Kind is not kind.",
+    "Every object needs both; the API server rejects an object without kind, and olmc compiles the state without it. "
+    "Keys are matched with their case: Kind is not kind.",
 )
 LIST_OF_OBJECTS = Rule(
     "OLMC147",
     Severity.FAILURE,
     "A list in place of documents",
-    "this document is a list of objects ({objects}), which no cluster takes: nothing of it is compiled",
+    "this document is a list of objects ({objects}), which a cluster rejects: olmc does not compile it",
     "Write each object as a document of its own, with --- between them, or all as the items of a List of apiVersion "
     "v1.",
     "A file for a cluster holds documents, and each of them is one object. kubectl, Argo CD and Flux refuse a bare "
@@ -305,7 +305,7 @@ NO_SUCH_KIND = Rule(
     "{owner} has no kind {kind}, so the API server would refuse {name}, and OLM never sees it",
     "{hint}",
     "The kinds of operators.coreos.com are OLM's, and older versions of OLM have fewer. Case counts: Catalogsource is "
-    "not CatalogSource. An object of a kind that nothing defines is refused.",
+    "not CatalogSource. The API server rejects an object of an undefined kind.",
 )
 STRANGE_KIND = Rule(
     "OLMC149",
@@ -344,12 +344,12 @@ IGNORED_NAMESPACE = Rule(
     "OLMC170",
     Severity.WARNING,
     "A namespace that does not count",
-    "{kind} {name} names namespace {namespace}, which the API server clears: its kind has no namespaces",
+    "{kind} {name} names namespace {namespace}, which the API server clears: its kind is cluster-scoped",
     "Remove metadata.namespace; if it is to count in one namespace, choose a kind that has namespaces, such as Role or "
     "RoleBinding.",
-    "The kind decides whether an object has a namespace. The API server takes the namespace off an object of a kind "
-    "that has none, and does so without a word: a ClusterRoleBinding with a namespace grants its role in the whole "
-    "cluster. olmc does the same in everything that it says and writes.",
+    "The kind decides whether an object has a namespace. The API server silently removes the namespace of a "
+    "cluster-scoped object: a ClusterRoleBinding with a namespace grants its role in the whole cluster. olmc does the "
+    "same.",
 )
 UNPLACED = Rule(
     "OLMC171",
@@ -358,19 +358,19 @@ UNPLACED = Rule(
     "{kind} {name} names no namespace, so it ends up wherever it is applied to",
     "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it.",
     "kubectl puts such an object into the namespace of its context, Argo CD into that of the Application, kustomize "
-    "into what a kustomization says. olmc knows none of them and leaves the object as it is; permissions that it "
-    "grants are shown in namespace default.",
+    "into the one of the kustomization. olmc can't know them and leaves the object as it is; it shows the permissions "
+    "of the object in namespace default.",
 )
 
 
 OBJECT_WITH_SCHEMA = Rule(
     "OLMC172",
     Severity.WARNING,
-    "An object that says it is part of a catalog",
+    "An object with a schema of catalogs",
     "this {kind} has a key schema, as documents of catalogs have; it is an object all the same",
     "Remove schema, or if it is meant for a catalog, apiVersion, kind and metadata.",
     "A document of a file-based catalog has a schema that begins with `olm.`, an object has apiVersion, kind and "
-    "metadata. What has all of them is applied to a cluster as an object, so that is what it is here.",
+    "metadata. If a document has all of them, a tool applies it as an object, so olmc treats it as an object.",
 )
 LEFT_OUT = Rule(
     "OLMC173",
@@ -378,19 +378,21 @@ LEFT_OUT = Rule(
     "Objects that are left out",
     "left out, and applied by kubectl apply -R, Argo CD or Flux: {what}; {reason}",
     "Move it to where objects are compiled, delete it, or name the file in .olmcignore if no cluster is to get it.",
-    "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, beside the manifests of a "
-    "bundle, behind the first object of a bundle's file, or in catalogs. A tool that applies all files of the folder "
-    "knows no such difference. What olmc says of permissions and changes is then not all that happens.",
+    "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, next to the manifests of a "
+    "bundle, after the first object of a bundle's file, or in catalogs. olmc reports such objects if a tool "
+    "applies the folder with its subfolders: a folder of plain manifests, or the folder of an Application with "
+    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. The permissions and changes that "
+    "olmc reports are incomplete then.",
 )
 LEFT_OUT_BY_CHOICE = Rule(
     "OLMC174",
     Severity.INFO,
     "Objects that are left out as somebody wanted",
     "left out: {what}; {reason}",
-    "Nothing is to be done if the tool that applies the folder leaves them out as well.",
-    "Patterns in .olmcignore and under ignore in olmc.yaml name files that olmc does not read; nor does it read what "
-    "it has written itself. All commands that review a workspace count what is in them. Output of olmc that is what it "
-    "would write now is not counted.",
+    "No action is needed if the tool that applies the folder leaves them out as well.",
+    "Patterns in .olmcignore and under ignore in olmc.yaml name files that olmc does not read; nor does it read its "
+    "own output. All commands that review a workspace count the objects in them. Current output of olmc does not "
+    "count.",
 )
 INSTALLED_IS_READ_ONLY = Rule(
     "OLMC650",
@@ -398,8 +400,8 @@ INSTALLED_IS_READ_ONLY = Rule(
     "Installed resources can't be given",
     "Installed resources are read-only: the server does not allow this method on the requested resource",
     "Remove the object from the workspace; olmc get installed makes it from CSVs and Subscriptions.",
-    "An Installed resource says what OLM made of other objects, so nobody can create one: `kubectl create` of it is "
-    "refused by the API server as well.",
+    "An Installed resource shows OLM's result for other objects, so you can't create one: the API server rejects "
+    "`kubectl create` as well.",
     found_by=FoundBy.OTHERS,
 )
 
@@ -407,9 +409,10 @@ INSTALLED_IS_READ_ONLY = Rule(
 UNUSED = Rule(
     "OLMC440",
     Severity.WARNING,
-    "A suppression of nothing",
-    "nothing here is reported as {code}",
-    "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is no comment.",
+    "A suppression without a finding",
+    "this place has no finding {code}",
+    "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is not a "
+    "comment.",
     "A suppression that no longer suppresses anything would hide the next finding of its kind that appears there.",
     found_by=FoundBy.OTHERS,
 )
@@ -419,14 +422,14 @@ NO_REASON = Rule(
     "A suppression without a reason",
     "{code} is suppressed without a reason",
     "Write it behind the bracket: # olmc: ignore[{code}] why this is as it should be.",
-    "Whoever reads the file next should not have to find out again why a finding was accepted.",
+    "The next reader of the file needs to know why the finding is accepted.",
     found_by=FoundBy.OTHERS,
 )
 MEANINGLESS = Rule(
     "OLMC442",
     Severity.WARNING,
-    "A suppression that says nothing",
-    "this suppresses nothing: {cause}",
+    "A suppression without a code",
+    "this suppresses no finding: {cause}",
     "Write # olmc: ignore[CODE] reason; several codes are separated by commas.",
     "A suppression names the codes that it accepts, so that everything else is still reported.",
     found_by=FoundBy.OTHERS,
@@ -439,9 +442,9 @@ NO_STATE = Rule(
     "The state of a cluster that can't be read",
     "the state of the cluster can't be read: {problem}",
     "{hint}",
-    "olmc takes what kubectl prints with `-o yaml` or `-o json`, must-gather folders and archives, and what "
-    "`olmc import` writes. An object that got lost on the way would be one that the cluster does not have, and every "
-    "answer about the cluster would be wrong, so nothing is left out that can't be read.",
+    "olmc reads output of kubectl with `-o yaml` or `-o json`, must-gather folders and archives, and files of `olmc "
+    "import`. If olmc skipped an unreadable object, it would treat the object as missing in the cluster, and every "
+    "answer would be wrong.",
     FoundBy.OTHERS,
 )
 INCOMPLETE = Rule(
@@ -450,9 +453,9 @@ INCOMPLETE = Rule(
     "A dump of a cluster without kinds that every cluster has",
     "the dump has no {kinds}, which every cluster with OLM has: answers that depend on them would be wrong",
     "{hint}",
-    "What olmc says of a cluster depends on more than the objects of OLM: an operator waits for a CRD that is not in "
-    "the dump, a namespace without labels is selected by nobody. `olmc import --print-command` prints the commands "
-    "that read everything.",
+    "Results depend on more than the objects of OLM: an operator waits for a CRD that the dump lacks, and a selector "
+    "does not match a namespace without labels. `olmc import --print-command` prints the commands that read "
+    "everything.",
     FoundBy.OTHERS,
 )
 
@@ -462,11 +465,11 @@ FOREIGN = Rule(
     Severity.INFO,
     "A file of another tool",
     "{path} is left aside: it shows no apiVersion and kind of Kubernetes, and no cluster could read it ({cause})",
-    "Nothing is to be done if another tool reads it. If it is meant for the cluster, mend it and give it both.",
+    "If another tool reads the file, no action is needed. If it is meant for the cluster, fix it and add both.",
     "Repositories hold YAML and JSON of many tools: templates of CloudFormation, variables of Ansible, settings with "
-    "comments. A file that can't be read as Kubernetes reads YAML, and in whose text neither Kubernetes nor OLM shows, "
-    "is none of olmc's business and stops nothing. With an apiVersion and a kind, or a schema of OLM, in its text it "
-    "is an error with its place, and so is everything that can't be read in a bundle or a catalog.",
+    "comments. olmc ignores a file that is not valid YAML for Kubernetes if its text mentions neither Kubernetes nor "
+    "OLM. With an apiVersion and a kind, or a schema of OLM, in its text it is an error with its place, and so is "
+    "everything that can't be read in a bundle or a catalog.",
     tags=frozenset({RuleTag.FOREIGN_FILE}),
 )
 CHART_OF_OPERATORS = Rule(
@@ -475,8 +478,8 @@ CHART_OF_OPERATORS = Rule(
     "A Helm chart with objects of OLM that is not rendered",
     "not rendered: {count} in {path}; what would be asked of OLM by them is unknown ({kinds})",
     "See what it becomes with its values: `olmc check {chart}`; with others: `helm template {chart} | olmc check -`.",
-    "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. These "
-    "speak of kinds of OLM, so operators may come from them that olmc knows nothing of.",
+    "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. "
+    "These mention kinds of OLM, so they may contain operators that olmc can't see.",
 )
 CHART = Rule(
     "OLMC182",
@@ -490,24 +493,24 @@ CHART = Rule(
 )
 EMPTY = Rule(
     "OLMC183",
-    Severity.FAILURE,
-    "A workspace with nothing in it",
-    "there is nothing to look at in {path}: no manifest, no bundle and no catalog",
-    "Give the directory that holds them; `olmc check -v` lists what is left aside. With --allow-empty this is no "
-    "finding.",
-    "A command that finds nothing wrong in nothing would be green for a path that is misspelt, for a folder that a "
-    "pattern leaves out, and for a repository of which olmc reads nothing yet.",
+    Severity.WARNING,
+    "An empty workspace",
+    "{path} has nothing for OLM: no manifest, no bundle and no catalog",
+    "Give the directory that contains them; `olmc check -v` lists the files that olmc ignores.",
+    "All commands answer for an empty cluster, exit with 0 and print this note. A misspelled path, or a folder that a "
+    "pattern excludes, looks the same, so `olmc check --strict` exits with 1. Without --allow-empty, `olmc render` "
+    "writes neither a folder nor an output for apply from it: a pruning pipeline would delete everything.",
 )
 
 PROJECT = Rule(
     "OLMC648",
     Severity.INFO,
     "A project of operator-sdk",
-    "this is a project of operator-sdk: its bundle in {path} is compiled, and nothing beside it",
-    "Nothing is to be done; `make bundle` brings the bundle up to date with config/. To compile something else of the "
-    "project, give its folder.",
-    "What OLM gets of an operator is its bundle. The kustomizations in config/ are what that is generated from, and "
-    "what developers apply while they work; nobody else does.",
+    "this is a project of operator-sdk: its bundle in {path} is compiled, and no other file",
+    "No action is needed; `make bundle` updates the bundle from config/. To compile something else of the project, "
+    "give its folder.",
+    "OLM installs the bundle of an operator. The kustomizations in config/ are the source of the bundle, and only "
+    "developers apply them.",
 )
 NO_BUNDLE = Rule(
     "OLMC649",
@@ -522,11 +525,11 @@ NO_BUNDLE = Rule(
 UNKNOWN_GRAPH = Rule(
     "OLMC647",
     Severity.WARNING,
-    "A way to make an update graph that there is not",
+    "An unknown kind of update graph",
     "updateGraph says {value!r}, which no pipeline knows; the graph is made as without it",
     "{hint}",
-    "The ci.yaml of an operator in a repository of bundles says how its versions become a graph: by what each replaces "
-    "and skips, or by their order, with or without skipping older patches (R-CAT-144).",
+    "In a repository of bundles, the ci.yaml of an operator sets the kind of its update graph: by the replaces and "
+    "skips of each version, or by their order, with or without skipping older patches (R-CAT-144).",
 )
 
 _COUNTED = {
