@@ -6,8 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from olmc.compiler.output.budget import shares
-from olmc.compiler.output.messages import Paint, clean, in_black, in_color
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, shares
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import (
