@@ -317,6 +317,8 @@ def _stopped(result: ExtensionOutcome) -> Iterator[tuple[str, str]]:
             f"spec.source.catalog.selector. {stays}.",
             "",
         )
+    elif result.advice:
+        yield f"ClusterExtension {name}: {result.advice} {stays}.", ""
     elif _NONE in result.problem and result.installed is not None:
         yield (
             f"ClusterExtension {name}: have a catalog that leads on from {result.installed.name}, or, to go to a "
