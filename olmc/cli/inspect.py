@@ -65,6 +65,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
     from olmc.compiler.output.messages import QueryError
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
     from olmc.review.explain.status import ExplainContext
@@ -83,6 +84,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         answers = answers_to(opts.target, scene)
     except QueryError as error:
         wrong_usage(str(error))
+    answers = with_causes(answers, diagnose(scene_of(done)), settled.cluster)
     if opts.output == "json":
         say(json_text(as_data(opts.target, answers)), out=True)
     else:
@@ -136,6 +138,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
     from olmc.compiler.olm.profiles.data import controller_text
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
@@ -149,7 +152,7 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     found = [
         (path.as_posix() if len(roots) > 1 else "", operator)
         for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators, extension_rows(one))
+        for operator in with_diagnoses(operators(settled, one.operators, extension_rows(one)), diagnose(scene_of(one)))
     ]
     if output == "json":
         say(json_text(as_data(found)), out=True)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
@@ -38,7 +39,7 @@ from olmc.k8s.diagnostics import (
     did_you_mean,
 )
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import MASK, OLM_GROUP, may_hold_secrets, redacted
+from olmc.k8s.objects import MASK, OLM_GROUP, Rendered, may_hold_secrets, redacted
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
@@ -46,6 +47,9 @@ from olmc.review.check.lints import LintSubject, objects, olm_objects, permissio
 from olmc.review.check.lints import olm_objects as ineffective
 from olmc.review.check.validators.bundles import validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings
+from olmc.review.diagnose.diagnosis import Scene
+from olmc.review.diagnose.engine import diagnose
+from olmc.review.diagnose.engine import findings as diagnosed
 from olmc.review.explain.left_out import findings
 from olmc.review.rules.catalogue import all_rules, code_start
 
@@ -190,6 +194,10 @@ def _masked(lines: Iterable[str]) -> Iterator[str]:
         depth = len(match["pad"]) if match["value"] and match["value"] != "#" else None
 
 
+if TYPE_CHECKING:
+    from olmc.compiler.results import ExtensionOutcome
+
+
 Lint = Callable[[LintSubject], Iterator[Diagnostic]]
 
 LINTS: tuple[Lint, ...] = (
@@ -239,13 +247,16 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 
 class CheckInput(NamedTuple):
-    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
+    `objects` is what was rendered."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
     diagnostics: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    objects: tuple[Rendered, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
 
 class CheckScope(NamedTuple):
@@ -319,6 +330,11 @@ def check_directory(
     report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective, whole), report)
+    if compiled.settled is not None:
+        scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
+        for diagnostic in diagnosed(diagnose(scene)):
+            if not is_in(diagnostic, older):
+                report.add(diagnostic)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])

@@ -58,7 +58,10 @@ def check_compiled(
 ) -> CheckResult:
     """Check a directory that was compiled; `more` is what else there is to report."""
     left = left_out_of(request.root, made) if not made.failed else ()
-    compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left)
+    compiled = CheckInput(
+        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects,
+        made.extensions,
+    )  # fmt: skip
     lenient = rules.settings._replace(modes_optional=made.options.descoped)
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
     return select_findings(found, rules.select, rules.ignore)

@@ -26,7 +26,7 @@ RUN = "olmc check --all"
 REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
-_MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules")
+_MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules", "olmc.review.diagnose.rules")
 """The modules of rules outside of the package `findings`; they are imported when all rules are asked for."""
 _FOLDER = Path(findings.__file__).parent.with_name("examples")
 _FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
@@ -141,6 +141,7 @@ _CHAPTERS = (
     ("OLMC620", "Images: what `olmc vendor` brings, and what is missing without it"),
     ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
     ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
+    ("OLMC800", "Diagnoses: what goes wrong in a cluster without an error, or by a cause elsewhere"),
 )
 """The title of each chapter, and its first code; a chapter ends where the next one begins."""
 
