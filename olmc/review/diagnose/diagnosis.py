@@ -55,7 +55,7 @@ class Diagnosis(NamedTuple):
     `finding`: its rule, evidence and way out in words. `operators`: namespace and package of those that it blocks,
     bystanders included, `culprit` the one to change. `objects`: what else it is about. `command`: what cures it outside
     of files. `candidates`: changes that may cure it, the least invasive first. `is_told`: findings of the compiler say
-    it already, so that `check` need not.
+    it already, so that `check` need not. `of_resolution`: it is about what the resolver chooses.
     """
 
     finding: Diagnostic
@@ -65,6 +65,7 @@ class Diagnosis(NamedTuple):
     objects: tuple[ObjectKey, ...] = ()
     culprit: NamespacedName | None = None
     is_told: bool = False
+    of_resolution: bool = False
 
     def lines(self) -> Iterator[ExplanationLine]:
         """It as lines of an explanation: the cause, and below it the way out."""

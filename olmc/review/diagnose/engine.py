@@ -10,21 +10,13 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diagnose import bundles, gitops, rules, upgrades, workloads
+from olmc.review.diagnose import bundles, gitops, upgrades, workloads
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
 from olmc.review.explain.missing import WhyAnswer
 from olmc.review.explain.resolution import ResolutionHop
 from olmc.review.explain.status import OperatorStatus
 
-_OF_RESOLUTION = frozenset(
-    rule.code
-    for rule in (
-        rules.NO_UPGRADE, rules.ORPHAN, rules.SECOND_PROVIDER, rules.CATALOG_ELSEWHERE, rules.CRD_ALONE,
-        rules.PIN_IGNORED,
-    )
-)  # fmt: skip
-"""The rules about what the resolver chooses."""
-_FINDERS = (*upgrades.FINDERS, *workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS)
+_FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS)
 
 
 def scene_of(done: Compilation) -> Scene | None:
@@ -41,6 +33,8 @@ def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[
 
 
 def _found(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
+    for find in upgrades.FINDERS:
+        yield from (diagnosis._replace(of_resolution=True) for diagnosis in find(scene))
     for find in _FINDERS:
         yield from find(scene)
     yield from gitops.hanging_removals(scene, removed)
@@ -83,7 +77,7 @@ def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) 
     grouped = by_operator(found)
     for hop in hops:
         causes = grouped.get(NamespacedName(hop.namespace, hop.operator), ()) if hop.before == hop.after else ()
-        texts = [each.finding.message for each in causes if each.finding.code in _OF_RESOLUTION]
+        texts = [each.finding.message for each in causes if each.of_resolution]
         yield hop._replace(why=texts[0]) if texts else hop
 
 

@@ -454,7 +454,7 @@ def _not_installed(
     place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
     conditions = merged_conditions(result.conditions, conditions)
-    return result._replace(problem=problem, conditions=conditions, advice=hint)
+    return result._replace(problem=problem, conditions=conditions, advice=hint if hint != _MEND else "")
 
 
 def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Rendered, ...]:
@@ -590,6 +590,11 @@ def _hint(attempt: _Attempt, problem: str) -> str:
     others = sorted(owners - {"", attempt.owner})
     if others:
         return f"It belongs to ClusterExtension {others[0]}, and an object has one owner: remove one of the two."
+    if "validating upgrade for CRD" in problem:
+        return (
+            "Choose a version that keeps what objects of the CRD rely on; or, where no object is harmed, set "
+            "spec.install.preflight.crdUpgradeSafety.enforcement: None."
+        )
     if "already exists in namespace" in problem or "exists and cannot be imported" in problem:
         return _taken_hint(attempt, problem)
     return _MEND
