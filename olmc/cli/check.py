@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -21,6 +21,7 @@ from olmc.cli.console import (
     folder_from_here,
     progress,
     say,
+    tell,
     tell_aside,
     tell_unknown,
     wrong_usage,
@@ -47,6 +48,7 @@ from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
+from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -54,6 +56,7 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.repository import RepositoryCluster
     from olmc.review.check.check import CheckResult
     from olmc.review.check.engine import CheckRules
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
@@ -90,6 +93,15 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
 
 
+def clusters_as_data(repositories: Sequence[Sequence[RepositoryCluster]]) -> list[dict[str, Any]]:
+    """The clusters of repositories with their entries, as in schemas/findings.schema.json."""
+    return [
+        {"names": list(cluster.names), "entries": list(cluster.paths)}
+        for clusters in repositories
+        for cluster in clusters
+    ]
+
+
 def shown_as(root: Path | None, output: str, count: int) -> str:
     """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
     directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
@@ -122,10 +134,17 @@ def print_findings(
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {amount} left out" if (amount := counted(left)) else ""
+        clusters = [cluster for each in done for cluster in each.clusters]
+        if clusters:
+            from olmc.review.explain.repository import clusters_as_text, in_short
+
+            say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
+            aside += f", {in_short(clusters)}"
         aside += _untold(done)
         say(f"{as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":
-        say(as_json(found, least=least), nl=False, out=True)
+        repositories = [each.clusters for each in done if each.clusters]
+        say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
         from olmc.compiler.output.ci_reports import as_github
         from olmc.review.rules.catalogue import all_rules
@@ -145,9 +164,7 @@ def print_findings(
 
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
-        more = {
-            code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in reported.items()
-        }
+        more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
         made = as_sarif(
             found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
         )
@@ -392,9 +409,12 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     tell_unknown(options.approve, (name for one in in_order for name in one.approvals))
     least = Severity.INFO if opts.everything else Severity.WARNING
     failing = Severity.WARNING if opts.strict else Severity.FAILURE
+    worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
+    if output == "text":  # that there is nothing is no finding about a place, and all commands say it alike
+        tell(d for each in done for d in each.diagnostics if d.code == EMPTY.code)
+        done = [each._replace(diagnostics=tuple(d for d in each.diagnostics if d.code != EMPTY.code)) for each in done]
     if opts.statistics:
         print_statistics(done, output, least)
     else:
         print_findings(done, output, least, failing, show_secrets=opts.show_secrets)
-    worst = max((d.severity for each in done for d in each.diagnostics), default=Severity.INFO)
     raise SystemExit(BAD_INPUT if worst is Severity.ERROR else FINDINGS if worst >= failing else DONE)

@@ -20,10 +20,13 @@ from olmc.cli.options import (
     StateOptions,
     approve_option,
     certs_option,
+    exit_code_option,
+    fail_on_option,
     fields_of,
     fixed_of,
     given_of,
     is_given,
+    least_of,
     olm_versions_option,
     options_and_begun,
     options_of,
@@ -37,6 +40,7 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
+from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -48,7 +52,6 @@ if TYPE_CHECKING:
     from olmc.review.diff.premises import CompileUnder, Premises
     from olmc.review.diff.settings import Kinds, Sides
 
-_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 _FIELDS = {"for_": "purpose", "certs": "certificates"}
 
 
@@ -94,10 +97,8 @@ class DiffOptions(NamedTuple):
     olm_version: tuple[str, ...] = olm_versions_option
     proposed: ProposedOptions = ProposedOptions()
     timings: bool = timings_option
-    fail_on: str = option(
-        "--fail-on", type=Choice(("breaking", "risk", "any")), default="any", show_default=True,
-        help="Exit 1 only for changes of this severity or higher.",
-    )  # fmt: skip
+    fail_on: str | None = fail_on_option
+    exit_code: bool = exit_code_option
     show_secrets: bool = show_secrets_option
     verbose: bool = flag("-v", "--verbose", help="Also show the findings of each side.")
 
@@ -127,7 +128,8 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
       olmc diff git:v1 git:v2 -o html > review.html  an HTML page
       olmc diff --olm-version 0.25..0.46 .           what upgrading OLM itself changes
 
-    Exit codes: 0 no differences, 1 differences (see --fail-on), 2 wrong usage, 3 a side that can't be read.
+    Exit codes: 0 done, also with differences, 1 a difference that --exit-code or --fail-on asks about, 2 wrong usage, 3
+    a side that can't be read.
     """
     old, new = _named(opts)
     allow_empty, olm_version = opts.allow_empty, opts.olm_version
@@ -179,7 +181,8 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
         difference = difference_of(reading, formats=not new, show_secrets=opts.show_secrets)
         text = write(difference, opts.output, color=True) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
-    tell(reading.diagnostics, least=Severity.WARNING if opts.verbose else least)
+    least = Severity.WARNING if opts.verbose else least
+    tell(each for each in reading.diagnostics if each.severity >= least or each.code == EMPTY.code)
     tell_idle(ctx, given_of(made), _NEEDS)
     tell_approvals(opts.approve, [each.settled.cluster for each in made if each.settled is not None])
     if difference is None:
@@ -188,8 +191,9 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     say(note(difference.new.left_out, f"{(new or old).rstrip('/')}/"), nl=False)
     for remark in remarks(difference.old, difference.new):
         say(f"olmc: {remark}")
-    grave = [change for change in difference.changes if change.severity >= _LEAST[opts.fail_on]]
-    raise SystemExit(FINDINGS if grave else DONE)
+    grave_from = least_of(opts.fail_on, exit_code=opts.exit_code)
+    is_grave = grave_from is not None and any(change.severity >= grave_from for change in difference.changes)
+    raise SystemExit(FINDINGS if is_grave else DONE)
 
 
 def _named(opts: DiffOptions) -> tuple[str, str | None]:

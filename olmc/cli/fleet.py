@@ -13,9 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, STREAM, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, group, option
-from olmc.cli.options import ClusterOptions, approve_option, fields_of, fixed_of, olm_version_option, output_option
+from olmc.cli.options import (
+    ClusterOptions,
+    approve_option,
+    exit_code_option,
+    fail_on_option,
+    fields_of,
+    fixed_of,
+    olm_version_option,
+    output_option,
+)
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
 from olmc.compiler.output.messages import clean
+from olmc.compiler.rules.findings.foreign import EMPTY
+from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, merged, report_of
 from olmc.integrations.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.integrations.fleet.run import FleetCount, FleetOrder, Runner, reader_of, results_of, tasks_of
@@ -74,7 +85,8 @@ def read_fleet(given: FleetOptions, from_: str = "") -> FleetInput:
         try:
             files = revision_files(revision.ref, report)
         except GitError as error:
-            bad_value(f"{error}.", "--from")
+            report.add(NO_GIT.finding(None, side=from_, problem=error.args[0]))
+            files = None
         if files is None:
             tell(tuple(report))
             raise SystemExit(BAD_INPUT)
@@ -94,7 +106,9 @@ def read_fleet(given: FleetOptions, from_: str = "") -> FleetInput:
         tell((too_large("the repository", DEPTH, place=Location(str(error))),))
         raise SystemExit(BAD_INPUT) from error
     for pattern in idle:
-        wrong_usage(f"{pattern} names no folder of the repository.")
+        if not (top / pattern).is_dir():
+            wrong_usage(f"{pattern} names no folder of the repository.")
+        tell([EMPTY.finding(None, path=os.path.relpath(top / pattern))])
     return FleetInput(top, entries, beside, tuple(trees))
 
 
@@ -191,8 +205,9 @@ def _tell_count(count: FleetCount) -> None:
         f"{count.cached:,} taken from the cache, {count.compiled:,} compiled")  # fmt: skip
 
 
-def finish(report: FleetReport, output: str, least: int, *, verbose: bool) -> None:
-    """Print a report, and end with the exit code that it asks for."""
+def finish(report: FleetReport, output: str, least: int | None, *, verbose: bool) -> None:
+    """Print a report, and end with the exit code that it asks for; without `least`, what changes is no failure, and an
+    operator that would fail or get stuck is one."""
     from olmc.integrations.fleet import outputs
 
     if output == "text":
@@ -201,7 +216,9 @@ def finish(report: FleetReport, output: str, least: int, *, verbose: bool) -> No
         formats = {"markdown": outputs.as_markdown, "json": outputs.as_json, "html": outputs.as_html}
         say(formats[output](report), nl=False, out=True)
     is_broken = any(group.gravity == "error" for group in report.outcomes)
-    raise SystemExit(BAD_INPUT if is_broken else FINDINGS if report.worst >= least else DONE)
+    fails = any(group.gravity in _FAILURES for group in report.outcomes)
+    is_grave = least is not None and report.worst >= least
+    raise SystemExit(BAD_INPUT if is_broken else FINDINGS if fails or is_grave else DONE)
 
 
 @contextmanager
@@ -273,10 +290,16 @@ class WorkOptions(NamedTuple):
     olm_version: str = olm_version_option
 
 
-_FAIL_ON = option(
-    "--fail-on", type=Choice(tuple(_RANKS)), default="any", show_default=True,
-    help="Exit 1 only for outcomes of this severity or higher.",
-)  # fmt: skip
+_FAILURES = ("failing", "failure")
+"""What an operator, or a check, fails of; a change that breaks something is none of them."""
+
+
+def _least_of(opts: FleetPlanOptions | MergeOptions) -> int | None:
+    """The rank from which on outcomes are a failure, None where only those that fail are."""
+    level = "any" if opts.exit_code else opts.fail_on
+    return _RANKS[level] if level is not None else None
+
+
 _VERBOSE = flag("-v", "--verbose", help="List all clusters by name.")
 _OUTPUT = output_option(_FORMATS, "Text, a comment for a pull request, JSON (schemas/fleet.schema.json), or a page.")
 
@@ -290,7 +313,8 @@ class FleetPlanOptions(NamedTuple):
         help="What the clusters have now: git:REF or another folder.",
     )  # fmt: skip
     output: str = _OUTPUT
-    fail_on: str = _FAIL_ON
+    fail_on: str | None = fail_on_option
+    exit_code: bool = exit_code_option
     verbose: bool = _VERBOSE
     prune: bool = flag(
         "--prune/--no-prune", default=True, show_default=True,
@@ -313,12 +337,12 @@ def plan(ctx: click.Context, opts: FleetPlanOptions) -> None:
       olmc fleet plan 'clusters/*' --beside operators --fail-on breaking
       olmc fleet plan --entries-from changed.txt -o json
 
-    Exit codes: 0 nothing happens, or nothing as grave as --fail-on asks, 1 something does, 2 wrong usage, 3 a cluster
-    can't be compiled.
+    Exit codes: 0 done, also with changes, 1 an operator would fail or get stuck, or a change that --exit-code or
+    --fail-on asks about, 2 wrong usage, 3 a cluster can't be compiled.
     """  # fmt: skip
     found = read_fleet(opts.fleet, opts.from_)
     report = run_command(ctx, "plan", found, opts.work, {"prune": opts.prune})
-    finish(report, opts.output, _RANKS[opts.fail_on], verbose=opts.verbose)
+    finish(report, opts.output, _least_of(opts), verbose=opts.verbose)
 
 
 class FleetStatusOptions(NamedTuple):
@@ -465,7 +489,8 @@ class MergeOptions(NamedTuple):
         multiple=True, required=True, type=PathOf(dir_okay=False, exists=True), metavar="FILE..."
     )
     output: str = _OUTPUT
-    fail_on: str = _FAIL_ON
+    fail_on: str | None = fail_on_option
+    exit_code: bool = exit_code_option
     verbose: bool = _VERBOSE
 
 
@@ -477,7 +502,8 @@ def merge(_: click.Context, opts: MergeOptions) -> None:
     Examples:
       olmc fleet merge part-*.json -o markdown
 
-    Exit codes: 0 nothing as grave as --fail-on asks, 1 something is, 2 wrong usage, 3 a cluster can't be compiled.
+    Exit codes: 0 done, 1 something fails, or is as grave as --exit-code or --fail-on asks, 2 wrong usage, 3 a cluster
+    can't be compiled.
     """
     from olmc.compiler.load.files import read_bounded
     from olmc.integrations.fleet.outputs import from_json
@@ -493,7 +519,7 @@ def merge(_: click.Context, opts: MergeOptions) -> None:
         reports.append(report)
     if len({report.command for report in reports}) > 1:
         wrong_usage("the parts are of different commands.")
-    finish(merged(reports), opts.output, _RANKS[opts.fail_on], verbose=opts.verbose)
+    finish(merged(reports), opts.output, _least_of(opts), verbose=opts.verbose)
 
 
 fleet = group(

@@ -164,6 +164,7 @@ def _plan(given: _Given) -> dict[str, Any]:
     worst = max((change.severity for change in plan.difference.changes), default=None)
     gravity = "none" if plan.is_empty else "change"
     gravity = {Severity.ERROR: "breaking", Severity.FAILURE: "risk"}.get(worst, gravity) if worst else gravity
+    gravity = "failing" if plan.fails else gravity
     return {
         "headline": in_short(plan), "gravity": gravity, "text": as_text(plan, color=True), "data": as_data(plan),
         READS_VALUES: _reads_values(done, begun.side.settled, begun.state.applied.values()),

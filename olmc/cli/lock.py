@@ -31,6 +31,7 @@ from olmc.cli.options import (
     inputs_of,
     options_of,
     output_option,
+    tell_empty,
     tell_idle,
     timings_of,
 )
@@ -107,6 +108,7 @@ def resolve(ctx: click.Context, opts: ResolveOptions) -> None:
         timings.compiled(path, done)
     tell(done.diagnostics, None if is_staged else path)
     tell_idle(ctx, given_of([done]))
+    tell_empty(None if is_staged else path, done, ctx.params)
     if done.failed or done.settled is None:
         raise SystemExit(FINDINGS if locked and _lock_broken(done) else BAD_INPUT)
     tell_approvals(options.approve, [done.settled.cluster])

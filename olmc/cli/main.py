@@ -14,11 +14,12 @@ from typing import IO, Any
 import click
 
 from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
-from olmc.cli.console import DONE
+from olmc.cli.console import DONE, say
+from olmc.cli.declared import Choice, argument, command
 from olmc.cli.running import MODULES, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
-from olmc.k8s.lean import regex
+from olmc.k8s.lean import NamedTuple, regex
 
 _EXAMPLES = regex(r"\n\n([^\S\n]*+\x08\n[^\S\n]*+Examples?:\n(?:[^\S\n]*+\S[^\n]*+(?:\n|$))+)")
 
@@ -221,3 +222,29 @@ def clicked(wrong: Exception | None = None) -> int:
             raise
         raise BrokenPipeError from end  # click has seen it first, and put something else in the place of stdout
     return code if isinstance(code, int) else DONE
+
+
+class CompletionOptions(NamedTuple):
+    """The options of `olmc completion`."""
+
+    shell: str = argument(type=Choice(("bash", "zsh", "fish")))
+
+
+@command(CompletionOptions)
+def completion(_: click.Context, opts: CompletionOptions) -> None:
+    """Print a shell completion script.
+
+    Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
+    of the workspace.
+
+    \b
+    Examples:
+      olmc completion bash > ~/.local/share/bash-completion/completions/olmc
+      olmc completion zsh > ~/.zfunc/_olmc       with fpath+=~/.zfunc before compinit in ~/.zshrc
+      olmc completion fish > ~/.config/fish/completions/olmc.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    made = get_completion_class(opts.shell)
+    if made is not None:
+        say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)

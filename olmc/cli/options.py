@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.repository import RepositoryCluster
     from olmc.compiler.load.workspace import Beside
     from olmc.compiler.model.workspace import LeftOut
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -158,7 +159,7 @@ approve_option = option(
 )  # fmt: skip
 
 
-allow_empty_option = flag("--allow-empty", help="Accept a workspace that has nothing in it.")
+allow_empty_option = flag("--allow-empty", help="Print no note about a workspace that has nothing for OLM.")
 
 
 def output_option(formats: Sequence[str], text: str) -> Any:
@@ -166,6 +167,20 @@ def output_option(formats: Sequence[str], text: str) -> Any:
     return option(
         "-o", "--output", type=Choice(tuple(formats)), default=formats[0], show_default=True, help=text,
     )  # fmt: skip
+
+
+fail_on_option = option(
+    "--fail-on", type=Choice(("breaking", "risk", "any")),
+    help="Exit 1 for changes of this severity or higher. [default: changes alone are no failure]",
+)  # fmt: skip
+exit_code_option = flag("--exit-code", help="Exit 1 for any change, as git diff has it; the same as --fail-on any.")
+_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
+
+
+def least_of(fail_on: str | None, *, exit_code: bool) -> Severity | None:
+    """The severity from which on changes are a failure, None where they are not."""
+    level = "any" if exit_code else fail_on
+    return _LEAST[level] if level is not None else None
 
 
 show_secrets_option = flag("--show-secrets", help="Show the values of Secrets, which are masked otherwise.")
@@ -374,6 +389,17 @@ def tell_left_out(root: Path, done: Compilation) -> tuple[LeftOut, ...]:
     return found
 
 
+def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) -> bool:
+    """Say on stderr that a workspace has nothing for OLM, unless --allow-empty is among the parameters; whether it has
+    nothing. `root` is None for files and streams."""
+    from olmc.compiler.api import emptiness  # `olmc version` compiles nothing
+
+    empty = emptiness(root, done)
+    if not params.get("allow_empty"):
+        tell(empty)
+    return bool(empty)
+
+
 def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
     """What is reported about what is left out of a directory."""
     from olmc.review.explain.left_out import note
@@ -409,16 +435,73 @@ def compiled(
     with progress() as doing:
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
-    tell(done.diagnostics, None if beside == path else path, least=least)
+    return report_compilation(ctx, Input(path, beside), done, least)
+
+
+def report_compilation(
+    ctx: click.Context, one: Input, done: Compilation, least: Severity
+) -> tuple[Compilation, SettledCluster]:
+    """A compilation and its cluster at rest, after its findings and what has no effect are reported. Ends the command
+    if there is none."""
+    tell(done.diagnostics, None if one.beside == one.root else one.root, least=least)
     tell_idle(ctx, given_of([done]))
+    tell_empty(None if one.beside == one.root else one.root, done, ctx.params)
     if done.failed or done.settled is None:
         if not done.failed:
             from olmc.targets.v1.rules import NO_STATE
 
-            tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
+            tell([NO_STATE.finding(None, path=one.root, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
-    tell_approvals(options.approve, [done.settled.cluster])
+    tell_approvals(done.options.approve, [done.settled.cluster])
     return done, done.settled
+
+
+class CompiledInput(NamedTuple):
+    """What an input was compiled to; `cluster` is one of a repository, None for a workspace."""
+
+    compilation: Compilation
+    settled: SettledCluster
+    cluster: RepositoryCluster | None = None
+
+
+def compiled_clusters(
+    ctx: click.Context, one: Input, fields: dict[str, Any], *, least: Severity, timings: Timings = UNTIMED
+) -> tuple[CompiledInput, ...]:
+    """The compilations of an input: that of a workspace, or those of the clusters of a repository.
+
+    As `compiled`; entries of a repository that can't be built are counted on stderr.
+    """
+    from olmc.targets.pipeline import compile
+
+    given = EVERYTHING | fixed_of(ctx, fields)
+    request = one.request(options_of(ctx, fields), given, timings.stage)
+    with progress() as doing:
+        doing(f"compiling {one.root}")
+        done = compile(request)
+        timings.compiled(one.root, done)
+        repository = done.workspace.repository if done.workspace is not None else None
+        if repository is None:
+            made = report_compilation(ctx, one, done, least)
+            return (CompiledInput(*made),)
+        from olmc.review.check.repository import compile_repository
+
+        doing(f"compiling the clusters of {one.root}")
+        whole = compile_repository(request, repository)
+    left_out = {path for part in whole.built.parts for path in part.left_out}
+    if left_out:
+        entries = "entry is" if len(left_out) == 1 else "entries are"
+        say(f"olmc: {len(left_out)} {entries} left out; `olmc check` lists them with the reasons")
+    tell_idle(ctx, given_of([cluster.compilation for cluster in whole.clusters]))
+    found = []
+    for cluster in whole.clusters:
+        each = cluster.compilation
+        tell(each.diagnostics, one.root, least=Severity.ERROR)
+        if each.settled is not None and not each.failed:
+            found.append(CompiledInput(each, each.settled, cluster.part.cluster))
+    tell_approvals(request.options.approve, [each.settled.cluster for each in found])
+    if whole.clusters and not found:
+        raise SystemExit(BAD_INPUT)
+    return tuple(found)
 
 
 class GivenInput(NamedTuple):

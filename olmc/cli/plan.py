@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,28 +25,35 @@ from olmc.cli.console import (
     tell_approvals,
     wrong_usage,
 )
-from olmc.cli.declared import Choice, PathOf, Whole, argument, command, flag, option
+from olmc.cli.declared import PathOf, Whole, argument, command, flag, option
 from olmc.cli.options import (
     PROPOSED,
     CompileOptions,
     canonical_version,
     entry_option,
+    exit_code_option,
+    fail_on_option,
     fields_of,
     fixed_of,
     given_of,
     inputs_of,
+    least_of,
     options_and_begun,
     options_of,
     output_option,
+    tell_empty,
     tell_idle,
     timings_of,
 )
-from olmc.compiler.api import Compilation
+from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.load.entries import Repository, repository_at
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple, module
 from olmc.k8s.strconv import full_kube_version, minor_of
+from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.model.cluster import CatalogSource, Cluster
@@ -204,7 +212,6 @@ else:
 
 # What of Secrets changes is to be known; a comparison masks it.
 _COMPARED = Options(show_secrets=True)
-_LEAST = {"breaking": Severity.ERROR, "risk": Severity.FAILURE, "any": Severity.INFO}
 
 
 class PlanOptions(NamedTuple):
@@ -217,10 +224,8 @@ class PlanOptions(NamedTuple):
     )
     entries: tuple[str, ...] = entry_option
     compiling: CompileOptions = CompileOptions()
-    fail_on: str = option(
-        "--fail-on", type=Choice(("breaking", "risk", "any")), default="any", show_default=True,
-        help="Exit 1 only for changes of this severity or higher.",
-    )  # fmt: skip
+    fail_on: str | None = fail_on_option
+    exit_code: bool = exit_code_option
     allow_empty: bool = flag("--allow-empty", help="Treat a PATH that does not exist on one side as empty.")
     verbose: bool = flag("-v", "--verbose", help="Show all lines of long sections.")
     walk: bool = flag("--walk", help="Show the state between hops, one approval at a time.")
@@ -246,7 +251,8 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
       olmc plan --from git:v1 -o markdown       a comment for a pull request
       olmc plan --to ocp-4.19                   what an upgrade of the cluster itself breaks
 
-    Exit codes: 0 nothing happens, 1 something does (see --fail-on), 2 wrong usage, 3 input that can't be compiled.
+    Exit codes: 0 done, also with changes, 1 an operator would fail or get stuck, or a change that --exit-code or
+    --fail-on asks about, 2 wrong usage, 3 input that can't be compiled.
     """
     paths, output, verbose = opts.paths, opts.output, opts.verbose
     present = tuple(_existing(ctx, path) for path in paths) if opts.allow_empty else paths
@@ -259,7 +265,13 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     given = engine.EVERYTHING | fixed_of(ctx, fields)
     if move.is_asked:
         raise SystemExit(_moved(ctx, inputs[0], move, output, given, options_of(ctx, fields), verbose=verbose))
-    fields["from_"] = fields["from_"] or ("git:HEAD",)
+    if not fields["from_"]:
+        fields["from_"] = ("git:HEAD",)
+        if not _in_repository() and _has_nothing(inputs[0]):
+            fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
+    repository = repository_at(inputs[0].root) if inputs[0].is_plain else None
+    if repository is not None:
+        raise SystemExit(_plan_repository(ctx, opts, repository, fields))
     options, begun = options_and_begun(ctx, fields, _COMPARED, may_be_absent=opts.allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
@@ -269,6 +281,7 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         root = None if path.is_staged else path.request.root
         tell(done.diagnostics, root, least=Severity.WARNING if verbose else Severity.ERROR)
         tell_idle(ctx, given_of([done]), PROPOSED)
+        tell_empty(root, done, ctx.params)
         if done.failed or done.settled is None:
             raise SystemExit(BAD_INPUT)
         tell_approvals(options.approve, [done.settled.cluster])
@@ -281,9 +294,65 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         print_hops(hops, opts.at, output, verbose=verbose)
     else:
         say(engine.write(planned, opts.output, color=True, verbose=opts.verbose), nl=False, out=True)
-    grave = any(change.severity >= _LEAST[opts.fail_on] for change in planned.difference.changes)
-    some = opts.fail_on == "any" and not (planned.is_empty and not planned.drift)
-    raise SystemExit(FINDINGS if grave or some else DONE)
+    raise SystemExit(FINDINGS if planned.fails or _is_grave(planned, opts) else DONE)
+
+
+def _is_grave(planned: Plan, opts: PlanOptions) -> bool:
+    """Whether the plan has a change that --exit-code or --fail-on asks about."""
+    least = least_of(opts.fail_on, exit_code=opts.exit_code)
+    if least is None:
+        return False
+    is_any = least is Severity.INFO and (bool(planned.drift) or not planned.is_empty)
+    return is_any or any(change.severity >= least for change in planned.difference.changes)
+
+
+def _in_repository() -> bool:
+    """Whether the current directory looks like one of a git repository; only git knows for sure."""
+    here = Path.cwd()
+    return any((folder / ".git").exists() for folder in (here, *here.parents))
+
+
+def _has_nothing(one: Input) -> bool:
+    """Whether PATH is a folder with nothing for OLM."""
+    return not one.is_staged and bool(emptiness(one.root, compile(one.request(Options(), frozenset()))))
+
+
+def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
+    """Print the plan for all clusters of a repository, and return the exit code."""
+    from olmc.review.plan.begun import Beginning, place_of_state
+    from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
+
+    if opts.walk or opts.at is not None or opts.output == "html":
+        wrong_usage("--walk, --at and -o html take one cluster; choose one with --entry.")
+    if len(fields["from_"]) > 1:
+        wrong_usage("a plan for all clusters takes one --from; choose a cluster with --entry.")
+    given = engine.EVERYTHING | fixed_of(ctx, fields)
+    options = options_of(ctx, {**fields, "from_": ()}, _COMPARED)
+    request = CompileRequest(now.root, options, given)
+    report = Report()
+    (name,) = fields["from_"]
+    with progress() as doing, tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
+        doing(f"compiling the clusters of {now.root}")
+        place = place_of_state(name, Beginning(os.fspath(now.root), request, as_side=True), Path(folder), report)
+        tell(tuple(report), least=Severity.FAILURE)
+        if place is None:
+            return BAD_INPUT
+        if not place.is_dir():
+            wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
+        before = repository_at(place) or now._replace(root=place, entries=())
+        planned = plan_repository(request, before, now)
+    if opts.output == "json":
+        say(repository_json(planned), out=True)
+    elif opts.output == "markdown":
+        say(repository_markdown(planned), nl=False, out=True)
+    else:
+        say(repository_text(planned, color=True, verbose=opts.verbose), nl=False, out=True)
+    if planned.failed:
+        return BAD_INPUT
+    least = least_of(opts.fail_on, exit_code=opts.exit_code)
+    changes = (change for each in planned.clusters for change in each.plan.difference.changes)
+    is_grave = least is not None and any(change.severity >= least for change in changes)
+    return FINDINGS if is_grave or (least is Severity.INFO and not planned.is_empty) else DONE
 
 
 def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -> Plan:

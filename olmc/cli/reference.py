@@ -23,42 +23,62 @@ if TYPE_CHECKING:
 
 _SPEC = regex(r"(?:R|T|U|Q)(?:-|$)|D-?(?:[0-9]|$)|OBS", re.IGNORECASE)
 """How the ids of the rule book begin."""
+_CODE = regex(r"(?:OLMC)?[0-9]*", re.IGNORECASE)
+"""A code, its number, or how either begins."""
 
 
 class ExplainOptions(NamedTuple):
     """The options of `olmc explain`."""
 
-    code: str = argument(default="", metavar="[CODE]", shell_complete=codes_and_rules)
-    version: str = argument(default="", metavar="[VERSION]", shell_complete=olm_versions)
+    words: tuple[str, ...] = argument(multiple=True, metavar="[CODE|RULE|WORD]", shell_complete=codes_and_rules)
 
 
 @command(ExplainOptions)
 def explain(_: click.Context, opts: ExplainOptions) -> None:
-    """Explain a code or a rule: why it matters and what to do.
+    """Explain a code, a rule, or a word of OLM.
 
     Without a code, or with a prefix, lists the codes. Rules of OLM, which findings and olmc why refer to, are printed
-    with their source. `profile` lists the formats of an OLM version, by default of the newest.
+    with their source. OLM's reasons, conditions and terms are printed with their meaning, symptom and way out.
+    `profile` lists the formats of an OLM version, `gaps` what olmc can't reproduce of it.
 
     \b
     Examples:
       olmc explain OLMC301
-      olmc explain 301              the number is enough
-      olmc explain 30               all codes with this prefix
-      olmc explain R-DEP-1          a rule: what OLM does
-      olmc explain R-OG             all rules with this prefix
-      olmc explain profile 0.25     what names, labels and hashes look like in OLM 0.25
+      olmc explain 301                   the number is enough
+      olmc explain 30                    all codes with this prefix
+      olmc explain RequirementsNotMet    a reason in the status of a CSV
+      olmc explain copied CSV            a term
+      olmc explain R-DEP-1               a rule: what OLM does
+      olmc explain R-OG                  all rules with this prefix
+      olmc explain profile 0.25          what names, labels and hashes look like in OLM 0.25
+      olmc explain gaps ocp-4.3          what olmc can't reproduce of that OLM
     """
-    code, version = opts
-    if code == "profile":
-        from olmc.compiler.olm.profiles.page import formats_text
-
-        say(formats_text(canonical_version(version or Options().olm_version)), nl=False, out=True)
-        return
-    if version:
+    code, *more = opts.words or ("",)
+    if code in ("profile", "gaps"):
+        if len(more) > 1:
+            wrong_usage(f"`olmc explain {code}` takes one VERSION.")
+        _explain_version(code, canonical_version(*more or (Options().olm_version,)))
+    elif more and not (_SPEC.match(code) or _CODE.fullmatch(code)):
+        _explain_word(" ".join(opts.words))
+    elif more:
         wrong_usage("Only `olmc explain profile` takes a VERSION.")
-    if _SPEC.match(code.strip()):
+    elif _SPEC.match(code.strip()):
         _explain_spec(code.strip())
-        return
+    elif _CODE.fullmatch(code.strip()):
+        _explain_code(code)
+    else:
+        _explain_word(code)
+
+
+def _explain_version(about: str, version: str) -> None:
+    """Print the formats of an OLM version, or what olmc can't reproduce of it."""
+    from olmc.compiler.olm.profiles.page import formats_text, gaps_text
+
+    say(formats_text(version) if about == "profile" else gaps_text(version), nl=False, out=True)
+
+
+def _explain_code(code: str) -> None:
+    """Print what a code means, or list the codes that begin so."""
     from olmc.review.rules.catalogue import all_rules, code_start
 
     number = code_start(code).removeprefix("OLMC")
@@ -74,6 +94,19 @@ def explain(_: click.Context, opts: ExplainOptions) -> None:
     from olmc.compiler.output.text import aligned
 
     say(aligned([[rule.code, str(rule.severity), rule.title] for rule in listed]), nl=False, out=True)
+
+
+def _explain_word(word: str) -> None:
+    """Print what a word of OLM means, with the rules that are about it."""
+    from olmc.review.rules.terms import all_names, rules_about, term_of, term_text
+
+    term = term_of(word)
+    rules = list(dict.fromkeys(rule for name in (term.names if term else (word,)) for rule in rules_about(name)))
+    if term is None and not rules:
+        near = close_matches(word, all_names(), 3, POSSIBLE)
+        hint = did_you_mean(*near) or "`olmc explain` lists the codes, `olmc explain R` the rules."
+        bad_value(f"there is no rule {word}, and OLM has no such word. {hint}", "CODE")
+    say(term_text(word, term, rules), nl=False, out=True)
 
 
 def _explain_spec(rule_id: str) -> None:
@@ -163,34 +196,6 @@ def _version_of_reader() -> str:
     from importlib.metadata import version as version_of  # installed in another way
 
     return version_of("ruamel.yaml")
-
-
-class CompletionOptions(NamedTuple):
-    """The options of `olmc completion`."""
-
-    shell: str = argument(type=Choice(("bash", "zsh", "fish")))
-
-
-@command(CompletionOptions)
-def completion(_: click.Context, opts: CompletionOptions) -> None:
-    """Print a shell completion script.
-
-    Completes commands, options, rule codes, kinds and validators, and the packages, versions, namespaces and objects
-    of the workspace.
-
-    \b
-    Examples:
-      olmc completion bash > ~/.local/share/bash-completion/completions/olmc
-      olmc completion zsh > ~/.zfunc/_olmc       with fpath+=~/.zfunc before compinit in ~/.zshrc
-      olmc completion fish > ~/.config/fish/completions/olmc.fish
-    """
-    from click.shell_completion import get_completion_class
-
-    from olmc.cli.main import main
-
-    made = get_completion_class(opts.shell)
-    if made is not None:
-        say(made(main, {}, "olmc", "_OLMC_COMPLETE").source(), out=True)
 
 
 class CacheOptions(NamedTuple):

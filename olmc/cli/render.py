@@ -292,8 +292,8 @@ def render(ctx: click.Context, opts: RenderOptions) -> None:
     if not opts.keep_going:
         _check_complete(done, "compared" if check else "printed" if output_dir is None else "written or removed")
     if not any(one.total for one in done) and not opts.allow_empty:
-        _tell_empty(opts.paths, order, inputs)
-        raise SystemExit(BAD_INPUT)
+        is_applied = output_dir is not None or any(one.given.options.purpose == "apply" for one in done)
+        _tell_empty(opts.paths, order, inputs, is_applied=is_applied)
     differs = False
     timings.stage("write")
     if output_dir is None:
@@ -374,11 +374,18 @@ def _check_locked(roots: tuple[Path, ...], done: Sequence[RenderedPath]) -> None
         raise SystemExit(FINDINGS)
 
 
-def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[Input]) -> None:
+def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[Input], *, is_applied: bool) -> None:
+    """Say why there are no objects, and end the command unless there is nothing for OLM in any of the paths and the
+    output is for readers."""
+    from olmc.compiler.api import emptiness
     from olmc.review.explain.left_out import output_left_out
 
     # Once more: what nobody needs where there are objects is not kept.
-    done = (compile_path(order, one) for one in inputs)
+    done = [compile_path(order, one) for one in inputs]
+    empty = [emptiness(None if one.is_staged else one.root, made) for one, made in zip(inputs, done, strict=True)]
+    if all(empty) and not is_applied:
+        tell(finding for each in empty for finding in each)
+        return
     found = output_left_out([(one.settled.cluster, one.options) for one in done if one.settled is not None])
     hint = (
         "A bundle is installed by a Subscription in a namespace with an OperatorGroup; "
@@ -390,6 +397,7 @@ def _tell_empty(paths: tuple[Path, ...], order: RenderOrder, inputs: Sequence[In
     problem = found.problem if found is not None else ""
     hint = f"{hint} With --allow-empty this is no error."
     tell([rules.NOTHING_TO_RENDER.finding(None, path=where, problem=problem, hint=hint)])
+    raise SystemExit(BAD_INPUT)
 
 
 def _to_directory(

@@ -7,10 +7,9 @@ then.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from enum import Enum
 from importlib import import_module
@@ -19,7 +18,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up
 from olmc.cli.declared import Choice, Decimal, Declared, DeclaredOption, Kind, PathOf, Whole, filled
 from olmc.k8s.lean import NamedTuple
 
@@ -27,7 +25,7 @@ MODULES = {
     "argocd": "pipelines",
     "cache": "reference",
     "check": "check",
-    "completion": "reference",
+    "completion": "main",
     "diff": "diff",
     "explain": "reference",
     "fleet": "fleet",
@@ -51,10 +49,6 @@ MODULES = {
     "why": "inspect",
 }
 """The module of `olmc.cli` that declares each command, under the command's name."""
-
-
-# What olmc can do most of its work without, by the names of their modules.
-_LIBRARIES = {"cel_expr_python": "cel-expr-python", "jinja2": "jinja2", "pysat": "python-sat", "re2": "google-re2"}
 
 
 class ValueSource(Enum):
@@ -191,86 +185,3 @@ def _value(kind: Kind | None, value: Any) -> Any:
     if path.exists() and not (is_okay and os.access(value, os.R_OK)):
         raise _UnclearError
     return value if kind.as_text else path
-
-
-def _run(call: Call) -> int:
-    """Run a command; the exit code of one that does not end itself. Wrong usage is shown as click does."""
-    try:
-        assert call.command.function is not None
-        with call.resources:
-            call.command.function(call, call.options)
-    except Exception as error:
-        click = sys.modules.get("click")
-        if click is None or not isinstance(error, click.UsageError):
-            raise
-        from olmc.cli.main import clicked
-
-        return clicked(error)
-    return 0
-
-
-def exit_code() -> int:
-    """Run the command line, and write out all that it prints.
-
-    That the output can't be written, or a file that no command expected to be unreadable can't be read, is reported in
-    a line. Raises KeyboardInterrupt, and what olmc itself is to blame for.
-    """
-    try:
-        call = quick_call(sys.argv[1:])
-        if call is not None:
-            code = _ended(lambda: _run(call))
-        else:
-            from olmc.cli.main import clicked
-
-            code = _ended(clicked)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _unread()
-    except OSError as error:
-        if os.environ.get("OLMC_DEBUG"):
-            raise
-        return _refused(error)
-    except ModuleNotFoundError as error:
-        if error.name not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
-            raise
-        library = _LIBRARIES[error.name]
-        print(f"error: this needs the library {library}, which is not installed", file=sys.stderr)
-        print(f"  pip install {library}; docs/install.md says where there are wheels of it.", file=sys.stderr)
-        return BAD_INPUT
-    except Exception as error:
-        click = sys.modules.get("click")
-        if click is None or not isinstance(error, click.ClickException):
-            raise
-        try:
-            error.show()
-        except OSError:
-            give_up(sys.stderr)
-        code = error.exit_code
-    return code
-
-
-def _ended(command: Callable[[], int]) -> int:
-    """The exit code of a command, whether it gives one or ends by it."""
-    try:
-        return command()
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else DONE
-
-
-def _unread() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        give_up(stream)
-    return UNREAD
-
-
-def _refused(error: OSError) -> int:
-    """Say what the system refuses; what has no name is a stream."""
-    cause = "stdout is closed" if error.errno == errno.EBADF else error.strerror or str(error)
-    what = f"{os.fsdecode(error.filename)}: {cause}" if error.filename else f"the output can't be written: {cause}"
-    if not error.filename:
-        give_up(sys.stdout)
-    try:
-        print(f"error: {what}", file=sys.stderr, flush=True)
-    except OSError:
-        give_up(sys.stderr)
-    return BAD_INPUT

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from olmc.cli.console import BAD_INPUT, Input, tell, wrong_usage
+from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.review.diff.git import GitError, Revision, top_of, write_tree
@@ -48,7 +49,7 @@ def findings_at(
                 place = write_tree(Revision(rev, below), target, report, may_be_absent=True)
                 found.append(tuple(check(place)) if place is not None and any(place.iterdir()) else ())
         except GitError as error:
-            wrong_usage(f"--since: {error}.")
+            report.add(NO_GIT.finding(None, side=f"--since {rev}", problem=error.args[0]))
     tell(tuple(report), least=Severity.ERROR)
     if report.failed:
         raise SystemExit(BAD_INPUT)

@@ -117,8 +117,7 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
         )
         doing("resolving")
         outcome = _if_possible(lambda: vendored(path, request, report, counter), report)
-    is_empty = outcome is not None and outcome.is_empty and not opts.allow_empty
-    if is_empty:
+    if outcome is not None and outcome.is_empty and not opts.allow_empty:
         from olmc.compiler.load.workspace import empty_finding  # most workspaces have something
 
         report.add(empty_finding(path))
@@ -126,7 +125,7 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
     if outcome is None:
         raise SystemExit(BAD_INPUT)
     code = _checked(outcome) if check else _done(outcome)
-    raise SystemExit(code if outcome.is_resolved and not is_empty else FINDINGS)
+    raise SystemExit(code if outcome.is_resolved else FINDINGS)
 
 
 def _if_possible(work: Callable[[], VendorResult | None], report: Report) -> VendorResult | None:

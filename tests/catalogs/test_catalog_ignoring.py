@@ -80,3 +80,26 @@ def test_stars_are_cheap(pattern: str) -> None:
     seconds = measure()
     assert len(kept_files("", files)) == 2
     assert seconds() < 2
+
+
+@pytest.mark.parametrize("pattern", ["page-{}.md", "*-{}.md", "{}*", "docs/{}/**", "common/{}", "!{}/**/page"])
+def test_many_patterns_cost_no_more_than_they_fit(pattern: str) -> None:
+    """Of many patterns only those are tried that have a text in common with a path."""
+    number = 2_000
+    files = {f"docs/page-{n}.yaml": "" for n in range(number)}
+    files[".indexignore"] = "\n".join(pattern.format(f"x{n}y") for n in range(number))
+    seconds = measure()
+    assert len(kept_files("", files)) == number
+    assert seconds() < 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("a/**", "a/b"), ("a/**/b", "a/b"), ("**/a/**", "x/a/b"), ("\\*a\\?", "*a?"), ("*b*", "a/xby/c"),
+        ("a/", "a/b/c"), ("/a/b/", "a/b/c"), ("[a]b[c]", "abc"), ("**", "a"), ("a" * 100, "a" * 100),
+    ],
+)  # fmt: skip
+def test_the_texts_of_a_pattern_are_in_all_that_it_fits(pattern: str, path: str) -> None:
+    """R-CAT-120: trying only patterns with a text of the path passes over none that fits."""
+    assert kept_files("", {".indexignore": pattern, path: ""}) == []

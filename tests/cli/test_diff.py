@@ -59,7 +59,7 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_workspaces_that_differ() -> None:
     result = olmc("diff", BEFORE, AFTER)
-    assert (result.exit_code, result.stderr) == (1, "")
+    assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 16 changes, 4 breaking, 3 risks\n")
 
 
@@ -93,21 +93,21 @@ def test_plain_objects_are_compared_as_they_are(tmp_path: Path) -> None:
         text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c, namespace: n}}\ndata: {{x: {value}}}\n"
         (tmp_path / side / "c.yaml").write_text(text, encoding="utf-8")
     result = olmc("diff", tmp_path / "old", tmp_path / "new")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "~ data.x: a → b" in result.stdout
 
 
 def test_bundles_with_the_options_of_render() -> None:
     bundles = [f"{AFTER}/bundles/lantern-{version}" for version in ("1.1.0", "1.2.0")]
     result = olmc("diff", *bundles, "-n", "tools", "--watch", "a,b")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "ClusterServiceVersion/tools/lantern.v1.2.0" in result.stdout
     assert "lantern 1.1.0 → 1.2.0, in one hop (replaces)" in result.stdout
 
 
 def test_for_apply() -> None:
     result = olmc("diff", BEFORE, AFTER, "--for", "apply")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "ClusterServiceVersion" not in result.stdout
     assert "lantern :v1.0.0 → :v1.2.0" in result.stdout
 
@@ -134,17 +134,17 @@ def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> Non
     text = operators.read_text(encoding="utf-8").replace("v1.0.0", "v1.2.0").replace("channel: stable", "channel: fast")
     operators.write_text(text, encoding="utf-8")
     stays = "lantern stays at 1.0.0: its channel in catalog harbour has neither this version nor an upgrade from it"
-    comes_to_rest = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it comes to rest at lantern.v1.0.0  [breaking]"
+    comes_to_rest = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it stays at lantern.v1.0.0  [breaking]"
     for options, said in (((), f"{stays}  [risk]"), (("--fresh",), comes_to_rest)):
         result = olmc("diff", BEFORE, tmp_path, *options)
-        assert result.exit_code == 1
+        assert result.exit_code == 0
         assert said in result.stdout
         assert "~ channel: stable → fast" in result.stdout
 
 
 def test_revisions(repository: Path) -> None:
     result = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower")
-    assert (result.exit_code, result.stderr) == (1, "")
+    assert (result.exit_code, result.stderr) == (0, "")
     assert "16 changes" in result.stdout
     assert git("status", "--porcelain", cwd=repository) == ""
 
@@ -154,11 +154,11 @@ def test_a_revision_against_the_work_tree(repository: Path, monkeypatch: pytest.
     """Without a path it is that of the other side, or the current directory; ./ counts from there."""
     assert olmc("diff", "git:v2", "clusters/tower").exit_code == 0
     assert olmc("diff", "clusters/tower", "git:v2").exit_code == 0
-    assert olmc("diff", "git:v1", "git:v2:clusters/tower").exit_code == 1
+    assert olmc("diff", "git:v1", "git:v2:clusters/tower").exit_code == 0
     monkeypatch.chdir(repository / "clusters" / "tower")
     assert olmc("diff", "git:v2", ".").exit_code == 0
     assert olmc("diff", "git:v2", "git:v2").exit_code == 0
-    assert olmc("diff", "git:v1:./", ".").exit_code == 1
+    assert olmc("diff", "git:v1:./", ".").exit_code == 0
     monkeypatch.chdir(repository / "clusters")
     assert olmc("diff", "git:v2:./tower", "tower").exit_code == 0
 
@@ -173,7 +173,7 @@ def test_a_file_of_a_revision(repository: Path) -> None:
 def test_a_bare_repository(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git("clone", "--quiet", "--bare", repository, tmp_path / "bare", cwd=tmp_path)
     monkeypatch.chdir(tmp_path / "bare")
-    assert olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower").exit_code == 1
+    assert olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower").exit_code == 0
 
 
 def test_the_work_tree_and_the_index_are_not_touched(repository: Path) -> None:
@@ -245,15 +245,23 @@ def test_a_side_may_be_absent_if_told_so(repository: Path) -> None:  # noqa: ARG
     """A new workspace in a pull request has nothing to be compared with."""
     for side in ("git:v1:clusters/new", "clusters/new"):
         result = olmc("diff", side, "clusters/tower", "--allow-empty")
-        assert (result.exit_code, result.stderr) == (1, "")
+        assert (result.exit_code, result.stderr) == (0, "")
         assert "+ new operator lantern 1.2.0" in result.stdout
 
 
-def test_a_side_without_objects_is_refused(tmp_path: Path) -> None:
+def test_a_side_with_nothing_for_olm_is_empty(tmp_path: Path) -> None:
+    """As everywhere: exit code 0, and a note."""
     result = olmc("diff", tmp_path, AFTER)
+    assert (result.exit_code, "[OLMC183]" in result.stderr) == (0, True)
+    assert "+ new operator lantern 1.2.0" in result.stdout
+    assert olmc("diff", tmp_path, AFTER, "--allow-empty").stderr == ""
+
+
+def test_a_side_without_objects_is_refused() -> None:
+    """Bundles that nothing installs are files for OLM, and give none."""
+    result = olmc("diff", f"{AFTER}/bundles", AFTER)
     assert (result.exit_code, result.stdout) == (3, "")
-    assert f"{tmp_path} gives no objects [OLMC481]" in result.stderr
-    assert olmc("diff", tmp_path, AFTER, "--allow-empty").exit_code == 1
+    assert f"{AFTER}/bundles gives no objects [OLMC481]" in result.stderr
 
 
 def test_a_side_with_errors_is_not_compared(tmp_path: Path) -> None:
@@ -307,7 +315,7 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     git("add", "--all", cwd=repository)
     git("commit", "--quiet", "--message", "links", cwd=repository)
     result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
     assert result.stdout.splitlines()[2:] == ["Risks", f"  File/link.yaml: + {told}"]
     assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
@@ -384,7 +392,7 @@ def test_a_submodule(repository: Path) -> None:
     commit = git("rev-parse", "HEAD", cwd=repository)
     made = tree(repository, ("100644", "a.yaml", blob(repository, CONFIG_MAP)), ("160000", "module", commit))
     result = olmc("diff", f"git:{made}:", "clusters/tower", "-v")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "module is a submodule; what is in it is not compared" in result.stderr
 
 
@@ -397,7 +405,7 @@ def test_another_commit_of_a_submodule_is_a_change(repository: Path) -> None:
     )
     assert olmc("diff", f"git:{old}:", f"git:{old}:").exit_code == 0
     result = olmc("diff", f"git:{old}:", f"git:{new}:")
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "~ left out on both sides, and another: what is in the submodule; which is another" in result.stdout
 
 
@@ -427,7 +435,7 @@ def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:
     seconds = measure()
     result = olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml")
     assert seconds() < 6
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert result.stdout.count(" (replaces)") == 100
     assert "4000 copied CSVs" in result.stdout
 
@@ -467,7 +475,7 @@ def test_two_revisions_in_one_word(repository: Path) -> None:
     """`git:A..B`, with a path from the top, or that of the current directory."""
     whole = olmc("diff", "git:v1:clusters/tower", "git:v2:clusters/tower", "-o", "json")
     short = olmc("diff", "git:v1..v2:clusters/tower", "-o", "json")
-    assert (short.exit_code, json.loads(short.stdout)) == (1, json.loads(whole.stdout))
+    assert (short.exit_code, json.loads(short.stdout)) == (0, json.loads(whole.stdout))
     os.chdir(repository / "clusters")
     here = json.loads(olmc("diff", "git:v1..", "-o", "json").stdout)
     assert here["changes"] == json.loads(whole.stdout)["changes"]
@@ -481,7 +489,7 @@ def test_a_revision_alone_is_compared_with_the_work_tree(repository: Path) -> No
     )
     for sides in (["git:v2"], ["git:v2:clusters/tower"], ["git:v2:./clusters/tower"]):
         result = olmc("diff", *sides)
-        assert result.exit_code == 1
+        assert result.exit_code == 0
         assert "  ConfigMap/tower/more: + new\n" in result.stdout
     os.chdir(repository / "clusters")
     assert "  ConfigMap/tower/more: + new\n" in olmc("diff", "git:v2:clusters/tower").stdout
@@ -494,10 +502,16 @@ def test_a_revision_alone_is_compared_with_the_work_tree(repository: Path) -> No
         ((BEFORE, AFTER), "any", 1),
         (("upgrade", "upgrade"), "any", 0),
         (("multi-namespace", "single-namespace"), "breaking", 1),
+        (("multi-namespace", "single-namespace"), None, 0),
     ],
 )
-def test_how_grave_a_change_has_to_be(sides: tuple[str, str], fail_on: str, code: int) -> None:
-    assert olmc("diff", *sides, "--fail-on", fail_on).exit_code == code
+def test_how_grave_a_change_has_to_be(sides: tuple[str, str], fail_on: str | None, code: int) -> None:
+    assert olmc("diff", *sides, *(("--fail-on", fail_on) if fail_on else ())).exit_code == code
+
+
+def test_exit_code_fails_for_any_change() -> None:
+    assert olmc("diff", BEFORE, AFTER, "--exit-code").exit_code == 1
+    assert olmc("diff", BEFORE, BEFORE, "--exit-code").exit_code == 0
 
 
 def test_fail_on_lets_lesser_changes_pass(tmp_path: Path) -> None:
@@ -519,7 +533,7 @@ def test_what_comes_after_an_approval_is_shown(tmp_path: Path) -> None:
     csv.write_text(csv.read_text(encoding="utf-8").replace("/beacon:v1.0.0", "/beacon:v1.0.0-1"), encoding="utf-8")
     sides = ("diff", tmp_path / "old", tmp_path / "new", "--fresh")
     result = olmc(*sides)
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert " 1 change, 1 of them after approval\n" in result.stdout
     assert "\nAfter approval: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
     (change,) = json.loads(olmc(*sides, "-o", "json").stdout)["changes"]
@@ -538,7 +552,7 @@ def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> Non
         csv.write_text(csv.read_text(encoding="utf-8").replace("/beacon:v1.0.0", f"/beacon:{image}"), encoding="utf-8")
     sides = ("diff", tmp_path / "old", tmp_path / "new")
     result = olmc(*sides)
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert " 2 changes, 1 risk, 1 of them kept back\n" in result.stdout
     assert "\nKept back: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
     data = json.loads(olmc(*sides, "-o", "json").stdout)
@@ -559,7 +573,7 @@ def test_what_no_cluster_can_serve_is_not_taken_as_there(api_version: str, tmp_p
     first = f"{api_version}kind: PriorityClass\nmetadata: {{name: first}}\nvalue: 1\n"
     (manifests / "first.yaml").write_text(first, encoding="utf-8")
     result = olmc("diff", tmp_path / "old", tmp_path / "new")
-    assert result.exit_code == 1, result.stderr
+    assert result.exit_code == 0, result.stderr
     assert "taken as served" not in result.stderr
     assert "beacon.v1.0.0: ~ would not work: Succeeded → Pending" in result.stdout
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from click.testing import CliRunner
 
@@ -9,6 +11,7 @@ from olmc.cli.main import main
 from olmc.compiler.rules.findings.validation import CRD
 from olmc.compiler.rules.rulebook import spec_rules
 from olmc.review.rules.catalogue import all_rules
+from olmc.review.rules.terms import all_names
 
 
 def explained(code: str) -> tuple[int, str]:
@@ -63,7 +66,42 @@ def test_the_codes_that_begin_so(code: str, listed: str) -> None:
 def test_a_code_that_is_none() -> None:
     exit_code, text = explained("xyz")
     assert exit_code == 2
-    assert "there is no rule xyz. `olmc explain` lists all of them." in text
+    assert "there is no rule xyz, and OLM has no such word." in text
+
+
+@pytest.mark.parametrize("name", all_names())
+def test_a_word_of_olm(name: str) -> None:
+    """Its meaning, the symptom, the way out, and codes that exist."""
+    exit_code, text = explained(name)
+    assert exit_code == 0
+    assert text.startswith(f"{name}\n\n")
+    assert "\nSymptom: " in text
+    assert "\nWhat to do: " in text
+    assert set(re.findall(r"OLMC\d+", text)) <= {rule.code for rule in all_rules()}
+
+
+@pytest.mark.parametrize("word", ["requirementsnotmet", "Copied CSV", "copied-csvs", "SKIPRANGE", "install modes"])
+def test_words_in_any_spelling(word: str) -> None:
+    exit_code, text = explained(word)
+    assert (exit_code, "Symptom: " in text) == (0, True)
+
+
+def test_a_word_of_the_rules_alone() -> None:
+    """Whatever the rule book has in backticks leads to its rules."""
+    exit_code, text = explained("olm.deployment-spec-hash")
+    assert exit_code == 0
+    assert "Rules: R-" in text
+
+
+def test_a_word_that_is_nearly_one() -> None:
+    exit_code, text = explained("RequirementNotMet")
+    assert exit_code == 2
+    assert "Did you mean RequirementsNotMet" in text
+
+
+def test_several_words() -> None:
+    result = CliRunner().invoke(main, ["explain", "copied", "CSV"])
+    assert (result.exit_code, result.output.startswith("copied CSV\n")) == (0, True)
 
 
 @pytest.mark.parametrize("rule_id", ["R-DEP-1", "r-dep-1", " R-Dep-1 "])

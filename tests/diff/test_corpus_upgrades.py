@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from jsonschema import Draft202012Validator
-from kit import line, lines
+from kit import compared, line, lines
 from test_algebra import permissions
 
 from olmc.compiler.api import Compilation
 from olmc.resources import schema
+from olmc.review.diff import crd_kinds
 from olmc.review.diff.compare import compare
-from olmc.review.diff.crd_kinds import BREAKING
+from olmc.review.diff.crd_kinds import BREAKING, RISK
 from olmc.review.diff.engine import write
 from olmc.review.diff.outputs import LIMIT, as_markdown
 from olmc.review.diff.settings import Side
@@ -108,3 +111,114 @@ def test_a_wider_schema_the_other_way_is_narrower(upgrades: dict[str, Side]) -> 
         "breaking - CustomResourceDefinition/karavans.camel.apache.org: "
         "v1 spec.gitPullInterval is gone: what it holds is dropped"
     ]
+
+
+GAINED = {
+    "argocds.argoproj.io": "argocd-operator",
+    "apicurioregistries3.registry.apicur.io": "apicurio-api-controller",
+    "opentelemetrycollectors.opentelemetry.io": "opentelemetry-operator",
+    "instrumentations.opentelemetry.io": "opentelemetry-operator",
+    "elasticsearches.logging.logging.opstreelabs.in": "logging-operator",
+    "ndbclusters.mysql.oracle.com": "ndb-operator",
+    "gateways.security.brcmlabs.com": "layer7-operator",
+}
+"""CRDs that embed many types of Kubernetes, with the operators that have them."""
+OF_KUBERNETES = frozenset(
+    """affinity annotations dnsConfig env envFrom extraEnv hostAliases imagePullSecrets initContainers labelSelector
+    labels lifecycle limits livenessProbe matchLabels metadata nodeSelector readinessProbe requests resources
+    securityContext selector sidecars startupProbe template tolerations topologySpreadConstraints volumeClaimTemplate
+    volumeMounts volumes""".split()
+)
+GENERATED = frozenset("anyOf default format pattern required x-kubernetes-int-or-string x-kubernetes-map-type".split())
+OWN = ("enum", "maximum", "minimum")
+"""What no schema of a type of Kubernetes has."""
+BELOW = ("items", "additionalProperties")
+
+
+def untyped(schema: Any) -> Any:
+    """The schema as a generator writes it that knows only the names of fields."""
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in GENERATED}
+    if kept.get("type") not in ("object", "array"):
+        kept.pop("type", None)
+    if "properties" in kept:
+        kept["properties"] = {name: untyped(below) for name, below in kept["properties"].items()}
+    return kept | {key: untyped(kept[key]) for key in BELOW if key in kept}
+
+
+def unknown(schema: Any) -> Any:
+    """A schema in the place of another one that keeps whatever stands there."""
+    return {"type": schema["type"], "x-kubernetes-preserve-unknown-fields": True} if schema["type"] == "object" else {}
+
+
+def replaced(schema: Any, change: Callable[[Any], Any], without: tuple[str, ...] = ()) -> Any:
+    """A schema with its fields of Kubernetes changed, and its own without some keywords."""
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in without}
+    if "properties" in kept:
+        kept["properties"] = {
+            name: change(below) if name in OF_KUBERNETES else replaced(below, change, without)
+            for name, below in kept["properties"].items()
+        }
+    return kept | {key: replaced(kept[key], change, without) for key in BELOW if key in kept}
+
+
+def own_constraints(schema: Any) -> Iterator[str]:
+    """The keywords of the operator's own fields that refuse something."""
+    if not isinstance(schema, dict):
+        return
+    yield from (keyword for keyword in OWN if keyword in schema)
+    for name, below in (schema.get("properties") or {}).items():
+        yield from own_constraints(below) if name not in OF_KUBERNETES else ()
+    for key in BELOW:
+        yield from own_constraints(schema.get(key))
+
+
+def with_specs(crd: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    """A CRD whose versions have another schema of `spec`."""
+    made: dict[str, Any] = json.loads(json.dumps(crd, default=str))
+    for version in made["spec"]["versions"]:
+        properties = version["schema"]["openAPIV3Schema"]["properties"]
+        properties["spec"] = change(properties["spec"])
+    return made
+
+
+@pytest.fixture(scope="module")
+def real_crds(corpus: list[Path]) -> dict[str, dict[str, Any]]:
+    """The CRDs of `GAINED`, the newest of each."""
+    bundles = [bundle for bundle in corpus if bundle.parent.name in GAINED.values()]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    texts = (path.read_text(encoding="utf-8") for bundle in bundles for path in bundle.glob("manifests/*.yaml"))
+    read = [yaml.load(text, loader) for text in texts if "kind: CustomResourceDefinition" in text]
+    return {crd["metadata"]["name"]: crd for crd in read if crd["metadata"]["name"] in GAINED}
+
+
+@pytest.mark.parametrize("change", [untyped, unknown], ids=["untyped", "unknown fields"])
+@pytest.mark.parametrize("name", GAINED)
+def test_types_of_kubernetes_that_a_crd_gains_are_no_risk(
+    name: str, change: Callable[[Any], Any], real_crds: dict[str, dict[str, Any]]
+) -> None:
+    """One change per version counts all places, whatever the schema said before."""
+    new = real_crds[name]
+    old = with_specs(new, lambda spec: replaced(spec, change))
+    changes = compared([old], [new]).changes
+    assert [line(change) for change in changes if change.severity >= RISK] == []
+    implied = [change for change in changes if change.kind is crd_kinds.constraints_implied]
+    assert 1 <= len(implied) <= len(new["spec"]["versions"])
+    assert sum(len(change.values["paths"]) for change in implied) >= 10
+
+
+@pytest.mark.parametrize("name", GAINED)
+def test_constraints_of_the_operator_stay_breaking(name: str, real_crds: dict[str, dict[str, Any]]) -> None:
+    """Each enum and bound of the operator's own fields is reported beside the types of Kubernetes."""
+    new = real_crds[name]
+    old = with_specs(new, lambda spec: replaced(spec, untyped, OWN))
+    constraints = [
+        keyword
+        for version in new["spec"]["versions"]
+        for keyword in own_constraints(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    ]
+    found = [change for change in compared([old], [new]).changes if change.severity is BREAKING]
+    assert len(found) >= len(constraints), name

@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -156,9 +158,10 @@ def test_what_is_no_file_is_not_waited_for(fleet: Fleet) -> None:
     assert fleet.run(*PLAN).code == 1
 
 
-@pytest.mark.parametrize("depth", [150, 1500])
-def test_folders_without_end_are_named(fleet: Fleet, depth: int) -> None:
-    inner = os.open(fleet.cluster("hull"), os.O_RDONLY)
+@contextmanager
+def folders_without_end(folder: Path, depth: int) -> Iterator[None]:
+    """Make a chain of folders, and remove it again: pytest's own clean-up would exceed Python's recursion limit."""
+    inner = os.open(folder, os.O_RDONLY)
     for _ in range(depth):  # a name of all of them together is longer than the system takes
         os.mkdir("d", dir_fd=inner)
         below = os.open("d", os.O_RDONLY, dir_fd=inner)
@@ -166,7 +169,22 @@ def test_folders_without_end_are_named(fleet: Fleet, depth: int) -> None:
         inner = below
     os.close(os.open("a.yaml", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
     os.close(inner)
-    done = fleet.run(*PLAN, "-o", "json")
+    try:
+        yield
+    finally:
+        outer = folder / "d"
+        while (outer / "d").exists():
+            (outer / "d").rename(folder / "rest")
+            outer.rmdir()
+            (folder / "rest").rename(outer)
+        (outer / "a.yaml").unlink()
+        outer.rmdir()
+
+
+@pytest.mark.parametrize("depth", [150, 1500])
+def test_folders_without_end_are_named(fleet: Fleet, depth: int) -> None:
+    with folders_without_end(fleet.cluster("hull"), depth):
+        done = fleet.run(*PLAN, "-o", "json")
     worst = json.loads(done.out)["outcomes"][0]
     assert (done.code, worst["headline"], worst["clusters"]) == (
         3, "can't be compiled (OLMC124)", ["clusters/hull"],

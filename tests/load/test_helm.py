@@ -363,7 +363,7 @@ def test_the_program_is_asked_for_the_release_and_gets_nothing_else(
 
 
 def test_a_program_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, {**CHARTS, "bin/helm": "#!/bin/sh\nwhile :; do :; done\n"})
+    write(tmp_path, {**CHARTS, "bin/helm": "#!/bin/sh\nexec /bin/sleep 60\n"})
     (tmp_path / "bin/helm").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(helm, "SECONDS", 1)

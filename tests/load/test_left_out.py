@@ -48,6 +48,7 @@ def test_nothing_is_left_out_of_what_counts(tmp_path: Path) -> None:
 def test_reasons(tmp_path: Path) -> None:
     files = {
         **bundle("bundles/kettle"),
+        "pot.yaml": namespace("pot"),
         "bundles/kettle/tests/a.yaml": namespace("a"),
         ".b/c/b.yaml": namespace("b"),
         "drafts/c.json": config_map("c"),
@@ -69,6 +70,7 @@ def test_package_manifests(tmp_path: Path) -> None:
     (text,) = (text for path, text in csv.items() if "manifests/" in path)
     package = "packageName: kettle\nchannels: [{name: s, currentCSV: kettle.v1.0.0}]\n"
     files = {
+        "pot.yaml": namespace("pot"),
         "catalogs/acme/kettle/kettle.package.yaml": package,
         "catalogs/acme/kettle/1.0.0/csv.json": text,
         "catalogs/acme/kettle/1.0.0/settings.yaml": f"{config_map('used')}\n---\n{namespace('behind')}",
@@ -80,6 +82,44 @@ def test_package_manifests(tmp_path: Path) -> None:
         "catalogs/acme/kettle/1.0.0/settings.yaml catalog behind",
         "catalogs/acme/kettle/elsewhere.yaml catalog elsewhere",
     ]
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: pots}
+spec: {source: {repoURL: https://git.example.com/pots, path: deploy, directory: {recurse: RECURSE}}}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: pots}
+spec: {path: ./deploy}
+"""
+HIDDEN = {"deploy/.b/b.yaml": namespace("b"), ".archive/c.yaml": namespace("c"), "deploy/pot.yaml": namespace("pot")}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (HIDDEN, [".archive/c.yaml hidden c", "deploy/.b/b.yaml hidden b"]),
+        (HIDDEN | {"app.yaml": APPLICATION.replace("RECURSE", "true")}, ["deploy/.b/b.yaml hidden b"]),
+        (HIDDEN | {"app.yaml": APPLICATION.replace("RECURSE", "false")}, []),
+        (HIDDEN | {"flux.yaml": FLUX}, ["deploy/.b/b.yaml hidden b"]),
+        (HIDDEN | {"flux.yaml": FLUX, "deploy/kustomization.yaml": "resources: [pot.yaml]\n"}, []),
+        (HIDDEN | {"deploy/kustomization.yaml": "resources: [pot.yaml]\n"}, []),
+        ({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": namespace("a"), ".b/b.yaml": namespace("b")}, []),
+        ({".tekton/push.yaml": namespace("b"), "pot.yaml": namespace("pot")}, []),
+        ({".b/b.yaml": namespace("b"), "acme/catalog.yaml": "schema: olm.package\nname: kettle\n"}, []),
+        ({".b/b.yaml": namespace("b"), **bundle("bundles/kettle")}, []),
+    ],
+)  # fmt: skip
+def test_only_what_a_recursive_apply_covers_is_left_out(
+    files: Mapping[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    """A tool applies what a kustomization names, or the folder that an Application or a Kustomization names; a folder
+    of plain manifests may be applied as a whole, a folder of catalogs and bundles never is."""
+    assert told(found_in(tmp_path, files)) == expected
 
 
 def test_links(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ WITH_EXTENSIONS = "status fixtures/olmv1/extension"
 RUN = """
 import json, sys
 from pathlib import Path
-from olmc.cli.running import exit_code
+from olmc.__main__ import exit_code
 given, told = map(Path, sys.argv[1:])
 lines = []
 for command in json.loads(given.read_text()):

@@ -84,6 +84,13 @@ def test_grave_changes_decide_the_exit_code() -> None:
     assert plan("stuck-upgrade", "--fail-on", "breaking").exit_code == 1
     assert plan("config-changed", "--fail-on", "breaking").exit_code == 0
     assert plan("config-changed", "--fail-on", "any").exit_code == 1
+    assert plan("config-changed", "--exit-code").exit_code == 1
+    assert plan("config-changed").exit_code == 0
+
+
+def test_a_stuck_operator_fails_whatever_is_asked() -> None:
+    """As in `olmc status`: an operator that would fail or get stuck is no mere change."""
+    assert plan("stuck-upgrade").exit_code == 1
 
 
 def test_what_is_not_pruned_stays() -> None:

@@ -56,7 +56,7 @@ def steps(request: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
 
 def run(command: list[str], kind: str, step: int) -> int:
     """The exit code of a command with a fault; whether that was reached is left as a file beside its folder."""
-    from olmc.cli.running import exit_code
+    from olmc.__main__ import exit_code
 
     if kind == "FSIZE":
         resource.setrlimit(resource.RLIMIT_FSIZE, (step, step))

@@ -194,7 +194,7 @@ def test_files_that_change_while_they_are_read(before: Path, monkeypatch: pytest
     try:
         for command in ["check w", "render w", "diff v w", "status w", "rbac w", "resolve w", "plan w --from v"] * 6:
             result = CliRunner().invoke(main, command.split())
-            # What the system refuses is said in a line by whoever runs the command (olmc.cli.main.exit_code).
+            # What the system refuses is said in a line by whoever runs the command (olmc.__main__.exit_code).
             if result.exception is not None and not isinstance(result.exception, (SystemExit, OSError)):
                 raise result.exception
             assert result.exit_code in (0, 1, 2, 3)

@@ -42,6 +42,7 @@ def test_every_pattern_is_found() -> None:
     assert len(every) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", HOMES)
 def test_no_pattern_has_a_fault_by_name(package: str) -> None:
     assert [f"{one.name}: {fault}" for one in found()[0] if home(one) == package for fault in faults(one)] == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from olmc.compiler.model.cluster import Subscription
 from olmc.compiler.model.operators import CONVERSION, Csv, OperatorGroup
@@ -43,6 +44,7 @@ def everything_of(value: Any) -> dict[str, Any]:
     return {name: each for name, each in found.items() if not callable(each)}
 
 
+@examples(50)
 @given(OBJECTS)
 def test_accessors_take_any_object(obj: dict[str, Any]) -> None:
     for value in (Csv(obj), Crd(obj), OperatorGroup(obj, None, ()), Subscription(obj, None)):

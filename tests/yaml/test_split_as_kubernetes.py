@@ -15,8 +15,8 @@ from olmc.k8s.yaml import read
 from olmc.k8s.yaml.event_values import construct_plainly
 from olmc.k8s.yaml.lines import UnusualError
 from olmc.k8s.yaml.pieces import read_pieces
-from olmc.k8s.yaml.problems import PARSE_ERRORS, parse
-from olmc.k8s.yaml.split import find_disagreement, split_documents
+from olmc.k8s.yaml.problems import PARSE_ERRORS, find_disagreement, parse
+from olmc.k8s.yaml.split import split_documents
 
 SPACES = ["", " ", "\t", "\v", "\f", "\r", "\x1c", "\x85", "\xa0", "\u1680", "\u2003", "\u200b", "\u2028", "\u3000"]
 MARKS = [

@@ -5,6 +5,7 @@ R-CAT-142).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -66,10 +67,34 @@ FILE_NAME = ".indexignore"
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One pattern: what it matches, as paths relative to the catalog, and whether it takes files back in."""
+    """One pattern: what it matches, as paths relative to the catalog, whether it takes files back in, and the texts of
+    which each path has all that it matches."""
 
     pattern: re.Pattern[str]
     includes: bool
+    literals: tuple[str, ...]
+
+
+class _Ignoring(NamedTuple):
+    """The patterns of a catalog in their order, and by a text in a path the numbers of those that may fit the path;
+    `lengths` are those of the texts, `others` the patterns of which nothing is written out."""
+
+    rules: Sequence[_Rule]
+    by_text: Mapping[str, Sequence[int]]
+    lengths: Sequence[int]
+    others: Sequence[int]
+
+    def ignores(self, path: str) -> bool:
+        """Whether the last pattern that fits a path leaves it out. Only patterns with a text of the path are tried:
+        there may be thousands of both."""
+        if not self.rules:
+            return False
+        numbers = set(self.others)
+        for length in self.lengths:
+            for start in range(len(path) - length + 1):
+                numbers.update(self.by_text.get(path[start : start + length], ()))
+        last = next((n for n in sorted(numbers, reverse=True) if self.rules[n].pattern.fullmatch(path)), None)
+        return last is not None and not self.rules[last].includes
 
 
 def kept_files(root: str, files: Mapping[str, str]) -> list[str]:
@@ -81,7 +106,21 @@ def kept_files(root: str, files: Mapping[str, str]) -> list[str]:
     # OLM walks folder by folder, names by their bytes; of whole paths `a-b/c` would be before `a/b` (R-CAT-120).
     order = sorted(files, key=lambda path: path.encode().split(b"/"))
     rules = [rule for path in order if _name(path) == FILE_NAME for rule in _rules(_relative(root, path), files[path])]
-    return [path for path in order if _name(path) != FILE_NAME and not _is_ignored(_relative(root, path), rules)]
+    ignoring = _ignoring(rules)
+    return [path for path in order if _name(path) != FILE_NAME and not ignoring.ignores(_relative(root, path))]
+
+
+def _ignoring(rules: Sequence[_Rule]) -> _Ignoring:
+    """Patterns with the rarest text of each as its key."""
+    counts = Counter(literal for rule in rules for literal in set(rule.literals))
+    by_text: dict[str, list[int]] = {}
+    others: list[int] = []
+    for number, rule in enumerate(rules):
+        if rule.literals:
+            by_text.setdefault(min(rule.literals, key=lambda text: (counts[text], -len(text))), []).append(number)
+        else:
+            others.append(number)
+    return _Ignoring(rules, by_text, sorted(set(map(len, by_text))), others)
 
 
 def _name(path: str) -> str:
@@ -90,11 +129,6 @@ def _name(path: str) -> str:
 
 def _relative(root: str, path: str) -> str:
     return path.removeprefix(f"{root}/") if root else path
-
-
-def _is_ignored(path: str, rules: list[_Rule]) -> bool:
-    last = next((rule for rule in reversed(rules) if rule.pattern.fullmatch(path)), None)
-    return last is not None and not last.includes
 
 
 def _rules(path: str, text: str) -> list[_Rule]:
@@ -116,7 +150,27 @@ def _rule(folder: str, line: str) -> _Rule | None:
     if not all(_WELL_FORMED.fullmatch(part) for part in parts):
         return None
     body = _components(parts) + ("/.*" if only_folders else "(?:/.*)?")
-    return _Rule(re.compile(prefix + body, re.DOTALL), includes)
+    return _Rule(re.compile(prefix + body, re.DOTALL), includes, tuple(_literals(parts)))
+
+
+_KEY_LENGTH = 64
+
+
+def _literals(parts: Iterable[str]) -> Iterator[str]:
+    """The texts that stand in a pattern as they are, between its stars and sets; of a long one its end."""
+    run = ""
+    for part in parts:
+        if run and part != "**":
+            run += "/"
+        for token in _TOKENS.finditer(part):
+            if token["escaped"] or token["plain"] not in (None, "*"):
+                run += token["escaped"] or token["plain"]
+            else:
+                if run.strip("/"):
+                    yield run.strip("/")[-_KEY_LENGTH:]
+                run = ""
+    if run.strip("/"):
+        yield run.strip("/")[-_KEY_LENGTH:]
 
 
 def _components(parts: list[str]) -> str:

@@ -26,11 +26,15 @@ from olmc.compiler.load.files import (
     in_walk_order,
     no_folder,
     read_text,
+    scan,
     scan_everything,
     spec_of,
 )
+from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
-from olmc.compiler.load.vendored import is_vendored
+from olmc.compiler.load.releases import read_appliers
+from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
     IMPORTED,
@@ -172,7 +176,8 @@ class FoundFiles(NamedTuple):
 
     `files` are those in which all objects count, `unused` objects that do not count, `built` the files that manifests
     were built of, `policies` what they install. `is_named`: the files are named by the user, so that none is of
-    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV.
+    another tool. `read` reads them. `without_csv` are the bundles in which there is no CSV; `parts` are the files of
+    catalogs outside of `catalogs/` that are not grouped yet.
     """
 
     bundles: dict[str, Bundle]
@@ -186,6 +191,7 @@ class FoundFiles(NamedTuple):
     without_csv: list[CsvlessBundle]
     is_named: bool
     read: Reader
+    parts: dict[str, CatalogPart]
 
     def add_catalog(self, name: str, folder: str, texts: Mapping[str, str]) -> None:
         """Texts of a catalog; the first folder of its name is where it stands."""
@@ -196,7 +202,7 @@ class FoundFiles(NamedTuple):
 
 def found_files(*, is_named: bool = False, read: Reader = read) -> FoundFiles:
     """Begin to read files: nothing is found so far."""
-    return FoundFiles({}, {}, {}, [], {}, [], {}, [], [], is_named, read)
+    return FoundFiles({}, {}, {}, [], {}, [], {}, [], [], is_named, read, {})
 
 
 _Add = Callable[[Path, Folder, FoundFiles, Report], None]
@@ -226,7 +232,19 @@ def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *
     start = len(reading.manifests)
     for part, add in parts(folder):
         (files if files is not None and add is add_files else add)(root, part, reading, report)
+    _group_catalogs(root, folder, reading)
     reading.manifests[start:] = sorted(reading.manifests[start:], key=lambda each: in_walk_order(each.source.path))
+
+
+def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
+    """Make catalogs of the files of which none is in `catalogs/`."""
+    if not reading.parts:
+        return
+    paths = (path for path in folder.walk() if path.rpartition("/")[2] == INDEX_IGNORE)
+    ignoring = {path: text for path in paths if (text := read_text(root, path, Report())) is not None}
+    for catalog in loose_catalogs(reading.parts, ignoring, reading.catalogs):
+        reading.add_catalog(catalog.name, catalog.root, catalog.texts)
+    reading.parts.clear()
 
 
 def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
@@ -307,9 +325,10 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
         place = locate(document.source, ())
         report.add(rules.OBJECT_WITH_SCHEMA.finding(place, kind=document.value["kind"]))
     if len(odd) < len(of_catalogs):
-        folder, _, file = path.rpartition("/")
-        reading.add_catalog(folder.rpartition("/")[2] or file.partition(".")[0], folder, {path: text})
+        reading.parts[path] = catalog_part(text, of_catalogs)
         documents = [document for document in documents if is_whole_object(document.value)]
+        if not documents:
+            return
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))
@@ -365,13 +384,51 @@ class _LeftOutPlace(NamedTuple):
 def left_out(
     root: Path, inputs: Inputs, *, ignored: tuple[str, ...] = (), beside_project: bool = False
 ) -> tuple[LeftOut, ...]:
-    """What is left out of the directory `root`, of which `inputs` count, sorted by place.
+    """What is left out of the directory `root`, of which `inputs` count, sorted by place: what a tool applies.
 
     `ignored` are the patterns that were in force when it was read. Nothing is reported: what can't be read is left out
     as well, and says so. With `beside_project` that includes all that a project of operator-sdk has beside its bundle.
     """
     if no_folder(root):
         return ()
+    found = _all_left_out(root, inputs, ignored, beside_project=beside_project)
+    others = {left.location.path for left in found} - (inputs.files - inputs.content)
+    if not others:
+        return found
+    applied = _applied_below(root, scan(root, Report(), ignore_file=False), inputs)
+    return tuple(left for left in found if left.location.path not in others or applied(left.location.path))
+
+
+_OF_SERVICES = frozenset(
+    f".{name}" for name in ("tekton", "circleci", "ci-operator", "prow", "buildkite", "devcontainer", "vscode", "idea")
+)
+"""Hidden folders that a service or an editor reads for itself, so that nobody applies them with the folder above."""
+
+
+def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str], bool]:
+    """Whether a tool applies a file by its path, as far as the directory says so.
+
+    Where objects of Argo CD or Flux say what they apply, or kustomize or Helm build what is applied, that is what they
+    apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder.
+    """
+    appliers = read_appliers(root, folder)
+    if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
+        paths = [path for path, several in appliers.by_path.items() if any(each.is_recursive for each in several)]
+        return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
+    is_of_bundle = is_bundle(folder) or project_bundle(folder) is not None
+    if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:
+        return lambda path: False  # noqa: ARG005
+    return lambda path: _OF_SERVICES.isdisjoint(path.split("/"))
+
+
+def _has_kustomization(root: Path, folder: Folder) -> bool:
+    if is_bundle(folder):
+        return False
+    return kustomization_in(root, folder) is not None or any(_has_kustomization(root, f) for f in folder.folders)
+
+
+def _all_left_out(root: Path, inputs: Inputs, ignored: tuple[str, ...], *, beside_project: bool) -> tuple[LeftOut, ...]:
+    """What is left out, whether or not a tool applies it."""
     from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec

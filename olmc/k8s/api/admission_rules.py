@@ -34,6 +34,11 @@ class AdmissionRule(NamedTuple):
     resources: tuple[_Resource, ...]
     actions: tuple[_Action, ...]
 
+    @property
+    def bases(self) -> tuple[str, ...]:
+        """The resources without their subresources."""
+        return tuple(dict.fromkeys(base for base, _ in self.resources))
+
 
 def decode_admission_rule(rule: Mapping[str, Any]) -> AdmissionRule:
     """A rule as a webhook has it. An operation or a scope that Kubernetes does not know matches nothing."""

@@ -33,8 +33,8 @@ def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[
 
 
 def _found(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
-    for find in upgrades.FINDERS:
-        yield from (diagnosis._replace(of_resolution=True) for diagnosis in find(scene))
+    for resolving in upgrades.FINDERS:
+        yield from (diagnosis._replace(of_resolution=True) for diagnosis in resolving(scene))
     for find in _FINDERS:
         yield from find(scene)
     yield from gitops.hanging_removals(scene, removed)

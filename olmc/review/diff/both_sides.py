@@ -17,6 +17,7 @@ from operator import not_
 from pathlib import Path
 from types import MappingProxyType
 
+from olmc.compiler.api import load
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
@@ -31,6 +32,7 @@ from olmc.compiler.load.files import (
 )
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
+from olmc.compiler.load.workspace import is_empty
 from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, left_out_at
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
@@ -38,6 +40,7 @@ from olmc.compiler.olm.naming import COPIED_FROM
 from olmc.compiler.output.places import seen_from
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.rules.findings import workspace as workspace_rules
+from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.compiler.rules.findings.reconcile import VERSION_OF_RENDERING
 from olmc.compiler.transition.state import state_of
 from olmc.k8s.api.restmapper import chosen_kinds, rest_mapper
@@ -48,7 +51,7 @@ from olmc.k8s.yaml import Document, read
 from olmc.k8s.yaml.heads import Head, head_of
 from olmc.k8s.yaml.pieces import Known, read_pieces
 from olmc.k8s.yaml.split import split_documents
-from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, submodules, with_path, write_tree
+from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, may_lack, submodules, with_path, write_tree
 from olmc.review.diff.loose_bundles import other_comparisons
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.premises import (
@@ -113,6 +116,17 @@ def read_rendering(path: Path, report: Report) -> dict[str, str] | None:
     for diagnostic in problems:
         report.add(diagnostic)
     return texts
+
+
+def shows_cluster(texts: Mapping[str, str]) -> bool:
+    """Whether texts of plain objects show a cluster with OLM: as olmc writes it, or with an object of OLM."""
+    return any(text.startswith(GENERATED) or _OLM_INPUT.search(text) for text in texts.values())
+
+
+def holds_nothing(folder: Path) -> bool:
+    """Whether a folder has nothing for OLM, and no file that should be for it and can't be read."""
+    report = Report()
+    return is_empty(load(folder, report)) and not report.failed
 
 
 def _file(path: Path, report: Report) -> dict[str, str]:
@@ -305,8 +319,9 @@ def _place(
         return None, path if path.exists() else None
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
-        revision = with_path(revision, other)
-        return revision, write_tree(revision, place, report, may_be_absent=allow_empty)
+        there = with_path(revision, other)
+        may_be_absent = allow_empty or may_lack(revision, there)
+        return there, write_tree(there, place, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
@@ -551,11 +566,17 @@ def _made(source: SideSource, shared: _Shared) -> _MadeSide:
         made = _compiled(source, source.path, shared)
     side = made.side
     if _is_empty(made, shared) and not shared.allow_empty and not stops(source):
-        finding = rules.EMPTY_SIDE.finding(None, side=source.name)
-        source.report.add(
-            finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))
-        )
+        source.report.add(_emptiness(source))
     return made._replace(side=_of_kinds(side, shared.kinds))
+
+
+def _emptiness(source: SideSource) -> Diagnostic:
+    """Report that a side gives no objects: a folder with nothing for OLM in it is an empty cluster, anything else a
+    mistake."""
+    if source.path is not None and source.path.is_dir() and holds_nothing(source.path):
+        return EMPTY.finding(None, path=source.name)
+    finding = rules.EMPTY_SIDE.finding(None, side=source.name)
+    return finding._replace(hint="\n".join((*other_comparisons(source.name, source.path), finding.hint)))
 
 
 def _is_empty(made: _MadeSide, shared: _Shared) -> bool:

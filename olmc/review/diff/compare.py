@@ -115,7 +115,7 @@ from olmc.review.diff.versions import (
     subscription_changes,
     target_changes,
 )
-from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, webhook_changes
+from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, conversion_changes, definition_changes, webhook_changes
 from olmc.review.diff.workloads import (
     account_changes,
     account_of,
@@ -556,6 +556,7 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         return
     if _is_olm(known, CSV):  # what is compared of a CSV depends on its phase
         old = {**old, "status": new.get("status")}
+        yield from conversion_changes(known, old, new)
     fixed = immutable_fields(old, new)
     yield from fixed.changes
     if known.kind in WORKLOADS:
@@ -573,6 +574,9 @@ def _both_sided(pair: Pair, old: KubernetesObject, new: KubernetesObject, owners
         return
     if _is_olm(known, CSV) or catalog_image_path(known):
         yield from image_changes(pair)
+        if any("webhookdefinitions" in spec_of(csv) for csv in (before, after)):  # one side is not installed
+            yield from definition_changes(old, new, owners.apis(old, new))
+            before, after = (without_paths(csv, (("spec", "webhookdefinitions"),)) for csv in (before, after))
         if images_of(pair.old) and images_of(pair.new):
             before, after = (without_paths(obj, catalog_image_path(known)) for obj in (before, after))
     elif _is_olm(known, "Subscription"):

@@ -543,6 +543,15 @@ def keyword_changed(
     return severity, (*_place(version, paths[0]), f"{more} {keyword}", *from_to(old, new))
 
 
+@change_kind("ConstraintsImplied", ChangeGroup.CRDS, CHANGED)
+def constraints_implied(version: str, paths: tuple[str, ...], types: tuple[str, ...]) -> Judgement:
+    """Constraints that types of Kubernetes imply and that the schema did not state; the operator always decoded the
+    fields at `paths` as these types, so objects that worked satisfy them."""
+    places = f"{len(paths)} place{'s' * (len(paths) != 1)}"
+    start: Message = (shown(version), f" now states the types of Kubernetes in {places} (", *listed(types, _MOST), ")")
+    return CHANGE, (*start, ", which working objects satisfy: ", *listed(paths, _MOST))
+
+
 @change_kind("UnknownFieldsChanged", ChangeGroup.CRDS, CHANGED)
 def unknown_fields_changed(version: str, path: str, kept: bool, severity: Severity) -> Judgement:
     """Fields that the schema doesn't name are kept from now on, or dropped."""

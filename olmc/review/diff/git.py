@@ -187,6 +187,15 @@ def with_path(revision: Revision, other: str) -> Revision:
     return revision._replace(path=folder_here())
 
 
+def may_lack(asked: Revision, there: Revision) -> bool:
+    """Whether a revision may lack the path that it was asked for, which is `there` from the top of the repository: one
+    that was not typed, or that the work tree has, is no mistake. Raises GitError."""
+    if asked.path is None:
+        return True
+    top = top_of()
+    return top is not None and (top / (there.path or "")).exists()
+
+
 def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
@@ -207,6 +216,9 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
         report.add(rules.UNKNOWN_REF.finding(None, ref=ref, hint=_hint(revision.ref)))
         return None
     commit = _object_name(f"{revision.ref}^{{tree}}")
+    if commit is None and revision.ref == "HEAD":  # nothing is committed yet
+        (target / _TOP).mkdir()
+        return target / _TOP
     if commit is None:
         report.add(rules.UNKNOWN_REF.finding(None, ref=revision.ref, hint=_hint(revision.ref)))
         return None

@@ -77,13 +77,28 @@ def webhook_removed(webhook: str, intercepts: str, protects: bool) -> Judgement:
 
 
 @change_kind("WebhookChanged", None, CHANGED)
-def webhook_changed(webhook: str, old: str, new: str, widened: bool, own: bool, unchecked: bool) -> Judgement:
+def webhook_changed(
+    webhook: str, old: str, new: str, widened: bool, own: bool, unchecked: bool, operations: tuple[str, ...]
+) -> Judgement:
     """A webhook that intercepts other requests; `widened`: also some that it did not; `own`: of its own API alone;
-    `unchecked`: it no longer checks some objects of others."""
-    severity = RISK if (widened and not own) or unchecked else CHANGE
-    more = "; it sees more than before" if widened else ""
+    `unchecked`: it no longer checks some objects of others; `operations`: those that it did not see of a resource."""
+    severity = RISK if (widened and not own) or operations or unchecked else CHANGE
+    more = f"; it also sees {', '.join(operations)}" if operations else "; it sees more than before" * widened
     less = "; some requests are not checked any more" if unchecked else ""
     return severity, ("webhook ", shown(webhook), " ", *changed(old, new), more, less)
+
+
+@change_kind("ConversionServed", None, ADDED)
+def conversion_served(webhook: str, crds: tuple[str, ...]) -> Judgement:
+    """A conversion webhook of a CSV that answers for more CRDs than before."""
+    effect = "; if it does not answer, the API server serves none of these objects in another version"
+    return CHANGE, ("conversion webhook ", shown(webhook), " now serves ", *listed(crds, _MOST), effect)
+
+
+@change_kind("ConversionEnded", None, REMOVED)
+def conversion_ended(webhook: str, crds: tuple[str, ...]) -> Judgement:
+    """A conversion webhook of a CSV that does not answer for some CRDs any more."""
+    return CHANGE, ("conversion webhook ", shown(webhook), " no longer serves ", *listed(crds, _MOST))
 
 
 @change_kind("FailurePolicyChanged", None, CHANGED)

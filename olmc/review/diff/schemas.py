@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from olmc.k8s.diagnostics import Severity
+from olmc.k8s.gojson import type_table
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey, mapping, mappings, text, texts
 from olmc.review.diff import crd_kinds as kinds
@@ -202,6 +204,136 @@ def _asks_for_new(choice: Any, schema: Schema) -> bool:
     return any(_presence([name], schema) is False for name in texts(mapping(choice).get("required")))
 
 
+# Which nodes of a schema are types of Kubernetes, by their shape.
+#
+# The Go types of an operator always decoded such fields in this way, so objects that worked satisfy the constraints
+# that the types imply. A generator that learns to write them down makes no object invalid.
+
+_CORE, _META = "k8s.io/api/core/v1.", "k8s.io/apimachinery/pkg/apis/meta/v1."
+_QUANTITY = "k8s.io/apimachinery/pkg/api/resource.Quantity"
+_INT_OR_STRING_TYPE = "k8s.io/apimachinery/pkg/util/intstr.IntOrString"
+_SCALARS = (_QUANTITY, _INT_OR_STRING_TYPE, f"{_META}Time")
+_AMOUNT = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_QUANTITY_PATTERN = rf"^(\+|-)?{_AMOUNT}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_AMOUNT}))?$"
+_EMBEDDED = (
+    *(_CORE + name for name in """
+    Affinity CSIVolumeSource ConfigMapKeySelector ConfigMapVolumeSource Container ContainerPort EmptyDirVolumeSource
+    EnvFromSource EnvVar EnvVarSource EphemeralContainer EphemeralVolumeSource HTTPGetAction HostAlias KeyToPath
+    Lifecycle LifecycleHandler NodeAffinity NodeSelector NodeSelectorTerm ObjectReference PersistentVolumeClaimSpec
+    PersistentVolumeClaimTemplate PodAffinity PodAffinityTerm PodAntiAffinity PodDNSConfig PodSecurityContext PodSpec
+    PodTemplateSpec Probe ProbeHandler ProjectedVolumeSource ResourceRequirements SecretKeySelector SecretVolumeSource
+    SecurityContext ServicePort ServiceSpec Toleration TopologySpreadConstraint Volume VolumeMount VolumeProjection
+    VolumeResourceRequirements VolumeSource WeightedPodAffinityTerm
+    """.split()),
+    *(_META + name for name in "Condition LabelSelector LabelSelectorRequirement ObjectMeta".split()),
+    *("k8s.io/api/apps/v1." + name for name in ("DeploymentSpec", "DeploymentStrategy")),
+    *("k8s.io/api/networking/v1." + name for name in ("NetworkPolicyPeer", "NetworkPolicySpec")),
+)  # fmt: skip
+"""The structs that operators embed in their own, and whose fields tell them apart from these."""
+_GONE = frozenset(("clusterName",))
+"""Fields of older releases of Kubernetes."""
+_FEW_FIELDS = 3
+_OF_LABELS = regex(r"(?i)[^.]*(?:labels|annotations|selector)\{\}")
+"""What the path of a value ends with where Kubernetes has maps of texts."""
+
+
+def _go_type(schema: Schema, path: str) -> str:
+    """The Go type of Kubernetes that a schema has the shape of, "" for none; the path tells maps of texts apart."""
+    if schema.get("pattern") == _QUANTITY_PATTERN:
+        return _QUANTITY
+    if _type(schema) == _INT_OR_STRING or schema.get("anyOf") == _INT_OR_STRING_TYPES:
+        return _INT_OR_STRING_TYPE if "pattern" not in schema else ""
+    if _type(schema) == "string":
+        return "string" if _OF_LABELS.fullmatch(path.rpartition(".")[2]) is not None else ""
+    if _type(schema) == "array":
+        items = _go_type(mapping(schema.get("items")), f"{path}[]")
+        return f"[]{items}" if _struct(items) else ""
+    properties = mapping(schema.get("properties"))
+    if not path:
+        return ""
+    if not properties:
+        values = mapping(schema.get("additionalProperties"))
+        within = _go_type(values, f"{path}{{}}") if values else ""
+        return f"map[string]{within}" if within else ""
+    candidates: set[str] | None = None
+    for name in properties.keys() - _GONE:
+        having = _structs_with().get(name, frozenset())
+        candidates = set(having) if candidates is None else candidates & having
+        if not candidates:
+            return ""
+    return next((struct for struct in _EMBEDDED if struct in (candidates or ()) and _fits(schema, struct)), "")
+
+
+@cache
+def _structs_with() -> Mapping[str, frozenset[str]]:
+    """The structs that operators embed, by the fields that they have."""
+    found: dict[str, set[str]] = {}
+    for struct in _EMBEDDED:
+        for name in type_table.members(struct):
+            found.setdefault(name, set()).add(struct)
+    return {name: frozenset(structs) for name, structs in found.items()}
+
+
+def _fits(schema: Schema, struct: str) -> bool:
+    """Whether a schema, all of whose properties a struct has, is that of the struct.
+
+    Older releases of Kubernetes have fewer fields. Of texts and numbers one may lack, of what is more telling half.
+    """
+    members, properties = type_table.members(struct), mapping(schema.get("properties"))
+    is_telling = any(_struct(field.type) or _QUANTITY in field.type for field in members.values())
+    least = len(members) / 2 if is_telling else len(members) - (len(members) > _FEW_FIELDS)
+    if struct == f"{_META}ObjectMeta":
+        least = 1  # generators keep labels and annotations of it
+    if len(properties) < least or not set(texts(schema.get("required"))) <= _required(struct):
+        return False
+    return all(_has_type(mapping(properties[name]), members[name].type) for name in properties.keys() - _GONE)
+
+
+@cache
+def _required(struct: str) -> frozenset[str]:
+    """The fields that a struct always has."""
+    return frozenset(name for name, field in type_table.members(struct).items() if not field.omit)
+
+
+def _has_type(schema: Schema, go_type: str) -> bool:
+    """Whether a schema is for a Go type as far as its type and fields tell; one without them may be for any."""
+    plain = type_table.underlying(go_type.removeprefix("*"))
+    if _struct(plain) and not mapping(schema.get("properties")).keys() <= type_table.members(_struct(plain)).keys():
+        return False
+    if plain.startswith("map[string]") or plain == _struct(plain):
+        expected: tuple[str, ...] = ("object",)
+    elif plain.startswith("[]"):
+        expected = ("string",) if plain == "[]uint8" else ("array",)
+    elif plain in (_QUANTITY, _INT_OR_STRING_TYPE):
+        expected = (_INT_OR_STRING, "string")
+    else:
+        expected = ("boolean",) if plain == "bool" else ("integer",) if plain.startswith("int") else ("string",)
+    return _type(schema) in (_ANYTHING, *expected)
+
+
+def _struct(go_type: str) -> str:
+    """The struct that a Go type is, a list of, or points to, "" for none."""
+    plain = go_type.removeprefix("*").removeprefix("[]")
+    is_struct = plain.startswith("k8s.io/") and "=" not in plain and plain not in _SCALARS
+    return plain if is_struct and type_table.fields(plain) is not None else ""
+
+
+def _field_type(go_type: str, step: str) -> str:
+    """The Go type one step into another one: a field, "[]" or "{}"; "" where it has none."""
+    plain = go_type.removeprefix("*")
+    if step in ("[]", "{}"):
+        prefix = "[]" if step == "[]" else "map[string]"
+        return plain.removeprefix(prefix) if plain.startswith(prefix) and plain != "[]uint8" else ""
+    field = type_table.members(plain).get(step) if plain and plain == _struct(plain) else None
+    return field.type if field is not None else ""
+
+
+def _type_name(go_type: str) -> str:
+    """A Go type as people know it: `Quantity`, `LabelSelector`, `map of strings`."""
+    plain = go_type.rpartition("]")[2].rpartition(".")[2]
+    return "map of strings" if plain == "string" else plain
+
+
 _UPPER = ("maximum", "maxLength", "maxItems", "maxProperties")
 _LOWER = ("minimum", "minLength", "minItems", "minProperties")
 _FLAGS = ("exclusiveMaximum", "exclusiveMinimum", "uniqueItems")
@@ -230,7 +362,7 @@ _WIDER: Mapping[str, frozenset[str]] = {
     "integer": frozenset(("number", _INT_OR_STRING, _ANYTHING)),
     "string": frozenset((_INT_OR_STRING, _ANYTHING)),
 }
-_NAMES = ("name", "generateName")
+_METADATA, _NAMES = "metadata", ("name", "generateName")
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _ONLY_ANYTHING = frozenset((_ANYTHING,))
 
@@ -238,7 +370,9 @@ _ONLY_ANYTHING = frozenset((_ANYTHING,))
 class _At(NamedTuple):
     """A place in the schema of a version, and how grave it is at most when something breaks there.
 
-    `elsewhere` are the schemas of the same field in other versions that a conversion webhook leads to.
+    `elsewhere` are the schemas of the same field in other versions that a conversion webhook leads to. `go_type` is the
+    type of Kubernetes that the field has, "" for what is the operator's own; `embedded` is the one that the operator
+    embeds, which the field is or is part of.
     """
 
     identity: ObjectKey
@@ -246,6 +380,8 @@ class _At(NamedTuple):
     path: str
     most: Severity
     elsewhere: tuple[tuple[str, Schema], ...]
+    go_type: str = ""
+    embedded: str = ""
 
     @property
     def where(self) -> tuple[ObjectKey, str, str]:
@@ -259,7 +395,12 @@ class _At(NamedTuple):
         """A place one step further; breaking readers of the status, which users don't write, is a risk."""
         path = f"{self.path}{step}" if step in ("[]", "{}") or not self.path else f"{self.path}.{step}"
         most = min(self.most, RISK) if path == "status" else self.most
-        return self._replace(path=path, most=most, elsewhere=schemas)
+        return self._replace(path=path, most=most, elsewhere=schemas, go_type=_field_type(self.go_type, step))
+
+    def recognized(self, schema: Schema) -> _At:
+        """The place with the type of Kubernetes that its schema has the shape of."""
+        go_type = self.go_type or _go_type(schema, self.path)
+        return self if go_type == self.go_type else self._replace(go_type=go_type, embedded=_type_name(go_type))
 
 
 def schema_changes(
@@ -279,12 +420,18 @@ def schema_changes(
         return
     # A generator of CRDs that learns a new keyword writes it everywhere; one change with all places says it.
     keywords: dict[str, list[DiffChange]] = {}
+    implied: list[_Implied] = []
     for change in _changes(old, new, _At(identity, version, "", most, elsewhere)):
-        if change.kind is kinds.keyword_changed:
+        if isinstance(change, _Implied):
+            implied.append(change)
+        elif change.kind is kinds.keyword_changed:
             key = repr([change.values[field] for field in ("keyword", "old", "new", "severity")])
             keywords.setdefault(key, []).append(change)
         else:
             yield change
+    if implied:
+        types = tuple(sorted({each.type for each in implied}))
+        yield kinds.constraints_implied(identity, version, tuple(dict.fromkeys(each.path for each in implied)), types)
     for alike in keywords.values():
         paths = tuple(path for change in alike for path in change.values["paths"])
         yield kinds.keyword_changed(identity, **{**alike[0].values, "paths": paths})
@@ -311,22 +458,67 @@ def _is_open(schema: Schema) -> bool:
     return schema.get(_PRESERVE) is True or (schema.get("additionalProperties") not in (None, False))
 
 
-def _changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
+class _Implied(NamedTuple):
+    """A constraint that the type of Kubernetes at a place implies."""
+
+    path: str
+    type: str
+
+
+def _changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange | _Implied]:
     if old == new:
         return
+    is_field = bool(at.go_type)  # of a type of Kubernetes, and not of the operator
+    at = at if is_field else at.recognized(new)
+    for change in _own_changes(old, new, at):
+        implied = change.severity >= RISK and _is_implied(change, at, is_field=is_field)
+        yield _Implied(change.values.get("path", at.path), at.embedded or "ObjectMeta") if implied else change
+    # Another type leaves nothing inside to compare.
+    if _type(old) == _type(new) or not {_type(old), _type(new)} & {"object", "array"}:
+        yield from _parts(old, new, at)
+
+
+def _own_changes(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
+    """How a node differs, without what is below its fields and items."""
     before, after = _type(old), _type(new)
     if before != after:
         narrowed = before == _ANYTHING or after not in _WIDER.get(before, _ONLY_ANYTHING)
         yield kinds.type_changed(*at.where, before, after, at.weight(BREAKING if narrowed else CHANGE))
-        # Another type leaves nothing inside to compare.
         if {before, after} & {"object", "array"}:
             return
     yield from _bounds(old, new, at)
     yield from _values(old, new, at)
     yield from _rules(old, new, at)
     yield from _properties(old, new, at)
-    for field, step in (("items", "[]"), ("additionalProperties", "{}")):
-        yield from _inner(_values_of(old, field, new), _values_of(new, field, old), field, step, at)
+
+
+def _is_implied(change: DiffChange, at: _At, *, is_field: bool) -> bool:
+    """Whether a type of Kubernetes implies a constraint that a generator did not write down before.
+
+    `is_field`: the node is a field of such a type, whose defaults are its own, too.
+    """
+    values = change.values
+    if change.kind is kinds.required_added or change.kind is kinds.property_added:
+        name = values["path"].rpartition(".")[2]
+        if name == _METADATA:
+            return True  # every object has it, and what templates need of it Kubernetes fills in
+        struct = _struct(at.go_type) if not at.go_type.removeprefix("*").startswith("[]") else ""
+        return bool(struct) and (is_field or name in _required(struct))
+    if not at.go_type:
+        return False
+    if change.kind is kinds.type_changed:
+        return bool(values["old"] == _ANYTHING)
+    if change.kind is kinds.unknown_fields_changed:
+        return True
+    # Pods may have a variable or a port twice, which a list that becomes a map refuses.
+    if text(values.get("keyword")).startswith("x-kubernetes-list"):
+        return False
+    if change.kind is kinds.default_changed and not is_field:
+        return False  # the operator's own default of a type that it embeds
+    if values.get("keyword") == "pattern":  # no other type has one
+        return values["old"] is ABSENT and values["new"] == _QUANTITY_PATTERN
+    gains = (kinds.pattern_changed, kinds.keyword_changed, kinds.default_changed)
+    return change.kind in gains and values["old"] is ABSENT
 
 
 def _type(schema: Schema) -> str:
@@ -456,10 +648,8 @@ def _keyword_severity(keyword: str, old: Any, new: Any, schema: Schema) -> Sever
 
 def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
     before, after = mapping(old.get("properties")), mapping(new.get("properties"))
-    if at.path == "metadata":
-        # Every object has a name and may have its name generated, whatever the schema says of them.
-        before = {**dict.fromkeys((name for name in _NAMES if name in after), _TEXT), **before}
-        after = {**dict.fromkeys((name for name in _NAMES if name in before), _TEXT), **after}
+    if at.path == _METADATA:
+        before, after = _with_names(before, after)
     required_before, required_after = texts(old.get("required")), texts(new.get("required"))
     for name in before:
         if name not in after:
@@ -477,10 +667,25 @@ def _properties(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange]:
             yield kinds.required_added(*at.below(name).where, has_default, severity)
         elif not must and name in required_before:
             yield kinds.required_removed(*at.below(name).where)
+
+
+def _parts(old: Schema, new: Schema, at: _At) -> Iterator[DiffChange | _Implied]:
+    """How the fields that both sides have, and the items of lists and maps differ."""
+    before, after = mapping(old.get("properties")), mapping(new.get("properties"))
+    if at.path == _METADATA:
+        before, after = _with_names(before, after)
     for name in before:
         if name in after and before[name] is not after[name] and before[name] != after[name]:
             schemas = tuple((version, _property(schema, name)) for version, schema in at.elsewhere)
             yield from _changes(mapping(before[name]), mapping(after[name]), at.below(name, schemas))
+    for field, step in (("items", "[]"), ("additionalProperties", "{}")):
+        yield from _inner(_values_of(old, field, new), _values_of(new, field, old), field, step, at)
+
+
+def _with_names(old: Schema, new: Schema) -> tuple[Schema, Schema]:
+    """The fields of `metadata` with what each object has: a name, which may be generated."""
+    before = {**dict.fromkeys((name for name in _NAMES if name in new), _TEXT), **old}
+    return before, {**dict.fromkeys((name for name in _NAMES if name in before), _TEXT), **new}
 
 
 def _removed(name: str, new: Schema, at: _At) -> Iterator[DiffChange]:
@@ -496,12 +701,16 @@ def _property(schema: Schema, name: str) -> Schema:
     return mapping(mapping(schema.get("properties")).get(name))
 
 
-def _inner(old: Any, new: Any, field: str, step: str, at: _At) -> Iterator[DiffChange]:
+def _inner(old: Any, new: Any, field: str, step: str, at: _At) -> Iterator[DiffChange | _Implied]:
     """The schema of the items of a list, or of the values of a map (true: anything, false: nothing)."""
     if isinstance(old, dict) and isinstance(new, dict):
         schemas = tuple((version, mapping(schema.get(field))) for version, schema in at.elsewhere)
         yield from _changes(old, new, at.below(step, schemas))
     elif (before := _open(old)) != (after := _open(new)):
+        below = at.below(step).recognized(mapping(new))
+        if before == _ANYTHING and below.go_type:
+            yield _Implied(below.path, below.embedded)
+            return
         severity = CHANGE if after == _ANYTHING or before == _NOTHING else BREAKING
         yield kinds.type_changed(*at.below(step).where, before, after, at.weight(severity))
 

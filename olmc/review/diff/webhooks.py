@@ -8,9 +8,10 @@ from itertools import islice, product
 from typing import Any
 
 from olmc.k8s.api.admission_rules import decode_admission_rule, match_more
+from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE
 from olmc.k8s.api.selectors import requirements
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.objects import ANY, KubernetesObject, ObjectKey, PolicyRule, mapping, mappings, text, texts
+from olmc.k8s.objects import ANY, KubernetesObject, ObjectKey, PolicyRule, mapping, mappings, spec_of, text, texts
 from olmc.review.diff import object_kinds as kinds
 from olmc.review.diff.crd_kinds import (
     ABSENT,
@@ -29,7 +30,7 @@ from olmc.review.diff.crd_kinds import (
     shown,
 )
 from olmc.review.diff.deltas import Delta, deltas, path_text, same
-from olmc.review.rbac.risks import Level, gravest_first, group_level, resource_level, verb_level
+from olmc.review.rbac.risks import CONSTRAINT_POWERS, Level, gravest_first, group_level, resource_level, verb_level
 
 # The kinds of changes of permissions.
 #
@@ -40,6 +41,7 @@ EVERYWHERE = ""
 WHERE_BOUND = "*"
 """The scope of a role: wherever somebody gets bound to it."""
 
+_CONSTRAINTS = "securitycontextconstraints"
 _MOST_RULES, _MOST_VERBS, _MOST_COMPARED = 12, 40, 10_000
 _VERBS = (ANY, "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
@@ -56,7 +58,7 @@ def permission_gained(scope: str, rule: PolicyRule, risks: tuple[str, ...], leve
         moved_from
     )
     severity = CHANGE if moved_from or level in (str(Level.NONE), str(Level.LOW)) else RISK
-    return severity, ("may ", *_allowed(rule), *_rule_place(scope), *warning, *moved)
+    return severity, ("may ", *_allowed(rule), *_rule_place(scope), *warning, *_powers(rule), *moved)
 
 
 @change_kind("AccountRenamed", ChangeGroup.PERMISSIONS, CHANGED)
@@ -68,7 +70,7 @@ def account_renamed(old: str) -> Judgement:
 @change_kind("PermissionLost", ChangeGroup.PERMISSIONS, REMOVED)
 def permission_lost(scope: str, rule: PolicyRule) -> Judgement:
     """What somebody may do on the old side only."""
-    return CHANGE, ("may no longer ", *_allowed(rule), *_rule_place(scope))
+    return CHANGE, ("may no longer ", *_allowed(rule), *_rule_place(scope), *_powers(rule))
 
 
 @change_kind("PermissionsGained", ChangeGroup.PERMISSIONS, ADDED)
@@ -98,6 +100,17 @@ def role_gained(scope: str, role: str) -> Judgement:
 def role_lost(scope: str, role: str) -> Judgement:
     """A role of the cluster that somebody has on the old side only."""
     return CHANGE, ("no longer has ", shown(role), *_rule_place(scope))
+
+
+def _powers(rule: PolicyRule) -> Message:
+    """What the constraints of OpenShift let pods do that a rule allows to use, each with its role."""
+    if _CONSTRAINTS not in rule.resources or not {"use", ANY} & set(rule.verbs):
+        return ()
+    pieces: list[str | UntrustedText] = []
+    for name in rule.names[:_MOST_RULES]:
+        powers = CONSTRAINT_POWERS.get(name, "do what this constraint allows")
+        pieces += ("; ", shown(f"{CONSTRAINT_ROLE}{name}"), f" lets pods {powers}")
+    return tuple(pieces)
 
 
 def verbs_in_order(verbs: tuple[str, ...]) -> tuple[str, ...]:
@@ -181,6 +194,11 @@ def _rule_place(scope: str) -> Message:
 
 WEBHOOK_KINDS = frozenset(("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"))
 
+_ADMISSION = "admissionregistration.k8s.io"
+_KINDS = {
+    "MutatingAdmissionWebhook": "MutatingWebhookConfiguration",
+    "ValidatingAdmissionWebhook": "ValidatingWebhookConfiguration",
+}
 _FAIL = "Fail"
 _SELECTORS = ("namespaceSelector", "objectSelector")
 _OF_GROUP = "olm.operatorgroup.uid/"
@@ -279,7 +297,8 @@ def _match_changes(
     for in_full in (True,) if is_cut else (False, True):
         if _matches(old, in_full) != _matches(new, in_full):
             was, now = (intercepts(known.kind, webhook, in_full=in_full) for webhook in (old, new))
-            yield kinds.webhook_changed(known, name, was, now, widened, own, unchecked)
+            more = _more_operations(old, new) if widened else ()
+            yield kinds.webhook_changed(known, name, was, now, widened, own, unchecked, more)
             return
     yield from _field_changes(known, name, before, after, RISK if (widened and not own) or unchecked else CHANGE)
 
@@ -410,6 +429,64 @@ def _is_wider(old: Webhook, new: Webhook) -> bool:
     """
     before, after = ([decode_admission_rule(rule) for rule in mappings(each.get("rules"))] for each in (old, new))
     return match_more(after, before) or any(_loses(old.get(field), new.get(field)) for field in _SELECTORS)
+
+
+def _more_operations(old: Webhook, new: Webhook) -> tuple[str, ...]:
+    """The operations that a webhook did not see of resources of which it saw others."""
+    before, after = ([decode_admission_rule(rule) for rule in mappings(each.get("rules"))] for each in (old, new))
+    more: dict[str, None] = {}
+    for rule in after:
+        alike = [known for known in before if _meet(known.groups, rule.groups) and _meet(known.bases, rule.bases)]
+        seen = {operation for known in alike for operation, _ in known.actions}
+        more |= dict.fromkeys(operation for operation, _ in rule.actions if alike and operation not in seen)
+    return tuple(more)
+
+
+def _meet(some: Sequence[str], others: Sequence[str]) -> bool:
+    return ANY in some or ANY in others or not set(some).isdisjoint(others)
+
+
+def definition_changes(
+    old: KubernetesObject, new: KubernetesObject, owned: frozenset[str]
+) -> Iterator[DiffChange]:  # fmt: skip
+    """How the webhooks differ that two CSVs ask for, of which one is not installed and has no configurations."""
+    before, after = _definitions(old), _definitions(new)
+    for kind, name in dict.fromkeys((*before, *after)):
+        was, now = ({"webhooks": [each[kind, name]]} if (kind, name) in each else None for each in (before, after))
+        yield from webhook_changes(ObjectKey(_ADMISSION, kind, "", name), was, now, owned)
+
+
+def _definitions(csv: KubernetesObject) -> dict[tuple[str, str], Webhook]:
+    """The admission webhooks that a CSV asks for, by the kind and the name of their configurations."""
+    found: dict[tuple[str, str], Webhook] = {}
+    for each in mappings(spec_of(csv).get("webhookdefinitions")):
+        kind, name = _KINDS.get(text(each.get("type"))), text(each.get("generateName"))
+        if kind is not None:
+            found[kind, name] = {"name": name, **{k: v for k, v in each.items() if k not in ("generateName", "type")}}
+    return found
+
+
+def conversion_changes(known: ObjectKey, old: KubernetesObject, new: KubernetesObject) -> Iterator[DiffChange]:
+    """The CRDs that the conversion webhooks of a CSV come to serve, and those that they leave."""
+    before, after = _converting(old), _converting(new)
+    everywhere = [{crd for crds in each.values() for crd in crds} for each in (before, after)]
+    for name in dict.fromkeys((*before, *after)):
+        come = tuple(crd for crd in after.get(name, ()) if crd not in everywhere[0])
+        gone = tuple(crd for crd in before.get(name, ()) if crd not in everywhere[1])
+        if come:
+            yield kinds.conversion_served(known, name, come)
+        if gone:
+            yield kinds.conversion_ended(known, name, gone)
+
+
+def _converting(csv: KubernetesObject) -> dict[str, tuple[str, ...]]:
+    """The CRDs of the conversion webhooks of a CSV by their names."""
+    definitions = (each for each in mappings(spec_of(csv).get("webhookdefinitions")))
+    return {
+        text(each.get("generateName")): tuple(sorted(set(texts(each.get("conversionCRDs")))))
+        for each in definitions
+        if each.get("type") == "ConversionWebhook"
+    }
 
 
 def _loses(old: Any, new: Any) -> bool:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from olmc.compiler.load.config import narrowing_of, read_config
@@ -15,11 +16,11 @@ from olmc.compiler.model.options import Narrowing
 from olmc.compiler.model.workspace import ClusterState, Inputs
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.transition.state import state_of, with_aggregated_rules
-from olmc.k8s.diagnostics import Report
+from olmc.k8s.diagnostics import Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource
-from olmc.review.diff.both_sides import BegunCluster, read_rendering
-from olmc.review.diff.git import GitError, as_revision, with_path, write_tree
+from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
+from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, workspace_side
 from olmc.targets.pipeline import compile
 
@@ -67,20 +68,47 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
     Returns None, with the reason in `report`, where there is none. Raises NoStateError for a bundle.
     """
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
-        path = _place(name, beginning, Path(folder), report)
-        if path is None:
-            return None
-        if beginning.may_be_absent and path.is_dir() and not any(path.iterdir()):
-            return _nothing()
-        if path.is_dir() and read_rendering(path, Report()) is None:
-            return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
-        dump = read_dump([path], report)
-        tools = _tools_of(path) if beginning.as_side and as_revision(name) is not None else None
+        found = Report()
+        path = place_of_state(name, beginning, Path(folder), found)
+        state = _state_at(path, name, beginning, found) if path is not None else None
+        report.found.extend(_as_named(name, path, found))
+    return state
+
+
+def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:
+    """The state that a name stands for, which is at a path of this machine."""
+    texts = read_rendering(path, Report()) if path.is_dir() else {}
+    if path.is_dir() and texts is not None and holds_nothing(path):
+        return _nothing()
+    # A commit is what was applied, also where it has no object of OLM yet.
+    is_commit = path.is_dir() and as_revision(name) is not None
+    if texts is None or (is_commit and not shows_cluster(texts)):
+        return _settled(beginning.request._replace(root=path), report, as_side=beginning.as_side)
+    dump = read_dump([path], report)
     if dump is None:
         return None
+    tools = _tools_of(path) if beginning.as_side and as_revision(name) is not None else None
     objects = with_aggregated_rules(dict(dump.state.objects))
     side = Side("", (), tools=tools) if tools is not None else None
     return NamedState(dump.state._replace(objects=objects), dump.served, side)
+
+
+def _as_named(name: str, path: Path | None, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Diagnostics of a state with its places as the user names them."""
+    if path is None:
+        yield from diagnostics
+        return
+    folder = f"{path.as_posix()}/" if path.is_dir() else f"{path.parent.as_posix()}/"
+    shown = f"{name.rstrip('/')}/" if path.is_dir() else f"{posixpath.dirname(name)}/".lstrip("/")
+
+    def named(place: Location) -> Location:
+        return place._replace(path=f"{shown}{place.path.removeprefix(folder)}")
+
+    for diagnostic in diagnostics:
+        yield diagnostic._replace(
+            location=named(diagnostic.location) if diagnostic.location is not None else None,
+            related=tuple((text, named(place)) for text, place in diagnostic.related),
+        )
 
 
 def _tools_of(path: Path) -> SideSettings | None:
@@ -131,8 +159,8 @@ def _nothing() -> NamedState:
     return NamedState(ClusterState({}), side=Side("", (), settings=SideSettings({})))
 
 
-def _place(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
-    """Where the state is on this machine; None, with the reason in `report`, if nowhere."""
+def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
+    """Return where the state is on this machine; None, with the reason in `report`, if nowhere."""
     revision = as_revision(name)
     if revision is None:
         path = Path(name)
@@ -141,7 +169,8 @@ def _place(name: str, beginning: Beginning, folder: Path, report: Report) -> Pat
         return path if path.exists() else None
     try:
         there = with_path(revision, beginning.beside)
-        return write_tree(there, folder, report, may_be_absent=beginning.may_be_absent)
+        may_be_absent = beginning.may_be_absent or may_lack(revision, there)
+        return write_tree(there, folder, report, may_be_absent=may_be_absent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
@@ -162,5 +191,6 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
-    side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
+    # What a repository says about itself is compared for the repository, and not for each of its clusters.
+    side = workspace_side("", path, done, Narrowing(ignored)) if as_side and request.part is None else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -550,6 +550,12 @@ class Plan(NamedTuple):
         """Whether nothing happens."""
         return not (self.applied or self.installs or self.extensions or self.difference.changes)
 
+    @property
+    def fails(self) -> bool:
+        """Whether something happens, and leaves an operator that fails or is stuck, or an object that is refused."""
+        failing = any(operator.outcome in ("failing", FAILED_BEFORE) for operator in self.operators)
+        return not self.is_empty and (failing or bool(self.problems))
+
 
 def compare_with_state(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,

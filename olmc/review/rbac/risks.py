@@ -68,6 +68,21 @@ _OAUTH = "oauth.openshift.io"
 # Of OpenShift's constraints those that allow neither root nor anything of the node, and the one that allows root alone.
 _MILD_CONSTRAINTS = "nonroot nonroot-v2 restricted restricted-v2 restricted-v3"
 _ROOT = "anyuid"
+_ANY_USER, _NODE = "run as any user, root included", "use directories, the network, ports and namespaces of the node"
+CONSTRAINT_POWERS: Mapping[str, str] = {
+    "privileged": "do everything on the node, as root",
+    _ROOT: _ANY_USER,
+    "hostaccess": _NODE,
+    "hostmount-anyuid": f"use directories of the node, and {_ANY_USER}",
+    "hostmount-anyuid-v2": f"use directories of the node, and {_ANY_USER}",
+    "hostnetwork": "use the network and ports of the node",
+    "hostnetwork-v2": "use the network and ports of the node",
+    "node-exporter": f"{_NODE}, and {_ANY_USER}",
+    "nested-container": "run as any user of a user namespace",
+    "nonroot": "run as any user but root",
+    "nonroot-v2": "run as any user but root",
+}
+"""By constraint of OpenShift what it lets pods do more than others."""
 # Roles that let nobody change anything or read a secret.
 _MILD_ROLES = "view system:basic-user system:discovery system:public-info-viewer"
 
@@ -155,7 +170,7 @@ RISKS: tuple[Risk, ...] = (
     _risk("privileged pods", _HIGH, _MEDIUM, "use", _SCC, "securitycontextconstraints",
           "May start pods with the privileges that these constraints allow, up to those of the node.", named=True,
           harmless=f"{_MILD_CONSTRAINTS} {_ROOT}"),
-    _risk("pods as root", _MEDIUM, _LOW, "use", _SCC, "securitycontextconstraints",
+    _risk("pods as root", _MEDIUM, _MEDIUM, "use", _SCC, "securitycontextconstraints",
           "May start pods that run as any user, root included.", named=True, only=_ROOT),
     _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION, _VALIDATING,
           "May read every object on its way into the cluster, refuse it, or switch off what others check."),

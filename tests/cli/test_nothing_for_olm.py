@@ -1,0 +1,137 @@
+"""Directories and commits with nothing for OLM in them: an empty cluster for every command, with a note."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import olmc
+
+OPERATOR = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: harbour}
+---
+apiVersion: operators.coreos.com/v1
+kind: OperatorGroup
+metadata: {name: quay, namespace: harbour}
+"""
+PLAIN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: tides, namespace: default}\n"
+WITH_FROM = ["plan", "status", "render", "rbac", "resolve"]
+ANYWHERE = [
+    "render", "render -o name", "status", "status -o json", "check", "resolve", "rbac", "get csv", "plan", "diff . .",
+    "fleet status", "fleet check", "vendor",
+]  # fmt: skip
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of other things: the first commit has no file for OLM, the second one plain objects."""
+    for name, value in {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
+                        "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main")
+    return tmp_path
+
+
+def git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+def commit(name: str, text: str) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(text, encoding="utf-8")
+    git("add", "-A")
+    git("commit", "-qm", name)
+
+
+@pytest.mark.parametrize("command", ANYWHERE)
+def test_an_empty_directory(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One finding, one exit code, on stderr alone."""
+    monkeypatch.chdir(tmp_path)
+    result = olmc(*command.split())
+    assert (result.exit_code, "[OLMC183]" in result.stderr) == (0, True)
+    assert "OLMC183" not in result.stdout
+
+
+@pytest.mark.parametrize("command", ["render --for apply", "render --output-dir out"])
+def test_what_would_be_applied_is_refused(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pruning pipeline would delete everything."""
+    monkeypatch.chdir(tmp_path)
+    result = olmc(*command.split())
+    assert (result.exit_code, "[OLMC321]" in result.stderr, result.stdout) == (3, True, "")
+
+
+def test_strict_checks_fail(tmp_path: Path) -> None:
+    assert olmc("check", tmp_path, "--strict").exit_code == 1
+    assert olmc("check", tmp_path, "--strict", "--allow-empty").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["plan --from git:HEAD", "diff git:HEAD", "fleet plan", "check --since HEAD"])
+def test_without_git(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One code and one exit code in all commands that ask git."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "operator.yaml").write_text(OPERATOR, encoding="utf-8")
+    result = olmc(*command.split())
+    assert (result.exit_code, "[OLMC482]" in result.stderr, result.stdout) == (3, True, "")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("first", ["README.md", "clusters/notes.txt", "clusters/values.yaml", "clusters/config.json"])
+@pytest.mark.usefixtures("repository")
+def test_the_first_commit_with_olm(first: str) -> None:
+    """The base has other files, whatever they are: everything is new, and no message names a temporary path."""
+    commit(first, "replicas: 3\n" if first.endswith(".yaml") else "{}")
+    commit("clusters/prod/operator.yaml", OPERATOR)
+    for command in WITH_FROM:
+        for path in ("clusters", "clusters/prod", "."):
+            result = olmc(command, path, "--from", "git:HEAD~1")
+            assert result.exit_code == 0, (command, path, result.stderr)
+            assert "olmc-from-" not in result.output
+    assert "OperatorGroup/harbour/quay: created" in olmc("plan", "clusters", "--from", "git:HEAD~1").stdout
+    assert "git:HEAD~1 has nothing for OLM" in olmc("plan", "clusters", "--from", "git:HEAD~1").stderr
+    assert "OperatorGroup/harbour/quay: + new" in olmc("diff", "git:HEAD~1", "clusters/prod").stdout
+    assert "OperatorGroup/harbour/quay: + new" in olmc("diff", "git:HEAD~1:clusters/prod", "clusters/prod").stdout
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("repository")
+def test_a_base_with_plain_objects() -> None:
+    """What the base has applied is pruned, and files of other tools beside it are no objects."""
+    commit("clusters/tides.yaml", PLAIN)
+    commit("clusters/values.yaml", "replicas: 3\n")
+    Path("clusters/tides.yaml").unlink()
+    commit("clusters/operator.yaml", OPERATOR)
+    result = olmc("plan", "clusters", "--from", "git:HEAD~1")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "ConfigMap/default/tides" in result.stdout
+    assert "OperatorGroup/harbour/quay: created" in result.stdout
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("repository")
+def test_before_the_first_commit() -> None:
+    """Nothing is committed: the last commit is an empty cluster."""
+    Path("operator.yaml").write_text(OPERATOR, encoding="utf-8")
+    result = olmc("plan")
+    assert (result.exit_code, "OperatorGroup/harbour/quay: created" in result.stdout) == (0, True)
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("repository")
+def test_a_path_that_neither_side_has_is_misspelt() -> None:
+    commit("clusters/operator.yaml", OPERATOR)
+    result = olmc("plan", "clusters", "--from", "git:HEAD:cluster")
+    assert (result.exit_code, "[OLMC484]" in result.stderr) == (3, True)
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("repository")
+def test_places_in_a_commit_have_its_name() -> None:
+    commit("clusters/operator.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: a\n")
+    result = olmc("plan", "clusters", "--from", "git:HEAD")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("git:HEAD/operator.yaml:")
