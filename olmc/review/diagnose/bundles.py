@@ -18,7 +18,7 @@ from olmc.k8s.objects import PolicyRule, mappings, name_of, text
 from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate, located
 from olmc.review.diagnose import rules
-from olmc.review.diagnose.diagnosis import Candidate, Diagnosis, FieldEdit, Scene, operator_of, row_of
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, operator_of, row_of
 
 _MOST = 4
 _ZERO = regex(r"(?<![\w.\"'])(\d+\.\d*0)(?![\w.\"'])")
@@ -26,7 +26,7 @@ _ZERO = regex(r"(?<![\w.\"'])(\d+\.\d*0)(?![\w.\"'])")
 
 def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
     """Rules for resources without a namespace under `permissions` of an operator whose group is not for all namespaces:
-    OLM makes a Role of them, which gives nothing (R-RBAC-1)."""
+    OLM makes a Role of them, which gives nothing (R-SING-1)."""
     scopes: Mapping[tuple[str, str], bool] | None = None
     for _, member in sorted(scene.cluster.members.items()):
         csv = member.csv
@@ -88,7 +88,7 @@ def fixed_subjects(scene: Scene) -> Iterator[Diagnosis]:
                     namespace=member.csv.namespace,
                 )  # fmt: skip
                 edit = FieldEdit(file.manifest.source, ("subjects", index, "namespace"), member.csv.namespace)
-                candidates = (Candidate(f"Bind the account of namespace {member.csv.namespace}", (edit,)),)
+                candidates = (RemedyCandidate(f"Bind the account of namespace {member.csv.namespace}", (edit,)),)
                 yield Diagnosis(finding, (operator_of(member.csv, scene.cluster),), "", candidates)
 
 
@@ -222,10 +222,10 @@ def _replaces_nothing(
         effect=f", so that no upgrade leads on from {join_limited(names, _MOST)}",
         way=f"Write replaces: {meant}, which is there." if meant else "Name a version that exists.",
     )  # fmt: skip
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[RemedyCandidate, ...] = ()
     if meant and csv.source is not None:
         edit = FieldEdit(csv.source, ("spec", "replaces"), meant)
-        candidates = (Candidate(f"Let {csv.name} replace {meant}", (edit,)),)
+        candidates = (RemedyCandidate(f"Let {csv.name} replace {meant}", (edit,)),)
     return Diagnosis(finding, _rows(scene, package), "", candidates)
 
 
@@ -250,10 +250,10 @@ def _of_channel(scene: Scene, package: Package, channel: Channel) -> Iterator[Di
             effect=f", so that the channel has the heads {join_limited(sorted(heads), _MOST)}",
             way=f"Write replaces: {meant}, which is there.",
         )  # fmt: skip
-        candidates: tuple[Candidate, ...] = ()
+        candidates: tuple[RemedyCandidate, ...] = ()
         if place is not None:
             edit = FieldEdit(place.source, place.keys, meant)
-            candidates = (Candidate(f"Let {entry.name} replace {meant}", (edit,)),)
+            candidates = (RemedyCandidate(f"Let {entry.name} replace {meant}", (edit,)),)
         yield Diagnosis(finding, _rows(scene, package.name), "", candidates)
 
 

@@ -41,7 +41,7 @@ class NewDocument(NamedTuple):
 Edit = FieldEdit | NewDocument
 
 
-class Candidate(NamedTuple):
+class RemedyCandidate(NamedTuple):
     """A change that may cure a diagnosis: in words, and as edits of files; `command` is for state outside of them."""
 
     text: str
@@ -61,7 +61,7 @@ class Diagnosis(NamedTuple):
     finding: Diagnostic
     operators: tuple[NamespacedName, ...] = ()
     command: str = ""
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[RemedyCandidate, ...] = ()
     objects: tuple[ObjectKey, ...] = ()
     culprit: NamespacedName | None = None
     is_told: bool = False

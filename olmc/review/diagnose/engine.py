@@ -50,9 +50,9 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
 
 
 def _lines(row: OperatorStatus, found: Sequence[Diagnosis]) -> Iterator[ExplanationLine]:
-    said = {line.text for line in row.missing}
+    known = {line.text for line in row.missing}
     for diagnosis in found:
-        yield from (line for line in diagnosis.lines() if line.text not in said)
+        yield from (line for line in diagnosis.lines() if line.text not in known)
 
 
 def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluster: Cluster) -> tuple[WhyAnswer, ...]:
@@ -61,7 +61,7 @@ def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluste
 
 
 def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> Iterator[ExplanationLine]:
-    name, said = NamespacedName(answer.what.namespace, answer.what.name), {line.text for line in answer.lines}
+    name, known = NamespacedName(answer.what.namespace, answer.what.name), {line.text for line in answer.lines}
     row = None
     if answer.what.kind == "Subscription" and name in cluster.subscriptions:
         row = row_of(cluster.subscriptions[name])
@@ -69,7 +69,7 @@ def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> 
         row = operator_of(cluster.csvs[name], cluster)
     for diagnosis in found:
         if answer.what in diagnosis.objects or row in diagnosis.operators:
-            yield from (line for line in diagnosis.lines() if line.text not in said)
+            yield from (line for line in diagnosis.lines() if line.text not in known)
 
 
 def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) -> Iterator[ResolutionHop]:

@@ -30,7 +30,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
-from olmc.review.diagnose.diagnosis import Candidate, Diagnosis, FieldEdit, Scene, row_of
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
 
 _OPTIONS = "argocd.argoproj.io/sync-options"
 _FLUX = "kustomize.toolkit.fluxcd.io/"
@@ -145,12 +145,12 @@ def _stopped(sync: Sync, manifest: Manifest, subscription: Subscription, csv: st
         at(manifest.source, "kind"), kind=key.kind, name=name, tool=sync.tool, application=sync.name,
         operator=csv, subscription=subscription.name, way=way,
     )  # fmt: skip
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[RemedyCandidate, ...] = ()
     if sync.tool.startswith("Argo"):
         given = annotations_of(obj).get(_OPTIONS, "")
         value = f"{given},{_SKIP}" if given else _SKIP
         edit = FieldEdit(manifest.source, ("metadata", "annotations", _OPTIONS), value)
-        candidates = (Candidate(f"Annotate {key.kind} {name} with {_OPTIONS}: {value}", (edit,)),)
+        candidates = (RemedyCandidate(f"Annotate {key.kind} {name} with {_OPTIONS}: {value}", (edit,)),)
     return Diagnosis(finding, (row_of(subscription),), "", candidates, (key,))
 
 

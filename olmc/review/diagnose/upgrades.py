@@ -15,7 +15,7 @@ from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, mapping, names
 from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at
 from olmc.review.diagnose import rules
-from olmc.review.diagnose.diagnosis import Candidate, Diagnosis, FieldEdit, Scene, row_of
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
 from olmc.review.explain.provenance import APPROVAL, plan_of
 from olmc.review.explain.resolution import channel_entries
 from olmc.review.graph.upgrade_graph import upgrade_graph
@@ -86,7 +86,9 @@ def _stranded(
         missed=missed, why=f". {why}" if why else "", ways=" ".join(ways),
     )  # fmt: skip
     candidates = tuple(
-        Candidate(f"Use channel {other} in Subscription {name}", (_edit(subscription, ("spec", "channel"), other),))
+        RemedyCandidate(
+            f"Use channel {other} in Subscription {name}", (_edit(subscription, ("spec", "channel"), other),)
+        )
         for other in others[:_MOST]
         if subscription.source is not None
     )
@@ -230,10 +232,10 @@ def orphans(scene: Scene) -> Iterator[Diagnosis]:
                 at(subscription.source, "metadata", "name"), name=name, csv=csv.name, namespace=name.namespace,
                 way=f"{kept} the CSV {csv.name}, and OLM installs the operator anew. CRDs and their objects stay.",
             )  # fmt: skip
-            candidates: tuple[Candidate, ...] = ()
+            candidates: tuple[RemedyCandidate, ...] = ()
             if old and subscription.source is not None:
                 edit = FieldEdit(subscription.source, ("metadata", "name"), old)
-                candidates = (Candidate(f"Call the Subscription {old} again", (edit,)),)
+                candidates = (RemedyCandidate(f"Call the Subscription {old} again", (edit,)),)
             yield Diagnosis(
                 finding, (row_of(subscription),), _deletion(csv), candidates,
                 (ObjectKey(OLM_GROUP, "Subscription", *name), ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name)),
@@ -332,10 +334,10 @@ def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
         finding = rules.CATALOG_ELSEWHERE.finding(
             place, name=name, catalog=key.name, asked=key.namespace or "(none)", there=" and ".join(there), first=best
         )
-        candidates: tuple[Candidate, ...] = ()
+        candidates: tuple[RemedyCandidate, ...] = ()
         if subscription.source is not None and seen:
             edit = _edit(subscription, ("spec", "sourceNamespace"), best)
-            candidates = (Candidate(f"Set spec.sourceNamespace: {best} in Subscription {name}", (edit,)),)
+            candidates = (RemedyCandidate(f"Set spec.sourceNamespace: {best} in Subscription {name}", (edit,)),)
         yield Diagnosis(
             finding, (row_of(subscription),), "", candidates, (ObjectKey(OLM_GROUP, "Subscription", *name),),
             row_of(subscription), is_told=True,
