@@ -307,3 +307,15 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
     raise SystemExit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)
+
+
+plugin = group(
+    {"argocd": argocd, "fn": fn},
+    """Run as a plugin of Argo CD, kustomize or kpt.
+
+    \b
+    Examples:
+      olmc plugin argocd generate      print the objects of an Application
+      olmc plugin fn                   a KRM function: a ResourceList from stdin to stdout
+    """,
+)

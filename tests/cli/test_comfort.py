@@ -18,7 +18,7 @@ from commands import olmc
 from scenarios import write
 
 from olmc.cli.console import progress
-from olmc.cli.main import SECTIONS, examples_first, main, variable
+from olmc.cli.main import HIDDEN, SECTIONS, examples_first, main, variable
 from olmc.cli.running import MODULES
 
 NAMES = sorted(MODULES)
@@ -300,7 +300,9 @@ def test_commands_of_several_words_have_what_all_have(words: str) -> None:
     assert "No such option '--nope'" in olmc(*words.split(), "--color", "never", "--nope").stderr
     first, second = words.split()
     nested = command(first).commands[second]  # type: ignore[attr-defined]
-    options = [each for each in nested.params if isinstance(each, click.Option) and each.name != "color"]
+    options = [
+        each for each in nested.params if isinstance(each, click.Option) and each.name not in ("color", "help_all")
+    ]
     assert all(each.envvar == variable(words.replace(" ", "_"), each) for each in options)
 
 
@@ -315,8 +317,33 @@ def test_the_list_of_commands_fits() -> None:
     sections = text[text.index(f"{next(iter(SECTIONS))}:") :].splitlines()
     assert [line[:-1] for line in sections if line and not line.startswith(" ")] == list(SECTIONS)
     listed = [line for line in sections if line.startswith("  ")]
-    assert sorted(line.split()[0] for line in listed) == NAMES
+    assert sorted(line.split()[0] for line in listed) == sorted(set(NAMES) - HIDDEN)
     assert [line for line in listed if "..." in line or not line.endswith(".")] == []
+
+
+@pytest.mark.parametrize("name", ["render", "check", "plan", "diff", "status"])
+def test_help_shows_the_options_that_are_used_most(name: str) -> None:
+    """In groups, ten of them; --help-all has all, those of APIs that no release has behind the others."""
+    short, whole = (olmc(name, flag).stdout for flag in ("--help", "--help-all"))
+    listed = short[short.index("\nInput:") :]
+    options = [line for line in listed.splitlines() if line.startswith("  -")]
+    assert len(options) == 10 + len(("--color", "--help-all", "--help")), short
+    assert "more options:" in short
+    assert "--enable-v2alpha1" not in short
+    params = [each for each in command(name).params if isinstance(each, click.Option)]
+    assert [each.name for each in params if max(each.opts, key=len) not in whole and each.name != "help"] == []
+    assert whole.index("\nCluster:") < whole.index("\nProposed APIs, which no release of OLM has:")
+
+
+def test_names_of_before_still_work(tmp_path: Path) -> None:
+    """No help shows them."""
+    assert olmc("report", "own-namespace", "-o", tmp_path / "site").exit_code == 0
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert "-o," not in olmc("report", "--help-all").stdout
+    assert olmc("get", "csv", "-C", "own-namespace", "-A").stdout == olmc("get", "csv", "own-namespace", "-A").stdout
+    assert "--workspace" not in olmc("get", "--help-all").stdout
+    assert olmc("version", "--profile", "0.25").stdout == olmc("explain", "gaps", "0.25").stdout
+    assert olmc("argocd", "--help").exit_code == olmc("plugin", "argocd", "--help").exit_code == 0
 
 
 def test_the_version_as_an_option() -> None:
@@ -384,7 +411,8 @@ def test_examples_move_and_everything_stays() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_an_environment_variable(name: str) -> None:
     """Named after the command and the option's long form, and the help says so."""
-    options = [each for each in command(name).params if isinstance(each, click.Option) and each.name != "color"]
+    params = [each for each in command(name).params if each.name not in ("color", "help_all")]
+    options = [each for each in params if isinstance(each, click.Option)]
     assert all(each.envvar == variable(name, each) for each in options)
     if options:
         assert f"{options[0].envvar} is --" in " ".join(olmc(name, "--help").stdout.split())
