@@ -52,12 +52,13 @@ fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a pa
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
 	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
-lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
+lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter, pylint's search for copies, and the check of plain English
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pylint olmc
+	$(BIN)/python docs/words.py
 
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)
@@ -83,7 +84,7 @@ docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict --clean
 	@echo "built: build/site/index.html (with its search: python3 -m http.server -d build/site)"
 
-pictures: $(INSTALLED_DEV)  ## make the pictures of the docs anew (needs Chromium)
+pictures: $(INSTALLED_DEV)  ## make the pictures of the docs again (needs Chromium)
 	@$(BIN)/python docs/pictures.py --olmc $(OLMC)
 
 pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constraints.txt and templates/requirements.txt

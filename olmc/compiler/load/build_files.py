@@ -21,6 +21,7 @@ from olmc.compiler.load.kustomization import (
     only_lists_output,
     policy_generators,
     read_kustomization,
+    secret_generators,
 )
 from olmc.compiler.load.policy_generators import GenerationError, policies_of
 from olmc.compiler.load.workspace_files import CHART_FILE, digest_at, objects_of
@@ -287,6 +288,7 @@ def staged(tree: KustomizationTree, start: Path, place: Path, run: Run) -> tuple
 def _replace_generators(kustomization: Path, target: Path, place: Path, run: Run) -> None:
     content, _ = read_kustomization(kustomization, "")
     generators = policy_generators(content, kustomization.parent)
+    left_out = generators.keys() | secret_generators(content, kustomization.parent).keys()
     policies = [
         policy
         for generator in generators.values()
@@ -295,14 +297,16 @@ def _replace_generators(kustomization: Path, target: Path, place: Path, run: Run
             configuration, kustomization.parent, lambda folder: _objects(run(folder)), _patching(place, run)
         )
     ]
-    others = [entry for number, entry in enumerate(content["generators"]) if number not in generators]
+    others = [entry for number, entry in enumerate(content["generators"]) if number not in left_out]
     resources = content.get("resources")
     rewritten: dict[str, Any] = {key: value for key, value in content.items() if key != "generators"}
-    rewritten["resources"] = [*(resources if isinstance(resources, list) else []), _POLICIES]
+    rewritten["resources"] = [*(resources if isinstance(resources, list) else []), *([_POLICIES] if generators else [])]
+    rewritten.setdefault("generatorOptions", {})  # without any field that counts kustomize would refuse it as empty
     if others:
         rewritten["generators"] = others
     target.write_text(dump([rewritten]), "utf-8")
-    target.with_name(_POLICIES).write_text(dump(policies), "utf-8")
+    if generators:
+        target.with_name(_POLICIES).write_text(dump(policies), "utf-8")
 
 
 def _patching(place: Path, run: Run) -> Callable[[list[dict[str, Any]], list[Mapping[str, Any]]], list[dict[str, Any]]]:

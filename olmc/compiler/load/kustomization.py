@@ -64,8 +64,9 @@ class Remote(NamedTuple):
 
 class KustomizationTree(NamedTuple):
     """All that a build reads, as far as the kustomizations say it: kustomizations, and the other files that they name,
-    each as a resolved path; what is remote; the local paths that leave the repository; those that lead nowhere; and the
-    kustomizations with PolicyGenerators, whose manifests are among the files."""
+    each as a resolved path; what is remote; the local paths that leave the repository; those that lead nowhere; the
+    kustomizations with PolicyGenerators, whose manifests are among the files; and the generators that make Secrets
+    only, of which nothing is read."""
 
     kustomizations: tuple[Path, ...]
     files: tuple[Path, ...]
@@ -73,6 +74,7 @@ class KustomizationTree(NamedTuple):
     outside: tuple[Remote, ...] = ()
     missing: tuple[Path, ...] = ()
     generated: tuple[Path, ...] = ()
+    secrets: tuple[Remote, ...] = ()
 
 
 def kustomization_in(root: Path, folder: Folder) -> Path | None:
@@ -159,6 +161,48 @@ def policy_generators(content: Mapping[str, Any], folder: Path) -> dict[int, lis
     return {number: generators for number, generators in numbered if generators}
 
 
+_SECRET_KINDS = frozenset({"ksops", "ksops-exec", "sopssecretgenerator", "sopssecret", "sealedsecretgenerator"})
+_SECRET_PROGRAM = regex(r"\bk?sops\b", re.IGNORECASE)
+
+
+def secret_generators(content: Mapping[str, Any], folder: Path) -> dict[int, str]:
+    """The generators of the kustomization in `folder` that make Secrets only, by number: the kind of the plugin."""
+    found: dict[int, str] = {}
+    for number, entry in enumerate(_items(content, "generators")):
+        kinds = _secret_kinds(entry, folder) if isinstance(entry, str) else []
+        if kinds and all(kinds):
+            found[number] = kinds[0]
+    return found
+
+
+def _secret_kinds(entry: str, folder: Path) -> list[str]:
+    """The kind of each plugin that an entry configures, "" for one that makes more than Secrets."""
+    if _is_inline(entry):
+        return [_secret_kind(mapping(document.value)) for document in read("", entry, Report())]
+    path = _local(folder, KustomizationReference((), entry))
+    below = next((path / name for name in NAMES if is_file(path / name)), None) if path is not None else None
+    if below is not None:
+        content, _ = read_kustomization(below, "")
+        names = [name for name in _items(content, "resources") if isinstance(name, str)]
+        texts = [_text_inside(below.parent, name) for name in names] if content.keys() <= _PLAIN else []
+    else:
+        texts = [_text_inside(folder, entry)]
+    values = [document.value for text in texts for document in read("", text, Report())]
+    return [_secret_kind(mapping(value)) for value in values if value is not None] if all(texts) else []
+
+
+_PLAIN = frozenset({"apiVersion", "kind", "resources"})
+
+
+def _secret_kind(plugin: Mapping[str, Any]) -> str:
+    """The kind of a plugin that makes Secrets only, "" for any other: ksops and sops are known by kind or program."""
+    kind = plugin.get("kind") if isinstance(plugin.get("kind"), str) else ""
+    annotations = mapping(mapping(plugin.get("metadata")).get("annotations"))
+    function = annotations.get("config.kubernetes.io/function")
+    is_known = str(kind).lower() in _SECRET_KINDS
+    return str(kind) if is_known or (isinstance(function, str) and _SECRET_PROGRAM.search(function)) else ""
+
+
 def _text_inside(folder: Path, entry: str) -> str:
     """The text of a file that the kustomization in `folder` names, "" outside of its repository."""
     path, home = _local(folder, KustomizationReference((), entry)), repository_of(folder)
@@ -207,7 +251,7 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
     waiting, seen = [start.resolve()], dict[Path, None]()
     files, missing = dict[Path, None](), dict[Path, None]()
     remotes, outside = list[Remote](), list[Remote]()
-    generated = list[Path]()
+    generated, secrets = list[Path](), list[Remote]()
     while waiting:
         path = waiting.pop()
         if path in seen:
@@ -215,8 +259,12 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
         seen[path] = None
         content, source = read_kustomization(path, relative_path(path, root))
         of_policies = list(policy_references(content, path.parent))
-        generated += [path] if of_policies else []
+        of_secrets = secret_generators(content, path.parent)
+        secrets += (Remote(kind, locate(source, ("generators", number))) for number, kind in of_secrets.items())
+        generated += [path] if of_policies or of_secrets else []
         for reference in (*references(content), *of_policies):
+            if reference.keys[0] == "generators" and reference.keys[1] in of_secrets:
+                continue
             target = _local(path.parent, reference)
             is_there = target is not None and mode_of(target) != 0
             if target is None or (not is_there and is_remote(reference)):
@@ -238,7 +286,15 @@ def read_tree(start: Path, root: Path) -> KustomizationTree:
                     place = Location(relative_path(target, root))
                     named = _of_plugins(_text_of(target) or "", ())
                     remotes += (Remote(remote.text, place, remote.is_chart) for remote in named)
-    known = (tuple(seen), tuple(files), tuple(remotes), tuple(outside), tuple(missing), tuple(generated))
+    known = (
+        tuple(seen),
+        tuple(files),
+        tuple(remotes),
+        tuple(outside),
+        tuple(missing),
+        tuple(generated),
+        tuple(secrets),
+    )
     return KustomizationTree(*known)
 
 

@@ -143,6 +143,8 @@ def build(root: Path, kustomization: Path, report: Report) -> Build:
         report.add(rule.finding(remote.place, remote=remote.text))
     for outside in tree.outside:
         report.add(rules.BASE_OUTSIDE.finding(outside.place, path=outside.text))
+    for secrets in tree.secrets:
+        report.add(rules.SECRETS_LEFT_OUT.finding(secrets.place, plugin=secrets.text))
     if tree.remotes or tree.outside:
         return Build((), paths)
     tool = _tool()

@@ -23,7 +23,17 @@ from olmc.k8s.api.validation.metadata import (
 )
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Source, closest
 from olmc.k8s.gojson import DecodeError, decode
-from olmc.k8s.objects import CRD_KIND, CRD_V1, OLM_GROUP, KubernetesObject, Manifest, ObjectKey, gvk_of, object_key
+from olmc.k8s.objects import (
+    CRD_KIND,
+    CRD_V1,
+    OLM_GROUP,
+    KubernetesObject,
+    Manifest,
+    ObjectKey,
+    gvk_of,
+    mapping,
+    object_key,
+)
 from olmc.k8s.yaml import Document, locate
 
 
@@ -117,8 +127,13 @@ def _flatten(manifest: Manifest, report: Report, judged: bool) -> Iterator[Manif
         return
     # The API server drops these nulls before it validates, so they are no reason to refuse an object.
     manifest = _with_name(manifest._replace(object=_stored(obj)), report)
-    if is_sound(manifest, report, judged=judged):
+    if is_sound(manifest, report, judged=judged and not _is_encrypted(obj)):
         yield manifest
+
+
+def _is_encrypted(obj: KubernetesObject) -> bool:
+    """Whether sops has encrypted values of an object: the tool that applies it decrypts them first."""
+    return "version" in mapping(obj.get("sops"))
 
 
 def _with_name(manifest: Manifest, report: Report) -> Manifest:
