@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -101,11 +102,22 @@ def test_tables_end_where_the_terminal_does(command: tuple[str, ...], project: P
     shown = on_a_terminal(*command, cwd=project / "fixtures", columns=48).replace("\r\n", "\n").splitlines()
     end = shown.index("olmc: cut to the width of the terminal; -o wide has all of it")
     table = shown[end - whole.count("\n") if command[0] != "status" else 0 : end]
+    table = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in table if command[0] != "status" or "  " in line.strip()]
     assert table[0].startswith("NAMESPACE")
     assert any(line.endswith("…") for line in table)
     assert max(map(len, table)) == 48
     assert whole.count("\n") <= on_a_terminal(*command, "-o", "wide", cwd=project / "fixtures", columns=48).count("\n")
     assert "…" not in olmc(*command).stdout
+
+
+@pytest.mark.process
+def test_the_cause_goes_on_where_a_row_ends(project: Path) -> None:
+    """At 80 columns the table of status is whole, and each cause has a line of its own below its row."""
+    text = olmc("status", "port", "requirements-not-met", "api-conflict").stdout
+    rows = [line for line in text.splitlines() if not line.startswith("    ")]
+    assert max(map(len, rows)) <= 80
+    assert rows[0].split()[:6] == ["WORKSPACE", "NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
+    assert "\x1b[32mSucceeded\x1b[0m" in on_a_terminal("status", "api-conflict", cwd=project / "fixtures")
 
 
 class Terminal(io.StringIO):

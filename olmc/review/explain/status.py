@@ -343,7 +343,7 @@ def _cells(each: OperatorStatus) -> list[str]:
 
 def _problem(each: OperatorStatus) -> str:
     """The reason of a problem, "" where there is none."""
-    reason = each.waits if each.upgrade and each.phase == "Succeeded" else each.reason or each.waits
+    reason = each.waits if each.phase == "Succeeded" else each.reason or each.waits
     return reason if _has_problem(each) else ""
 
 
