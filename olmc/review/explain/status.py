@@ -22,7 +22,7 @@ from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
-from olmc.review.explain.installs import IMPORT_FAILED, of_operator
+from olmc.review.explain.left_out import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
     held_upgrades,
@@ -133,11 +133,14 @@ def _subscribed(
     """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
     upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
+    if not name.namespace:  # whoever applies it decides where it goes
+        hindered = ()
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, held, settled)
     done = settled.rounds.get(name.namespace)
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    is_unknown |= not name.namespace and member is None
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
