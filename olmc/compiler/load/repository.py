@@ -18,8 +18,8 @@ from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variab
 from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_files, kinds_in_templates
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
+from olmc.compiler.rules.findings import building as chart_rules
 from olmc.compiler.rules.findings import building as rules
-from olmc.compiler.rules.findings import charts as chart_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
