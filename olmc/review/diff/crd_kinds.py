@@ -645,9 +645,11 @@ def _short(image: str) -> UntrustedText:
 
 
 @change_kind("WorkloadAdded", ChangeGroup.DEPLOYMENTS, ADDED)
-def workload_added(dangers: tuple[str, ...]) -> Judgement:
-    """A workload that only the new side has; `dangers` are the settings by which its pods may do more than others."""
-    return RISK if dangers else CHANGE, ("new", *_warning(dangers))
+def workload_added(images: tuple[str, ...], account: str, dangers: tuple[str, ...]) -> Judgement:
+    """A workload that only the new side runs: its images and its ServiceAccount; `dangers` are the settings by which
+    its pods may do more than others."""
+    runs: Message = (": runs ", *joined(map(_short, images[:_MOST_PLACES]))) if images else ()
+    return RISK if dangers else CHANGE, ("new", *runs, " as ServiceAccount ", shown(account), *_warning(dangers))
 
 
 @change_kind("WorkloadRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
