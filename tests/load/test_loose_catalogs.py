@@ -78,7 +78,10 @@ def test_what_no_folder_completes_is_reported_where_it_stands(tmp_path: Path) ->
     assert sorted(codes) == ["OLMC209", "OLMC235"]
 
 
-@pytest.mark.parametrize("template", [SEMVER, BASIC])
+GO = SEMVER.replace("schema:", "Schema:").replace("stable:", "Stable:").replace("image:", "Image:")
+
+
+@pytest.mark.parametrize("template", [SEMVER, BASIC, GO])
 @pytest.mark.parametrize("output", ["catalog/kettle/catalog.yaml", "catalogs/acme/catalog.yaml"])
 def test_a_template_with_its_output_is_no_catalog(template: str, output: str, tmp_path: Path) -> None:
     """Its bundles are in images, and the catalog that opm made of them is here."""
