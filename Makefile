@@ -83,7 +83,7 @@ docs: $(INSTALLED_DEV)  ## build the docs as a site, build/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict --clean
 	@echo "built: build/site/index.html (with its search: python3 -m http.server -d build/site)"
 
-pictures: $(INSTALLED_DEV)  ## make the pictures of the docs anew (needs Chromium)
+pictures: $(INSTALLED_DEV)  ## make the pictures of the docs again (needs Chromium)
 	@$(BIN)/python docs/pictures.py --olmc $(OLMC)
 
 pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constraints.txt and templates/requirements.txt

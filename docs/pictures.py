@@ -47,6 +47,7 @@ TABLE = {
     ),
     "graph.png": DocsPicture("graph kettle tests/graph/catalogs/kettle -o svg", "", 792, 394),
     "report.png": DocsPicture("report fixtures/port -o", "index.html", 1200, 690),
+    "namespaces.png": DocsPicture("report fixtures/port -o", "namespaces.html", 1100, 420),
     "operator.png": DocsPicture("report fixtures/review-upgrade/after -o", "operators/tower_lantern.html", 1100, 1180),
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the site has besides the pages of docs/: the README as its front page, commands with their help, and schemas.
+"""Generate further pages of the site: the README as its front page, commands with their help, and schemas.
 
 Links into the source are texts, or with `extra.source` of mkdocs.yml addresses below that.
 """
@@ -28,14 +28,14 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The rule book has all its pages in the navigation."""
     pages = sorted(f"spec/{path.name}" for path in (PROJECT / "docs" / "spec").glob("*.md") if path.name != "README.md")
     for section in config.nav or ():
-        for entry in section.get("Reference", ()):
+        for entry in section.get("Contributors", ()):
             if isinstance(entry, dict) and "Rule book" in entry:
                 entry["Rule book"] += pages
     return config
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """The pages that are made of something else."""
+    """Add the generated pages."""
     made = {
         "index.md": (PROJECT / "README.md").read_text(encoding="utf-8"),
         "commands.md": "".join(_commands()),
@@ -74,7 +74,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
 
 
 def _commands() -> Iterator[str]:
-    yield "# Commands\n\nWhat `olmc COMMAND --help` says. Options are environment variables, too.\n"
+    yield "# Commands\n\nThe output of `olmc COMMAND --help`. You can set options by environment variables, too.\n"
     top = main.make_context("olmc", [], resilient_parsing=True, terminal_width=_WIDTH, max_content_width=_WIDTH)
     for name in main.list_commands(top):
         command = main.get_command(top, name)
@@ -92,7 +92,7 @@ def _command(command: click.Command, name: str, above: click.Context) -> Iterato
 
 
 def _schemas() -> Iterator[str]:
-    yield "# Schemas\n\nWhat olmc reads and writes as data, as JSON Schema.\n\n| schema | what it is |\n|---|---|\n"
+    yield "# Schemas\n\nThe input and output data of olmc, as JSON Schema.\n\n| schema | content |\n|---|---|\n"
     for path in _schema_files():
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         summary = str(document.get("description") or document.get("title") or "").replace("|", "\\|").replace("\n", " ")

@@ -69,5 +69,5 @@ def _library_state(name: str) -> str:
 
 
 def docs_url(path: str) -> str:
-    """The address of what stands in `docs/` under a path, which may end with an anchor."""
-    return f"{_DOCS}/{path}"
+    """Return the address of a page of `docs/` on the site; its path may end with an anchor."""
+    return f"{_DOCS}/{path.replace('.md', '.html', 1)}"

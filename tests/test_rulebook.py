@@ -209,7 +209,7 @@ def test_the_address_of_a_rule() -> None:
 
 def test_links_in_markdown() -> None:
     text = f"As `R-OG-1` has it (R-OG-2, R-DEP-{99}); D3 is no D-Bus."
-    assert linked(text, "") == (
+    assert linked(text, str) == (
         f"As `R-OG-1` has it ([R-OG-2](spec/operator-groups.md#r-og-2), R-DEP-{99}); "
         "[D3](spec/decisions.md#d3) is no D-Bus."
     )

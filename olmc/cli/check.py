@@ -147,9 +147,7 @@ def print_findings(
 
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
-        more = {
-            code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url(""))) for code, rule in reported.items()
-        }
+        more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
         made = as_sarif(
             found, Tool(__version__, rules, more), line_reader(done, show_secrets=show_secrets), least=least
         )

@@ -97,7 +97,7 @@ def test_an_interval_that_olm_cannot_read_r_cat_160(interval: str, problem: str,
         },
     }
     messages = [each.message for each in found(tmp_path, manifests=[source]) if each.code == "OLMC400"]
-    expected = f"CatalogSource olm/harbour is polled every 15 minutes instead of what is written: {problem}"
+    expected = f"CatalogSource olm/harbour is polled every 15 minutes instead of the configured interval: {problem}"
     assert messages == [expected] * bool(problem)
 
 
@@ -422,7 +422,7 @@ def test_accounts_of_deployments(tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     given = {"csv": deployed(serviceAccount="brewer"), "permissions": {"keeper": ["get configmaps"]}}
     assert bundled(tmp_path / "none", **given) == [
-        "OLMC421 Deployment lid of kettle.v1.0.0 runs as ServiceAccount brewer, which nothing creates in namespace ns: "
+        "OLMC421 Deployment lid of kettle.v1.0.0 runs as ServiceAccount brewer, which does not exist in namespace ns: "
         "it gets no pods, and the operator never succeeds | Its permissions are for keeper. Name that account, or add "
         "a ServiceAccount to the bundle or to the workspace."
     ]

@@ -45,11 +45,11 @@ def test_rules_in_sarif_link_to_what_can_be_read() -> None:
     """Each to its place on the page of rules, and the rules of OLM that its explanation names to theirs."""
     rules = json.loads(olmc("check", "bare-bundle", "-o", "sarif").stdout)["runs"][0]["tool"]["driver"]["rules"]
     assert [(rule["id"], rule["helpUri"]) for rule in rules] == [
-        ("OLMC270", "https://olmc.dev/docs/rules.md#olmc270"),
-        ("OLMC272", "https://olmc.dev/docs/rules.md#olmc272"),
+        ("OLMC270", "https://olmc.dev/docs/rules/OLMC270.html"),
+        ("OLMC272", "https://olmc.dev/docs/rules/OLMC272.html"),
     ]
     assert "(R-CAT-211)" in rules[0]["help"]["text"]
-    assert "([R-CAT-211](https://olmc.dev/docs/spec/validation.md#r-cat-211))" in rules[0]["help"]["markdown"]
+    assert "([R-CAT-211](https://olmc.dev/docs/spec/validation.html#r-cat-211))" in rules[0]["help"]["markdown"]
 
 
 def test_a_report_of_test_cases() -> None:
@@ -95,7 +95,7 @@ def test_only_what_was_looked_for_can_be_missed(tmp_path: Path) -> None:
     comments = "".join(f"# olmc: ignore[{code}] so\n" for code in ("OLMC287", "OLMC320", "OLMC401"))
     (tmp_path / "g.yaml").write_text(f"{comments}{GROUP}", encoding="utf-8")
     found = json.loads(olmc("check", tmp_path, "-o", "json").stdout)["findings"]
-    assert [each["message"] for each in found] == ["nothing here is reported as OLMC401"]
+    assert [each["message"] for each in found] == ["this place has no finding OLMC401"]
     everything = json.loads(olmc("check", tmp_path, "-o", "json", "--optional", "all").stdout)["findings"]
     assert len(everything) == 2
 

@@ -134,7 +134,7 @@ def test_an_upgrade_that_olm_does_not_make(tmp_path: Path, project: Path) -> Non
     text = operators.read_text(encoding="utf-8").replace("v1.0.0", "v1.2.0").replace("channel: stable", "channel: fast")
     operators.write_text(text, encoding="utf-8")
     stays = "lantern stays at 1.0.0: its channel in catalog harbour has neither this version nor an upgrade from it"
-    comes_to_rest = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it comes to rest at lantern.v1.0.0  [breaking]"
+    comes_to_rest = "lantern 1.0.0 → 1.2.0; OLM does not lead there: it stays at lantern.v1.0.0  [breaking]"
     for options, said in (((), f"{stays}  [risk]"), (("--fresh",), comes_to_rest)):
         result = olmc("diff", BEFORE, tmp_path, *options)
         assert result.exit_code == 0

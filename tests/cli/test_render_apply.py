@@ -32,7 +32,7 @@ def test_half_an_output_is_not_printed(broken: Path) -> None:
     """Not even the Namespaces: who prunes by them deletes what is in them."""
     result = olmc("render", broken, "--for", "apply")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "failure: nothing is printed, since part of what is wanted would be missing: other/pot (" in result.stderr
+    assert "failure: nothing is printed, because these operators would be missing: other/pot (" in result.stderr
     assert "give --keep-going" in result.stderr
     for form in ("json", "name"):
         assert olmc("render", broken, "--for", "apply", "-o", form).stdout == ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from from_observed import with_observed
+from score import without_unknown
 
 pytestmark = pytest.mark.process
 
@@ -169,3 +170,13 @@ def test_without_the_shared_data(tmp_path: Path) -> None:
     done = score("--shared", str(tmp_path))
     assert done.returncode == 0
     assert done.stdout.startswith("conformance: skipped, because ")
+
+
+def test_what_nothing_can_tell_does_not_count() -> None:
+    different = {"Role/a": ["- x"], "Role/b": ["- x"]}
+    result = {"case": "a", "observed": 4, "equal": 2, "different": different, "status_total": 3, "status_equal": 2,
+              "status_different": {"Role/a": ["- y"]}}  # fmt: skip
+    listed = {("a", "Role/a"), ("a", "Role/equal"), ("other", "Role/b")}
+    (counted,) = without_unknown([result], listed)
+    assert (counted["observed"], counted["equal"], counted["status_total"]) == (3, 2, 2)
+    assert without_unknown([{"case": "a", "error": "exit 3"}], listed) == [{"case": "a", "error": "exit 3"}]

@@ -114,7 +114,7 @@ def test_what_is_shown_are_the_differences() -> None:
     example = Example("olmc check", "", "", (a, b), (a, ("b", "4\n")))
     assert shown(example) == ["Bad, b:", "Good, b:"]
     assert shown(example._replace(good=(a, c))) == ["Bad, b:", "Good, c:"]
-    assert shown(example._replace(good=(a, b, c))) == ["Bad, a:", "and b:", "Good, with c besides:"]
+    assert shown(example._replace(good=(a, b, c))) == ["Bad, a:", "and b:", "Good, with c as well:"]
     assert shown(example._replace(good=(a,))) == ["Bad, a:", "and b:", "Good, without b."]
     assert shown(example._replace(bad=(("a", REMOVED),))) == ["Bad, a is not there.", "Good, a:", "and b:"]
 

@@ -1,4 +1,4 @@
-"""All rules together: codes, texts, and the page that shows them."""
+"""All rules together: codes, texts, and the pages that show them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from string import Formatter
 from olmc.compiler.rules.findings import catalogs, validation
 from olmc.k8s.diagnostics import Rule, Severity
 from olmc.review.rules.catalogue import all_rules, chapters, hint_of, message_of
-from olmc.review.rules.page import page
+from olmc.review.rules.page import INDEX, page_path, pages, write
 from olmc.review.rules.ways_out import WAYS_OUT
 
 
@@ -51,17 +51,29 @@ def test_every_code_has_its_ways_out() -> None:
     assert not [code for code, text in WAYS_OUT.items() if not text.endswith(".")]
 
 
-def test_the_page_is_current(project: Path) -> None:
-    """docs/rules.md is what `python -m olmc.review.rules.page` prints."""
-    assert (project / "docs" / "rules.md").read_text(encoding="utf-8") == page()
+def test_the_pages_are_current(project: Path) -> None:
+    """docs/rules.md and docs/rules/ are the output of `python -m olmc.review.rules.page docs`."""
+    docs = project / "docs"
+    found = {path.relative_to(docs).as_posix(): path.read_text(encoding="utf-8") for path in docs.glob("rules/*.md")}
+    assert {**found, INDEX: (docs / INDEX).read_text(encoding="utf-8")} == pages()
 
 
-def test_the_page_has_every_rule() -> None:
-    text = page()
+def test_each_rule_has_a_page_and_a_row() -> None:
+    texts = pages()
     for rule in all_rules():
-        assert f"\n### {rule.code}\n\n**{rule.title}** ({rule.severity})\n" in text
+        text = texts[page_path(rule)]
+        assert text.startswith(f"# {rule.code}: ")
+        assert f"| [{rule.code}]({page_path(rule)}) | {rule.severity} | " in texts[INDEX]
         assert {field for _, field, _, _ in Formatter().parse(rule.message) if field} <= {
             part.partition("}")[0] for part in message_of(rule).split("{")
         }
-    prose = re.sub("^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    assert max(map(len, (line for line in prose.splitlines() if not line.startswith(("Message", "#", "Found"))))) <= 120
+        prose = re.sub("^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        lines = (line for line in prose.splitlines() if not line.startswith(("Message", "#", "Found", "*")))
+        assert max(map(len, lines)) <= 120
+
+
+def test_stale_pages_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "OLMC998.md").write_text("# OLMC998\n", encoding="utf-8")
+    write(tmp_path)
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")} == pages().keys()

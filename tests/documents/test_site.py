@@ -17,7 +17,7 @@ from browser import Page, in_chromium, opened_at
 
 pytestmark = pytest.mark.process
 
-PAGES = ("index.html", "plan.html", "rules.html", "commands.html", "spec/resolver.html")
+PAGES = ("index.html", "plan.html", "rules.html", "rules/OLMC301.html", "commands.html", "spec/resolver.html")
 
 
 @pytest.fixture(scope="module")
@@ -111,5 +111,5 @@ def test_a_search_finds_a_page(served: str, tmp_path: Path) -> None:
         page.type("drift")
         page.wait("document.querySelectorAll('.md-search-result__link').length > 0")
         links = "[...document.querySelectorAll('.md-search-result__link')].map((each) => each.href).join()"
-        assert "drift.html" in page.ask(links)
+        assert "cluster-state.html" in page.ask(links)
         assert page.console == []

@@ -87,6 +87,7 @@ ALL_OPTIONS = (
   approve: [all]
   delete: [ClusterServiceVersion/kettle/kettle.v1.0.0]
   descoped: true
+  runningCatalogs: [kettle/all]
   allowSharedAPIs: [kettles.tea.example.com]
   enableV2alpha1: true
   approvedInstalls: [kettle/kettle.v1.0.0]
@@ -119,6 +120,7 @@ def test_every_option_of_olmc_yaml_arrives(tmp_path: Path) -> None:
         api_resources=served_by("4.14"),
         namespaces=("team-a",),
         approve=("all",),
+        running_catalogs=("kettle/all",),
         delete=("ClusterServiceVersion/kettle/kettle.v1.0.0",),
         descoped=True,
         shared_apis=("kettles.tea.example.com",),

@@ -52,7 +52,7 @@ def test_findings_come_and_go_while_somebody_types(port: Path) -> None:
             assert shown[0].severity is types.DiagnosticSeverity.Error
             assert shown[0].source == "olmc"
             assert shown[0].code_description is not None
-            assert shown[0].code_description.href.endswith("rules.md#olmc510")
+            assert shown[0].code_description.href.endswith("rules/OLMC510.html")
             it.change(uri, right)
             assert "OLMC510" not in codes(await it.shown(uri))
             assert (port / "operators.yaml").read_text(encoding="utf-8") == right

@@ -250,7 +250,7 @@ def test_half_an_output_is_none(plugin: Plugin, app: Path) -> None:
     write(app, {"second.yaml": group})
     refused = plugin.generates(app)
     assert (refused.code, refused.stdout) == (1, "")
-    assert "nothing is printed, since part of what is wanted would be missing: harbour/beacon (" in refused.stderr
+    assert "nothing is printed, because these operators would be missing: harbour/beacon (" in refused.stderr
     assert "set the parameter keep-going to true" in refused.stderr
     going = plugin.generates(app, [{"name": "keep-going", "string": "true"}])
     assert "Namespace/harbour" in going.by_name

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from olmc.cli.main import main
+from olmc.compiler.olm.facts import serves_catalog
 from olmc.k8s.objects import object_key
 from olmc.resources import schema
 from olmc.review.diff.deltas import path_text
@@ -226,3 +227,17 @@ def test_a_hop_that_there_is_not(workspace: Path) -> None:
     result = CliRunner().invoke(main, ["plan", str(workspace), "--from", str(workspace), "--at", "7"])
     assert result.exit_code == 2
     assert "there are the hops 0 to 0" in result.output
+
+
+def test_what_serves_a_catalog_is_no_news(project: Path, tmp_path: Path) -> None:
+    """A dump has none of it, and neither a plan nor a comparison nor a drift is about it (R-CAT-760)."""
+    port = project / "fixtures" / "port"
+    objects = [rendered.object for rendered in compile(port).objects]
+    dumped = [obj for obj in objects if not serves_catalog(obj)]
+    assert len(objects) - len(dumped) == 4
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": dumped}), encoding="utf-8"
+    )
+    result = CliRunner().invoke(main, ["plan", str(port), "--from", str(tmp_path / "dump.json")])
+    assert "nothing happens" in result.stdout.partition("\n")[0], result.output
+    assert drift(port, dumped) == ()

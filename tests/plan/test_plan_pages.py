@@ -1,11 +1,11 @@
-"""docs/platform-upgrade.md and docs/drift.md show what the commands on them print."""
+"""Compare the pages about plans with the output of the commands on them."""
 
 from __future__ import annotations
 
 import pytest
 from shown_pages import run_as_shown, shown
 
-PAGES = {"docs/platform-upgrade.md": 3, "docs/drift.md": 2}
+PAGES = {"docs/platform-upgrade.md": 3, "docs/cluster-state.md": 5}
 
 
 @pytest.mark.parametrize(("command", "output"), [pair for page in PAGES for pair in shown(page)])

@@ -768,7 +768,7 @@ def test_replaced_objects_of_git_do_not_count(attack: object, repository: Path) 
 
 
 def test_the_page_has_the_table(project: Path) -> None:
-    page = (project / "docs/diff.md").read_text(encoding="utf-8")
+    page = (project / "docs/diff-reference.md").read_text(encoding="utf-8")
     for row in DECIDING_FILES:
         assert f"| {row.tool} | {row.files} | {row.treatment} |\n" in page
 

@@ -119,7 +119,8 @@ def counts(key: ObjectKey, obj: KubernetesObject, asked: Asked) -> bool:
         return True
     kind = GroupKind(key.group, key.kind)
     owners = {gvk_of(ref).group_kind for ref in owner_references(obj)}
-    if owners & _HELPERS:
+    # OLM owns the ConfigMap of a catalog as well, but does not make it.
+    if owners & _HELPERS and key not in asked.configmaps:
         return False
     if kind in STATE_KINDS or key.group in (OLM_GROUP, _V1_GROUP) or kind in asked.kinds or key in asked.configmaps:
         return True

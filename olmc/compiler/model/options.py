@@ -83,6 +83,7 @@ class Options(NamedTuple):
     `kube_version`: the version of the cluster, with its leading `v`.
     `olm_version`: the OLM that runs in it: a release, OpenShift's (`ocp-4.14`), or `docs` (docs/olm-versions.md).
     `global_catalog_namespace`: the namespace whose catalogs all namespaces see (R-CAT-502).
+    `running_catalogs`: catalogs in ConfigMaps whose Pods run: `namespace/name`, or `all` (R-CAT-166).
     `legacy_precedence`: upgrades may come from other catalogs where the Subscription's own has none (D17).
     `legacy_crd_rules`: which updates of CRDs are refused is decided as OLM's documents have it (D29).
     None stands for what the OLM version does: of all, `docs` alone follows the documents.
@@ -127,6 +128,7 @@ class Options(NamedTuple):
     kube_version: str = "v1.36.2"
     olm_version: str = "0.46.0"
     global_catalog_namespace: str = "olm"
+    running_catalogs: tuple[str, ...] = ()
     legacy_precedence: bool | None = None
     legacy_crd_rules: bool | None = None
     protected_copied_csv_namespaces: tuple[str, ...] = ()
@@ -174,6 +176,7 @@ if TYPE_CHECKING:
         kube_version: str
         olm_version: str
         global_catalog_namespace: str
+        running_catalogs: tuple[str, ...]
         legacy_precedence: bool | None
         legacy_crd_rules: bool | None
         protected_copied_csv_namespaces: tuple[str, ...]
@@ -274,6 +277,7 @@ class Profile(NamedTuple):
     operatorgroup_api: Mapping[str, Any]
     operator_api: str
     olmconfig_api: str
+    catalog_objects: Mapping[str, Any]
     installplan_bundlelookups: Mapping[str, Any]
     installplan_catalogsources: str
     subscription_unpacking: Sequence[str]

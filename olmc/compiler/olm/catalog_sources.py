@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import mapping, text
+from olmc.k8s.objects import mapping, name_of, namespace_of, text
 
 FROM_CONFIGMAP = ("configmap", "internal")
 _DEFAULT_POLL = 15 * 60.0
@@ -22,6 +22,13 @@ def spec_problem(spec: Mapping[str, Any]) -> str:
         return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
     # Without the field the API server takes no CatalogSource, so OLM never sees it.
     return f"unknown sourcetype: {kind}" if kind is not None else ""
+
+
+def is_stated_to_run(source: Mapping[str, Any], running: Collection[str]) -> bool:
+    """Whether the Pod of a CatalogSource runs: by `running`, which has `namespace/name` or `all`, or by its status
+    (R-CAT-166)."""
+    state = mapping(mapping(source.get("status")).get("connectionState")).get("lastObservedState")
+    return state == "READY" or "all" in running or f"{namespace_of(source)}/{name_of(source)}" in running
 
 
 class PollInterval(NamedTuple):

@@ -15,13 +15,40 @@ from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyDeployment
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, COPIED_FROM, OWNER, OWNER_KIND, OWNER_NAMESPACE, PROPERTIES
 from olmc.k8s.gojson import DecodeError, decode, unmarshal
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import annotations_of, labels_of, name_of, namespace_of, owner_references, status_of, text
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    annotations_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_references,
+    status_of,
+    text,
+)
 
 DEFAULT_ACCOUNT = "default"
 PACKAGE = "olm.package"
 _HOME = "olm.operatorNamespace"
 
 _Object = Mapping[str, Any]
+
+
+# Catalogs
+
+CATALOG_SOURCE = "CatalogSource"
+
+
+def serves_catalog(obj: _Object) -> bool:
+    """Decide whether OLM made an object to serve a catalog: a CatalogSource owns it (R-CAT-760).
+
+    The ConfigMap of a catalog is from somebody else, though a CatalogSource owns it as well.
+    """
+    if obj.get("kind") == "ConfigMap":
+        return False
+    return any(
+        ref.get("kind") == CATALOG_SOURCE and text(ref.get("apiVersion")).startswith(f"{OLM_GROUP}/")
+        for ref in owner_references(obj)
+    )
 
 
 # Copies

@@ -23,7 +23,7 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, spec_problem
+from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, is_stated_to_run, spec_problem
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
 from olmc.compiler.olm.facts import home_of_copy, is_copy
 from olmc.compiler.olm.naming import prune_unsupported, with_known_config
@@ -103,8 +103,9 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 
 _UNREACHABLE = (
     'failed to list bundles: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while '
-    'dialing: dial tcp: address {address}: no content in the workspace"'
+    'dialing: dial tcp: address {address}: {why}"'
 )
+_NO_CONTENT, _NO_POD = "no content in the workspace", "no Pod of the catalog is known to run"
 
 
 def initial_state(workspace: Workspace, options: Options, report: Report) -> Cluster:
@@ -338,6 +339,11 @@ def _catalogs(
         problem = spec_problem(spec)
         refusal = problem or _absent_configmap(spec, catalog)
         catalog_source = _catalog_source(key, catalog, address, refusal)._replace(is_unchecked=refusal != problem)
+        # Of an image the content in the workspace states that it is served; a ConfigMap is there in any case.
+        is_configmap = bool(catalog) and not refusal and spec.get("sourceType") in FROM_CONFIGMAP
+        if is_configmap and not is_stated_to_run(obj, options.running_catalogs):
+            where = _UNREACHABLE.format(address=f"{key.name}.{key.namespace}.svc:50051", why=_NO_POD)
+            catalog_source = catalog_source._replace(entries=(), problem=where, is_unstarted=True)
         priority = int(spec.get("priority") or 0)
         sources[key] = catalog_source._replace(
             priority=priority, manifest=obj, source=manifest.source, of_cluster=of_cluster
@@ -378,7 +384,7 @@ def _catalog_source(key: CatalogKey, catalog: Catalog | None, address: str = "",
         return CatalogSource(key, 0, None, problem=problem, refused=refusal)
     if catalog is None:
         # OLM has a client and finds nobody at the other end, which is another message (observed-10).
-        return CatalogSource(key, 0, None, problem=_UNREACHABLE.format(address=address or "unknown"))
+        return CatalogSource(key, 0, None, problem=_UNREACHABLE.format(address=address or "unknown", why=_NO_CONTENT))
     from olmc.compiler.catalogs.content import served_candidates  # takes long to import, and bundles don't need it
 
     return CatalogSource(key, 0, catalog, served_candidates(key, catalog), catalog.problem)

@@ -126,11 +126,17 @@ def is_not_vendored(source: CatalogSource) -> bool:
 def _of_empty_catalog(diagnostic: Diagnostic, resolve_request: ResolveRequest, cluster: Cluster) -> Diagnostic:
     """What prevents a resolution, at the CatalogSource whose content is not in the workspace, if it is that."""
     visible = [cluster.catalogs[entry.key] for entry in resolve_request.catalogs if entry.key in cluster.catalogs]
-    empty = next((source for source in visible if source.catalog is None), None)
+    empty = next((source for source in visible if source.catalog is None or source.is_unstarted), None)
     if empty is None:
         return diagnostic
     name = empty.key.name
     spec = spec_of(empty.manifest or {})
+    if empty.is_unstarted:
+        hint = (
+            f"OLM reads the ConfigMap {spec['configMap']} by a Pod, and olmc can't see that it runs. If it does, add "
+            f"{empty.key.namespace}/{name} to spec.runningCatalogs of olmc.yaml."
+        )
+        return diagnostic._replace(location=at(empty.source, "spec", "configMap") or diagnostic.location, hint=hint)
     if spec.get("sourceType") in ("configmap", "internal") and spec.get("configMap"):
         hint = f"Add the ConfigMap {empty.key.namespace}/{spec['configMap']}, which holds the catalog."
         return diagnostic._replace(location=at(empty.source, "spec", "configMap") or diagnostic.location, hint=hint)

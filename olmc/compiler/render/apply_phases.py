@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options, Phase, Profile
-from olmc.compiler.olm.facts import group_by_label
+from olmc.compiler.olm.facts import group_by_label, serves_catalog
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, CONDITION_NAME
 from olmc.compiler.reconcile.deployments import Serving, servings
 from olmc.compiler.render.webhooks import RenderContext, rendered
@@ -300,7 +300,7 @@ def _is_olms_own(rendered: Rendered) -> bool:
     """Whether an object only makes sense with OLM around."""
     origin = rendered.provenance.origin
     # A group's ClusterRoles may also lie there as manifests that were taken from a cluster.
-    if group_by_label(rendered.object) is not None:
+    if group_by_label(rendered.object) is not None or serves_catalog(rendered.object):
         return True
     # Of what a certificate brings, the Secret alone is of no use: OLM would have filled it (R-CERT-2).
     if rendered.object.get("type") == "kubernetes.io/tls" and rendered.identity[:2] == ("", "Secret"):

@@ -33,6 +33,7 @@ from olmc.compiler.olm.naming import (
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.loop import deleted_deployments, may_be_copied
 from olmc.compiler.reconcile.operator_groups import CONFLICT
+from olmc.compiler.render.catalog_objects import catalog_configmaps, owned_by_catalogs
 from olmc.compiler.render.webhooks import Pass, RenderContext, rendered
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.restmapper import removal_of
@@ -311,7 +312,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
     ServiceAccount/ns/installer
       labels: {olm.managed: 'true'}
     """
-    accounts = _group_accounts(context)
+    accounts, configmaps = _group_accounts(context), catalog_configmaps(context)
     written_elsewhere = _written_elsewhere(context)
     cluster = context.cluster
     csvs = {*cluster.csvs, *homes_of_copies(context)}
@@ -329,6 +330,8 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             continue
         if key in accounts:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
+        elif key in configmaps:
+            yield entry._replace(object=owned_by_catalogs(entry.object, configmaps[key], context.profile))
         else:
             yield entry
 
@@ -374,21 +377,6 @@ def _group_accounts(context: RenderContext) -> frozenset[ObjectKey]:
 def _mark_managed(obj: KubernetesObject, profile: Profile) -> KubernetesObject:
     labels = {**labels_of(obj), **managed_labels(profile.csv_label_managed)}
     return {**obj, "metadata": with_labels(obj["metadata"], labels)}
-
-
-def catalog_sources(context: RenderContext) -> Iterator[Rendered]:
-    """The CatalogSources of the workspace.
-
-    >>> operators = "operators.coreos.com/v1alpha1"
-    >>> metadata, spec = {"name": "acme", "namespace": "olm"}, {"sourceType": "grpc", "image": "quay.io/acme/all:v1"}
-    >>> catalog = {"apiVersion": operators, "kind": "CatalogSource", "metadata": metadata, "spec": spec}
-    >>> show(catalog_sources, {"manifests": [catalog]}, "spec")
-    CatalogSource/olm/acme
-      spec: {sourceType: grpc, image: 'quay.io/acme/all:v1'}
-    """
-    for source in context.cluster.catalogs.values():
-        if source.manifest is not None and not source.of_cluster:
-            yield rendered(source.manifest, "catalog_sources", "input", source.source)
 
 
 def report_unserved(objects: Iterable[Rendered], cluster: Cluster, options: Options, report: Report) -> None:

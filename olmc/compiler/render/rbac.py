@@ -14,8 +14,8 @@ from olmc.compiler.olm.naming import COPIED_FROM, csv_reference, gvk_hash, owner
 from olmc.compiler.olm.profiles.data import filled
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_no_group
 from olmc.compiler.reconcile.requirements import permission_entries_satisfied, scopes_of_permissions
+from olmc.compiler.render.catalog_objects import catalog_accounts, catalog_servers, catalog_sources
 from olmc.compiler.render.components import (
-    catalog_sources,
     copied_csv_configmaps,
     copied_csvs,
     copy_targets,
@@ -278,7 +278,9 @@ PASSES: tuple[Pass, ...] = (
     certificates,
     apiservices,
     webhooks,
+    catalog_servers,
     stored_objects,
+    catalog_accounts,
     provided_apis,
     lifted_rbac,
     tenant_rbac,

@@ -7,7 +7,7 @@ where it has none, those of its section count. Pages are read when a rule is fir
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from olmc.k8s.lean import NamedTuple, regex
@@ -75,12 +75,12 @@ def rule_url(rule_id: str) -> str:
     return docs_url(rule.path) if rule is not None else ""
 
 
-def linked(text: str, docs: str) -> str:
-    """Markdown in which the ids of rules outside of code are links to their pages, below `docs`."""
+def linked(text: str, address: Callable[[str], str]) -> str:
+    """Return Markdown in which the ids of rules outside of code are links; `address` takes a path below `docs/`."""
 
     def link(match: re.Match[str]) -> str:
         rule = spec_rule(match[0])
-        return f"[{match[0]}]({docs}{rule.path})" if rule is not None else match[0]
+        return f"[{match[0]}]({address(rule.path)})" if rule is not None else match[0]
 
     # In code a link would be shown with its brackets.
     parts = re.split(r"(`[^`]*`)", text)

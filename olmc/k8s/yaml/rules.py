@@ -11,10 +11,9 @@ YAML_SYNTAX = Rule(
     "The file is not valid YAML",
     "not valid YAML: {problem}",
     "{hint}",
-    "The text breaks YAML's grammar at this place, so Kubernetes could not read the file either, or only "
-    "its beginning. Nothing of the file is used, not even the documents before this place. The cause often "
-    "stands a line or more above: a quote that is not closed, a tab, a missing space after a colon, a line "
-    "that is indented too little.",
+    "The text breaks YAML's grammar at this place, so Kubernetes could not read the file either, or only its "
+    "beginning. olmc ignores the whole file, also the documents before this place. The cause is often a line or more "
+    "above: a quote that is not closed, a tab, a missing space after a colon, a line that is indented too little.",
 )
 
 JSON_SYNTAX = Rule(
@@ -33,9 +32,8 @@ DUPLICATE_KEY = Rule(
     "A key stands twice in one mapping",
     "the key {key!r} stands twice in this mapping; the last one counts",
     "Delete the one that is not meant.",
-    "YAML and JSON want every key of a mapping to be different. Kubernetes reads such a file all the same "
-    "and silently keeps the last value, so what the earlier line says has no effect. Strict readers refuse "
-    "the file.",
+    "YAML and JSON want every key of a mapping to be different. Kubernetes reads such a file all the same and "
+    "silently keeps the last value, so it ignores the earlier line. Strict readers reject the file.",
 )
 
 BAD_KEY = Rule(
@@ -64,7 +62,7 @@ UNKNOWN_TAG = Rule(
     "OLMC105",
     Severity.ERROR,
     "A YAML tag without meaning here",
-    "the tag that stands here means nothing to Kubernetes",
+    "Kubernetes does not know the tag at this place",
     "Remove the tag. If the text begins with an exclamation mark, put it in quotes.",
     "A tag tells a YAML reader to make something special of a value. Only the tags of JSON's types "
     "(`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!map`, `!!seq`), `!!binary`, `!!timestamp` and "
@@ -87,8 +85,8 @@ TOO_DEEP = Rule(
     "Nested too deeply",
     "nested more than {limit} levels deep",
     "Check whether a generator went astray here; no Kubernetes object needs this depth.",
-    "Lists and mappings may stand in each other to a bounded depth only, because a file can be "
-    "untrusted and must not be able to exhaust the program.",
+    "Lists and mappings can be nested to a limited depth only, because a file can be untrusted and must not be able "
+    "to exhaust the program.",
 )
 
 ALIAS_BOMB = Rule(
@@ -97,8 +95,8 @@ ALIAS_BOMB = Rule(
     "Aliases that expand without measure",
     "{problem}",
     "Write the values out instead of repeating them with an alias.",
-    "An alias (`*name`) repeats the value that its anchor (`&name`) marks. A value that contains itself has "
-    "no end, and aliases of aliases can blow a small file up to any size. Kubernetes refuses both.",
+    "An alias (`*name`) repeats the value that its anchor (`&name`) marks. A value that contains itself is endless, "
+    "and aliases of aliases can blow a small file up to any size. Kubernetes refuses both.",
 )
 
 UNKNOWN_ANCHOR = Rule(
@@ -107,8 +105,8 @@ UNKNOWN_ANCHOR = Rule(
     "An alias without anchor",
     "no anchor with the name of this alias stands before it",
     "If the text begins with an asterisk, put it in quotes; else define the anchor earlier in the same document.",
-    "A plain value that begins with `*` is an alias: it stands for the value marked with `&` and the same "
-    "name, earlier in the same document.",
+    "A plain value that begins with `*` is an alias: it repeats the value marked with `&` and the same name, earlier "
+    "in the same document.",
 )
 
 BAD_MERGE = Rule(
@@ -127,8 +125,8 @@ WRONG_VERSION = Rule(
     "A version of YAML that Kubernetes does not read",
     "the directive %YAML {version} is not understood by Kubernetes, which reads YAML 1.1",
     "Remove the %YAML line.",
-    "Kubernetes refuses every document whose `%YAML` directive names another version than 1.1. Without the "
-    "directive, nothing else changes.",
+    "Kubernetes refuses every document whose `%YAML` directive names another version than 1.1. Without the directive, "
+    "the document means the same.",
 )
 
 
@@ -139,7 +137,7 @@ TOO_LARGE = Rule(
     "{path} has {size} {unit}, more than the {limit:,} that olmc reads",
     "{hint}",
     "The limits protect the machine that compiles from input made to exhaust it. The page docs/limits.md has all of "
-    "them. A variable of the environment raises each, so nobody can do it who only writes the input.",
+    "them. An environment variable raises each limit, so the author of the input can't raise it.",
 )
 
 
@@ -163,5 +161,5 @@ SPLIT = Rule(
     "Kubernetes' tools cut a file into documents before they read YAML: at each line that begins with `---` and has "
     "only white space or a comment behind it. They refuse other text there, and read one YAML document of each part. "
     "At this place YAML sees another end of a document. So a review of the file and a cluster would see different "
-    "objects. olmc uses nothing of the file.",
+    "objects. olmc ignores the file.",
 )

@@ -17,7 +17,7 @@ from olmc.compiler.model.catalog import Catalog, CatalogBundle, Channel, Package
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import EXTENSIONS_V1
-from olmc.compiler.olm.facts import is_copy
+from olmc.compiler.olm.facts import is_copy, serves_catalog
 from olmc.compiler.resolver.steps import content_of
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.image_references import is_floating, registry_of
@@ -600,6 +600,8 @@ def _folded_kind(obj: KubernetesObject, there: Collection[ObjectKey], owners: Co
         # What is in the set of a ClusterExtension is on the side as well, where it is compared.
         is_derived = owner_of(obj) in owners and all(object_key(within) in there for within in objects_within(obj))
         return "ClusterObjectSet" if is_derived else ""
+    if serves_catalog(obj):
+        return "catalog's object"
     if not text(obj.get("apiVersion")).startswith(f"{OLM_GROUP}/"):
         return ""
     if kind == CSV and is_copy(obj):

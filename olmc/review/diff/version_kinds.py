@@ -110,7 +110,7 @@ def _unknown_way(path: UpgradePath, old: str, old_version: str) -> Message:
 
 def _way(path: UpgradePath) -> Message:
     if path.reached is False:
-        return ("; OLM does not lead there: it comes to rest at ", shown(path.end))
+        return ("; OLM does not lead there: it stays at ", shown(path.end))
     if len(path.hops) == 1:
         return (f", in one hop ({path.hops[0].kind})",)
     stops: Message = (shown(path.hops[0].source),)

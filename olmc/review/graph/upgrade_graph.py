@@ -499,10 +499,10 @@ def _end(channel: ChannelView, walk: Walk, versions: Mapping[str, Vertex]) -> It
     if walk.circles:
         yield f"The upgrades go round in circles: {end} was installed before"
     elif last in channel.heads:
-        yield f"It comes to rest at {end}, the head of the channel"
+        yield f"It stays at {end}, the head of the channel"
     else:
         head = ", ".join(label(versions[name]) for name in channel.heads)
-        yield f"It comes to rest at {end}, short of the head of the channel ({head})"
+        yield f"It stays at {end}, short of the head of the channel ({head})"
         yield from (
             f"{_MARGIN}no way on to {text}" for text in islice(dead_ends(channel, versions).get(last, ()), _MOST)
         )

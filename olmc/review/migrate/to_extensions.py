@@ -67,7 +67,7 @@ from olmc.targets.v1.single_extension import ExtensionOwner, extension_objects
 
 
 def edits(moves: Iterable[ExtensionMove], workspace: Workspace, cluster: Cluster) -> Iterator[Edit]:
-    """The changes to all documents: of Subscriptions, their CatalogSources, and what is left without a use."""
+    """The changes to all documents: of Subscriptions, their CatalogSources, and of objects without a use."""
     moves = list(moves)
     moving = {move.subscription.name for move in moves}
     beside: dict[NamespacedName, list[KubernetesObject]] = {}

@@ -151,7 +151,7 @@ def step_for(
 def _steps(
     operator: SubscribedOperator, move: PlatformMove, catalogs: CatalogsMove, *, is_before: bool
 ) -> Iterator[ClusterMoveStep]:
-    """The steps that help, those in the channel that it has first; what OLM comes to rest at before what it passes."""
+    """The steps that help, those in the channel that it has first; the end of an upgrade before versions on the way."""
     subscription, start = operator.subscription, operator.entry
     source = (catalogs.old if is_before else catalogs.new).get(subscription.catalog)
     if source is None:

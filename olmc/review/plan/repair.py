@@ -20,6 +20,7 @@ from olmc.compiler.olm.facts import (
     has_copy_label,
     is_copy,
     original_of,
+    serves_catalog,
 )
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, OWNER, OWNER_KIND
 from olmc.k8s.lean import NamedTuple, regex
@@ -255,14 +256,14 @@ def unpredicted(objects: Iterable[KubernetesObject]) -> Iterator[str]:
         if key.kind in _UNPREDICTED:
             yield f"{key.kind}: others write it"
         elif not _is_predicted(obj):
-            yield "what unpacks bundles, and the namespaces that every cluster has"
+            yield "objects that unpack bundles or serve catalogs, and the namespaces of every cluster"
 
 
 def _is_predicted(obj: KubernetesObject) -> bool:
     key = object_key(obj)
     if key.kind in _UNPREDICTED or (key.kind == "Namespace" and key.name in _OF_CLUSTER):
         return False
-    return not (key.kind in _UNPACKING and _UNPACKED.fullmatch(key.name))
+    return not (serves_catalog(obj) or (key.kind in _UNPACKING and _UNPACKED.fullmatch(key.name)))
 
 
 def _plan_names(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], str]:

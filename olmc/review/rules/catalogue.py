@@ -80,7 +80,7 @@ def parts(example: Example) -> Iterator[ExamplePart]:
     for number, (path, text) in enumerate(bad if bad and good else example.bad):
         yield _part("and " if number else "Bad, ", path, ":", text)
     for number, (path, text) in enumerate(good):
-        yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " besides:", text)
+        yield _part("and " if number else "Good, " if bad else "Good, with ", path, ":" if bad else " as well:", text)
     # A good side without files of its own is the bad one with its first file taken away.
     if not good:
         yield ExamplePart("Good, without ", bad[0][0], ".", "")
@@ -106,42 +106,30 @@ def as_text(example: Example | None) -> str:
 
 
 _CHAPTERS = (
-    ("OLMC100", "Diagnostics about YAML and JSON text (OLMC100-OLMC119)"),
-    ("OLMC120", "Rules about files, manifests and bundles: what can go wrong while a workspace is read"),
-    ("OLMC146", "Rules about what is misspelt, which a cluster refuses, or drops without a word"),
-    ("OLMC152", "Rules about files, manifests and bundles: what can go wrong while a workspace is read"),
-    ("OLMC170", "Rules about namespaces: which objects have none, and which name none"),
-    (
-        "OLMC172",
-        "Rules about what is left out: objects in a workspace that olmc does not compile, and tools would apply",
-    ),
-    ("OLMC180", "Rules about what a repository holds besides: files of other tools, and what nobody has rendered"),
-    ("OLMC190", "Rules about what is built before it is compiled: kustomizations, and the entries of a repository"),
-    (
-        "OLMC200",
-        "Rules about catalogs: what makes a catalog one that OLM can't serve, and what is odd about one that it can",
-    ),
-    (
-        "OLMC260",
-        "Rules about bundles as the tools judge them before they are published: `opm` and `operator-sdk bundle validate`",  # noqa: E501
-    ),
-    ("OLMC301", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
-    ("OLMC320", "Rules about output that runs without OLM"),
-    ("OLMC328", "Rules about the state that OLM comes to rest in: groups, membership, phases, plans"),
-    (
-        "OLMC400",
-        "Rules about what works, or may work, but is hardly what was meant: groups, pins, catalogs, permissions, objects",  # noqa: E501
-    ),
-    ("OLMC430", "Rules about bundles that are about to be published: what pipelines refuse, what users get to feel"),
-    ("OLMC440", "Rules about suppressions: comments and entries of olmc.yaml that accept a finding"),
-    ("OLMC450", "Rules about the version of OLM"),
-    ("OLMC480", "Rules about the sides of a comparison"),
-    ("OLMC500", "Rules about resolving: what the resolver can't do, and what a person should know about what it did"),
-    ("OLMC530", "Rules about `olmc.lock` and pins"),
-    ("OLMC600", "Rules about what tools hand to olmc, and what it hands to them"),
-    ("OLMC620", "Images: what `olmc vendor` brings, and what is missing without it"),
-    ("OLMC695", "Moving a workspace to the proposed APIs (`olmc migrate`)"),
-    ("OLMC740", "Moving a workspace to OLM v1 (`olmc migrate --to olm-v1`)"),
+    ("OLMC100", "YAML and JSON text"),
+    ("OLMC120", "Files, manifests and bundles"),
+    ("OLMC146", "Misspelled kinds, groups and fields"),
+    ("OLMC152", "Files, manifests and bundles"),
+    ("OLMC170", "Namespaces of objects"),
+    ("OLMC172", "Objects that olmc does not compile, and other tools apply"),
+    ("OLMC180", "Files of other tools, and charts"),
+    ("OLMC190", "Kustomizations, and the entries of a repository"),
+    ("OLMC200", "Catalogs"),
+    ("OLMC260", "Bundles: the validators of `opm` and `operator-sdk bundle validate`"),
+    ("OLMC301", "The settled cluster: groups, membership, phases, plans"),
+    ("OLMC320", "Output that runs without OLM"),
+    ("OLMC328", "The settled cluster: groups, membership, phases, plans"),
+    ("OLMC400", "Probable mistakes: groups, pins, catalogs, permissions, objects"),
+    ("OLMC430", "Bundles before publishing"),
+    ("OLMC440", "Accepted findings"),
+    ("OLMC450", "Versions of OLM"),
+    ("OLMC480", "Sides of a comparison"),
+    ("OLMC500", "Resolution"),
+    ("OLMC530", "`olmc.lock` and pins"),
+    ("OLMC600", "Input and output of other tools"),
+    ("OLMC620", "Images and `olmc vendor`"),
+    ("OLMC695", "Migration to the proposed APIs"),
+    ("OLMC740", "Migration to OLM v1"),
 )
 """The title of each chapter, and its first code; a chapter ends where the next one begins."""
 
@@ -185,23 +173,23 @@ def all_rules() -> tuple[Rule, ...]:
 
 
 def code_start(text: str) -> str:
-    """How codes begin that somebody names: in any case, and the number alone will do (`301` is `OLMC301`)."""
+    """Return the prefix of codes for a text, in any case; the number alone is enough (`301` is `OLMC301`)."""
     upper = text.strip().upper()
     return upper if upper.startswith("O") or not upper else f"OLMC{upper}"
 
 
 def rule_page(code: str) -> str:
-    """Where the rule of a code can be read."""
-    return docs_url(f"rules.md#{code.lower()}")
+    """Return the address of the page of a code."""
+    return docs_url(f"rules/{code}.md")
 
 
 def message_of(rule: Rule) -> str:
-    """The message of a rule, with names in braces for what differs from finding to finding."""
+    """Return the message of a rule, with names in braces for variable parts."""
     return _plain(rule.message)
 
 
 def hint_of(rule: Rule) -> str:
-    """What to do about a finding of the rule."""
+    """Return the hint of a rule, with names in braces for variable parts."""
     return WAYS_OUT[rule.code] if rule.hint == "{hint}" else _plain(rule.hint)
 
 

@@ -1,60 +1,68 @@
-"""Writes the page of all rules: `python -m olmc.review.rules.page > docs/rules.md`."""
+"""Write the pages of codes, `docs/rules.md` and `docs/rules/CODE.md`: `python -m olmc.review.rules.page docs`."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import fill
 
 from olmc.compiler.rules.rulebook import linked
 from olmc.k8s.diagnostics import Rule
-from olmc.review.rules.catalogue import RUN, Example, chapters, example_of, hint_of, message_of, parts
+from olmc.review.rules.catalogue import RUN, Chapter, Example, chapters, example_of, hint_of, message_of, parts
 
+INDEX = "rules.md"
 _INTRODUCTION = """\
-# What olmc reports
+# Codes of findings
 
-Each finding carries the code of its rule. `olmc explain CODE` prints the same text as this page, which is made of the
-rules themselves by `python -m olmc.review.rules.page > docs/rules.md`. In messages, `{name}` stands for what differs
-from finding to finding. Ids such as R-OG-1 are rules of OLM itself, from the [rule book](spec/README.md).
+Each finding has the code of its rule, and each code has a page. `olmc explain CODE` prints the same text. The pages are
+generated from the rules: `python -m olmc.review.rules.page docs`.
 
-Of the examples, `olmc check --all` finds the bad one, unless another command is named. They show whole files, or the
-parts that matter; there a number as a key means that item of a list. The folder `olmc/compiler/rules/examples` has them
-with all that belongs to them, and tests compile them.
-
-| severity | what it means |
+| severity | meaning |
 |---|---|
-| error | the input can't be compiled |
-| failure | an operator would fail, an object would be refused |
-| warning | it works, but is likely not what was meant |
+| error | olmc can't compile the input |
+| failure | an operator would fail, or the API server would reject an object |
+| warning | it works, but is probably a mistake |
 | info | worth knowing, shown on request |
+
+In messages, `{name}` is a variable part. Ids such as R-OG-1 are rules of OLM itself, from the
+[rule book](spec/README.md). `olmc check --all` finds the bad example of a page, unless the page names another command.
+Examples show whole files or the relevant parts; a number as a key is the index of an item in a list. The folder
+`olmc/compiler/rules/examples` has the whole examples, and tests compile them.
 """
 
 
-def page() -> str:
-    """The page as Markdown."""
-    return _INTRODUCTION + "".join(_sections())
-
-
-def _sections() -> Iterator[str]:
+def pages() -> dict[str, str]:
+    """Return the texts of all pages by their paths below `docs/`: the index, and a page for each code."""
+    texts = {INDEX: _INTRODUCTION + "".join(map(_index_of, chapters()))}
     for chapter in chapters():
-        title = re.sub("^(?:Rules|Diagnostics) about ", "", chapter.title)
-        yield f"\n## {title[0].upper()}{title[1:]}\n"
-        yield from map(_section, chapter.rules)
+        texts |= {page_path(rule): _page(rule, chapter.title) for rule in chapter.rules}
+    return texts
 
 
-def _section(rule: Rule) -> str:
+def page_path(rule: Rule) -> str:
+    return f"rules/{rule.code}.md"
+
+
+def _index_of(chapter: Chapter) -> str:
+    rows = (f"| [{rule.code}]({page_path(rule)}) | {rule.severity} | {_text(rule.title)} |\n" for rule in chapter.rules)
+    return f"\n## {chapter.title}\n\n| code | severity | finding |\n|---|---|---|\n{''.join(rows)}"
+
+
+def _page(rule: Rule, chapter: str) -> str:
     lines = [
+        f"# {rule.code}: {_text(rule.title)}",
         "",
-        f"### {rule.code}",
-        "",
-        f"**{rule.title}** ({rule.severity})",
+        f"*{rule.severity}* · {chapter} · [all codes](../{INDEX})",
         "",
         f"Message: {_code(message_of(rule))}",
         "",
-        _wrapped(linked(_text(rule.explanation), "")),
+        _wrapped(linked(_text(rule.explanation), "../{}".format)),
         "",
-        _wrapped(f"*What to do:* {_text(hint_of(rule))}"),
+        "## How to fix it",
+        "",
+        _wrapped(_text(hint_of(rule))),
         *_examples(example_of(rule.code)),
     ]
     return "\n".join(lines) + "\n"
@@ -63,8 +71,9 @@ def _section(rule: Rule) -> str:
 def _examples(example: Example | None) -> Iterator[str]:
     if example is None:
         return
+    yield from ("", "## Example")
     if example.none:
-        yield from ("", _wrapped(f"*No example:* {example.none}"))
+        yield from ("", _wrapped(f"This page lacks an example. {example.none[0].upper()}{example.none[1:]}"))
         return
     if example.run != RUN:
         yield from ("", f"Found by `{example.run}`.")
@@ -81,16 +90,26 @@ def _wrapped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span, whatever backticks the text has."""
+    """Return a code span for a text with any backticks."""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def _text(text: str) -> str:
-    """Markdown as it is, except that outside of code nothing can pass for a tag."""
+    """Return Markdown as it is, except that text outside of code can't pass for a tag."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
 
 
+def write(docs: Path) -> None:
+    """Write all pages below a folder, and remove pages of codes that no longer exist."""
+    texts = pages()
+    (docs / "rules").mkdir(parents=True, exist_ok=True)
+    for stale in {*(docs / "rules").glob("OLMC*.md")} - {docs / path for path in texts}:
+        stale.unlink()
+    for path, text in texts.items():
+        (docs / path).write_text(text, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    write(Path(sys.argv[1]))

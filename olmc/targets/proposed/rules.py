@@ -5,9 +5,9 @@ from __future__ import annotations
 from olmc.k8s.diagnostics import FoundBy, Rule, Severity
 
 CHAPTERS = (
-    ("OLMC650", "Rules about what is shown of installed operators and of packages"),
-    ("OLMC660", "Descoped operators (`--descoped`)"),
-    ("OLMC670", "Operator and Install of v2alpha1 (`--enable-v2alpha1`)"),
+    ("OLMC650", "Installed operators and packages"),
+    ("OLMC660", "Descoped operators"),
+    ("OLMC670", "Operator and Install of v2alpha1"),
 )
 """The title of each chapter, and its first code."""
 
@@ -45,7 +45,7 @@ NO_CHANNELS = Rule(
     "A package has no PackageManifest",
     "package {package} of catalog {catalog}: packagemanifest has no valid channels",
     "Give the bundle at the head of a channel a property olm.csv.metadata; opm render writes it.",
-    "OLM shows a package only with what the CSV at the head of a channel says, and it takes that from the catalog: "
+    "OLM shows a package only with the data of the CSV at the head of a channel, which it takes from the catalog: "
     "from olm.bundle.object or olm.csv.metadata, never from the image of the bundle.",
     found_by=FoundBy.OTHERS,
 )
@@ -92,7 +92,7 @@ NO_KUBECONFIG = Rule(
     Severity.ERROR,
     "The kubeconfig is not written",
     "{path} is not written: {cause}",
-    "Choose another file: olmc serve writes over nothing but its own.",
+    "Choose another file: olmc serve overwrites only its own files.",
     "With --kubeconfig the server writes a file by which kubectl finds it and trusts its certificate.",
     found_by=FoundBy.OTHERS,
 )
@@ -103,9 +103,9 @@ BINDING_REFUSED = Rule(
     Severity.FAILURE,
     "A descoped operator ships a binding",
     "descoped operator {csv} may not install {kind} {name}: bindings are managed by an administrator",
-    "Take it out of the bundle and let whoever runs the cluster bind the ClusterRole {account}-required-perms….",
-    "A descoped operator says what it needs in ClusterRoles; where it may use them, an administrator decides by "
-    "binding them, in a namespace or in the whole cluster. olmc leaves the refused binding out (R-DESCOPE-6).",
+    "Remove it from the bundle and let the cluster administrator bind the ClusterRole {account}-required-perms….",
+    "A descoped operator declares its permissions in ClusterRoles; an administrator binds them where the operator may "
+    "use them, in a namespace or in the whole cluster. olmc leaves the refused binding out (R-DESCOPE-6).",
     found_by=FoundBy.DESCOPED,
 )
 NO_STATUS = Rule(
@@ -121,10 +121,10 @@ NO_STATUS = Rule(
 NO_CONTROLLER = Rule(
     "OLMC662",
     Severity.WARNING,
-    "Nobody can write the status of a resource",
+    "A resource whose status no operator can write",
     "no controller can update the status of {api} {resource}",
     "Give the operator of {api} get and update on the status in all namespaces, or in namespace {namespace}.",
-    "The resource exists, but no operator in the cluster may say anything about it, so its users will wait for ever "
+    "The resource exists, but no operator in the cluster may write its status, so its users will wait forever "
     "(R-DESCOPE-7).",
     found_by=FoundBy.DESCOPED,
 )
@@ -153,7 +153,7 @@ ALL_NAMESPACES = Rule(
     Severity.INFO,
     "AllNamespace Operators",
     "operator {package} in namespace {namespace} works in all namespaces and needs no migration",
-    "Nothing is to be done: its bindings count in all namespaces.",
+    "No action is needed: its bindings count in all namespaces.",
     "An operator that watches all namespaces is as good as descoped. Its Operator object loses the suffix of the "
     "namespace, and its permissions are bound in the whole cluster (R-DESCOPE-10).",
     found_by=FoundBy.INSTALLS,
@@ -205,15 +205,15 @@ CATALOG_DENIED = Rule(
     "A catalog that the user may not install from",
     'user "{user}" cannot use CatalogSource "{catalog}": requires verb "install"',
     "Bind a Role with the verb install on catalogsources (operators.coreos.com) in namespace {namespace} to {user}.",
-    "Catalogs are restricted by default. Whoever creates an Operator needs the verb install on the CatalogSource that "
-    "it names; without it the Operator is refused (R-OPERATOR-12).",
+    "Catalogs are restricted by default. The creator of an Operator needs the verb install on its CatalogSource; "
+    "without it the API server rejects the Operator (R-OPERATOR-12).",
     found_by=FoundBy.AS_USER,
 )
 PENDING = Rule(
     "OLMC672",
     Severity.WARNING,
     "An Install waits for approval",
-    "Install {name} waits for approval and nothing of it is applied: {why}",
+    "Install {name} waits for approval, and OLM does not apply it: {why}",
     "--approve-installs shows what approving it does, and with --as USER whether that user may. To approve this one "
     "alone, put it into the workspace with spec.approval: Approved, and use --as USER.",
     "An Install is applied by a service account, which must not get more rights than somebody approves who has them "
@@ -236,7 +236,7 @@ UNRESOLVED = Rule(
     "nothing can be installed or upgraded for {operators}: {message}",
     "{hint}",
     "Operators that are connected by packages, APIs or requirements are resolved together, over the whole cluster. If "
-    "there is no choice of versions for all of them, none is changed (R-OPERATOR-9).",
+    "there is no choice of versions for all of them, OLM changes no operator (R-OPERATOR-9).",
     found_by=FoundBy.INSTALLS,
 )
 NOT_PINNED = Rule(
@@ -245,7 +245,7 @@ NOT_PINNED = Rule(
     "An image that is not pinned",
     "image {image} is not pinned",
     "Name it by digest, or give its digest in olmc.yaml under images.",
-    "What a tag means may change, so nobody can say what was approved (R-INSTALL-3).",
+    "A tag can move to other content, so the approved content is not certain (R-INSTALL-3).",
     found_by=FoundBy.INSTALLS,
 )
 NO_CONTENT = Rule(
@@ -260,7 +260,7 @@ NO_CONTENT = Rule(
 DIVERGES = Rule(
     "OLMC677",
     Severity.WARNING,
-    "Components that differ from what was resolved",
+    "Components that differ from the resolution",
     "operator {operator}: {count} of its components differ from the resolved content: {components}",
     "Take the changes back, or put them into the bundle.",
     "The workspace holds the state of a cluster, in which something was changed after it was installed "
@@ -291,11 +291,11 @@ NOT_ENABLED = Rule(
     "OLMC680",
     Severity.WARNING,
     "Operators and Installs without the API that they are of",
-    "nothing comes of {objects}: {api} is not switched on",
+    "olmc ignores {objects}: {api} is not enabled",
     "Write `enableV2alpha1: true` into olmc.yaml below spec, or give --enable-v2alpha1.",
-    "Operator and Install of operators.coreos.com/v2alpha1 are a proposal. OLM does not have them, so olmc heeds them "
-    "only where it is enabled. Without the option these objects are passed on like any others, and nothing is "
-    "installed for them (R-OPERATOR-1).",
+    "Operator and Install of operators.coreos.com/v2alpha1 are a proposal. OLM does not have them, so olmc implements "
+    "them only with this option. Without it, olmc passes these objects on like any others, and does not install their "
+    "operators (R-OPERATOR-1).",
 )
 
 
@@ -316,7 +316,7 @@ INSTALL_ACCOUNT = Rule(
     "The account that an Install is applied by",
     "Install {install} is applied by the ServiceAccount {account}, which is granted {count} permissions for it",
     "Let an OperatorGroup of the install namespace name a service account, and that one is taken instead.",
-    "Subscriptions are carried out by OLM itself. An Install has an account of its own, which needs whatever the "
-    "content grants, since nobody may grant what he lacks (R-INSTALL-5, R-INSTALL-6).",
+    "OLM itself carries out Subscriptions. An Install has an account of its own, which needs all permissions that the "
+    "content grants, since an account can't grant permissions that it lacks (R-INSTALL-5, R-INSTALL-6).",
     found_by=FoundBy.OTHERS,
 )

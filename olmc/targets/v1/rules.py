@@ -10,8 +10,8 @@ BUNDLE_NOT_READ = Rule(
     "A bundle that OLM v1 can't read",
     "operator-controller can't read the bundle: {text}",
     "Mend the file. OLM v0 may read the bundle all the same, as its reader passes over what it can't decode.",
-    "operator-controller reads every file below manifests/, whatever its name ends in, and one that is no object ends "
-    "the installation (R-V1-LOAD-1 … 5). The message is what the ClusterExtension would say.",
+    "operator-controller reads every file below manifests/, with any ending, and a file that is not an object ends "
+    "the installation (R-V1-LOAD-1 … 5). The message is that of the ClusterExtension.",
     found_by=FoundBy.OTHERS,
 )
 BUNDLE_NOT_INSTALLED = Rule(
@@ -41,13 +41,13 @@ RENDERED_TWICE = Rule(
     "{object} is rendered twice{difference}",
     "Leave it out of the bundle: operator-controller makes ServiceAccounts, roles and Services of webhooks by itself.",
     "A bundle may bring an object that operator-controller makes as well. A ClusterObjectSet with two objects of one "
-    "name is rejected and applies nothing; Helm patches the first object to the second (R-V1-LIM-3).",
+    "name is rejected as a whole; Helm patches the first object to the second (R-V1-LIM-3).",
     found_by=FoundBy.OTHERS,
 )
 ASKS_CONDITION = Rule(
     "OLMC724",
     Severity.WARNING,
-    "An operator that asks for its OperatorCondition",
+    "An operator that uses its OperatorCondition",
     "a container of Deployment {deployment} uses OPERATOR_CONDITION_NAME, which OLM v1 does not set",
     "Have the operator start without the variable.",
     "OLM v1 has no OperatorConditions, and so no variable that names one. An operator that insists on it fails when it "
@@ -60,8 +60,8 @@ SURVIVES_EXTENSION = Rule(
     "An object that survives its ClusterExtension",
     "{object} has the annotation helm.sh/resource-policy: keep, so it stays when the ClusterExtension is deleted",
     "Remove the annotation unless that is meant.",
-    "operator-controller installs by way of Helm, which heeds the annotation: the object gets no owner, and nobody "
-    "deletes it (R-V1-HELM-2).",
+    "operator-controller installs by way of Helm, which respects the annotation: the object gets no owner, and no "
+    "controller deletes it (R-V1-HELM-2).",
     found_by=FoundBy.OTHERS,
 )
 NO_STATE = Rule(
@@ -80,8 +80,8 @@ REFUSED = Rule(
     "An object of OLM v1 that the API server refuses",
     "the API server refuses {kind} {name}: {problem}",
     "Correct {field}; until then there is no such object.",
-    "The kinds of OLM v1 have strict schemas with rules of their own, and what breaks one is not stored at all "
-    "(R-V1-CE-1, R-V1-CC-1).",
+    "The kinds of OLM v1 have strict schemas with rules of their own, and the API server rejects an object that "
+    "breaks one (R-V1-CE-1, R-V1-CC-1).",
     tags=IN_STATUS,
 )
 FIELD_DROPPED = Rule(
@@ -117,7 +117,7 @@ NO_ACCOUNT = Rule(
     "OLMC734",
     Severity.FAILURE,
     "A ClusterExtension without its ServiceAccount",
-    'ClusterExtension {name} installs nothing: service account "{account}" not found in namespace "{namespace}"',
+    'ClusterExtension {name} can\'t install: service account "{account}" not found in namespace "{namespace}"',
     "Add the ServiceAccount and its namespace; olmc rbac --installers prints the roles that it needs.",
     "Before v1.11 OLM v1 installs everything with a token of this account, and creates neither the account nor its "
     "namespace nor its rights. The controller looks for the account before it does anything else (R-V1-SA-1).",
@@ -129,8 +129,8 @@ LACKS_RIGHTS = Rule(
     "An installer without the rights that it needs",
     "service account {account} of ClusterExtension {name} lacks rights: {rules}",
     "Apply the roles that olmc rbac --installers prints; olmc why ClusterExtension/{name} lists what is missing.",
-    "Before v1.11 everything is created, changed and deleted with the rights of this account. What this installation "
-    "needs is there, and a later upgrade or removal needs more (R-V1-PERM-1).",
+    "Before v1.11 everything is created, changed and deleted with the rights of this account. The rights for this "
+    "installation exist, but a later upgrade or removal needs more (R-V1-PERM-1).",
 )
 NO_CONTENT = Rule(
     "OLMC736",
@@ -138,8 +138,8 @@ NO_CONTENT = Rule(
     "The content of a ClusterCatalog is not in the workspace",
     "the content of ClusterCatalog {name} is not in the workspace: {image}",
     "Put its file-based catalog into catalogs/{name}/, or leave the catalog out by a selector.",
-    "A ClusterExtension chooses among all catalogs that its selector names, so without the content of one nobody knows "
-    "what it installs (R-V1-RES-1, R-V1-RES-2).",
+    "A ClusterExtension chooses among all catalogs that its selector names, so without the content of one the result "
+    "is unknown (R-V1-RES-1, R-V1-RES-2).",
 )
 NO_BUNDLE = Rule(
     "OLMC737",
@@ -156,8 +156,8 @@ DEPRECATED = Rule(
     "A ClusterExtension of something that is deprecated",
     "ClusterExtension {name}: {problem}",
     "Move to a version, a channel or a package that is maintained.",
-    "The catalog says that the package, the channel or the bundle is not to be used any more, and the ClusterExtension "
-    "has a condition that says so (R-V1-CND-2).",
+    "The catalog deprecates the package, the channel or the bundle, and the ClusterExtension has a condition for it "
+    "(R-V1-CND-2).",
 )
 WALKS = Rule(
     "OLMC739",

@@ -231,14 +231,14 @@ def test_what_came_from_a_file_is_asked_for_by_its_file(workspace: Workspace) ->
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("harbour", "", "catalog.json can't stand for catalog harbour: there is no package in it [OLMC646]"),
-        ("harbour", "{", "catalog.json can't stand for catalog harbour: "),
+        ("harbour", "", "catalog.json can't replace catalog harbour: there is no package in it [OLMC646]"),
+        ("harbour", "{", "catalog.json can't replace catalog harbour: "),
         (
             "harbour",
             '{"apiVersion": "v1", "kind": "List", "items": []}',
-            "catalog.json can't stand for catalog harbour: ",
+            "catalog.json can't replace catalog harbour: ",
         ),
-        ("harbour", "\x1f\x8bnothing", "catalog.json can't stand for catalog harbour: "),
+        ("harbour", "\x1f\x8bnothing", "catalog.json can't replace catalog harbour: "),
         ("harbor", LANTERN, "the workspace knows no CatalogSource of this name; there is harbour [OLMC646]"),
         ("redhat-operators", LANTERN, "Run `olmc init workspace --openshift RELEASE` first"),
     ],
@@ -253,7 +253,7 @@ def test_files_that_are_of_no_use(workspace: Workspace, tmp_path: Path, name: st
 
 def test_a_file_that_is_not_there(workspace: Workspace, tmp_path: Path) -> None:
     said = workspace.vendor("--catalog", f"harbour={tmp_path / 'none.json'}", code=3)
-    assert "error: none.json can't stand for catalog harbour: No such file or directory [OLMC646]" in said
+    assert "error: none.json can't replace catalog harbour: No such file or directory [OLMC646]" in said
 
 
 def test_options_that_don_t_go_together(workspace: Workspace) -> None:

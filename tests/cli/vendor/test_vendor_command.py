@@ -234,7 +234,7 @@ def test_a_catalog_that_nobody_knows_is_red(command: list[str], tmp_path: Path) 
     result = olmc(*command, tmp_path)
     assert result.exit_code == 1
     assert (
-        "nothing here says what catalog fleet-operators in marketplace is: "
+        "catalog fleet-operators in marketplace is: "
         "what these Subscriptions install is unknown: harbour/kettle, harbour/tea [OLMC643]\n"
     ) in result.output
     assert "Add the CatalogSource and run `olmc vendor`, or fill catalogs/fleet-operators/." in result.output

@@ -8,11 +8,11 @@ REMOTE_BASE = Rule(
     "OLMC190",
     Severity.ERROR,
     "A kustomization needs something from the network",
-    "{remote} is remote, and olmc fetches nothing",
+    "{remote} is remote, and olmc does not fetch it",
     "Build it where there is a network and hand it over (kustomize build DIR | olmc check -), or keep a copy of it in "
     "the repository (kustomize localize DIR).",
-    "What a kustomization names by URL may be something else tomorrow, and a review must not contact what "
-    "untrusted input names. Without it, it is not known what a GitOps tool would apply, so nothing is compiled.",
+    "The content of a URL may change, and a review must not contact addresses from untrusted input. Without the "
+    "content, the objects that a GitOps tool would apply are unknown, so olmc does not compile the folder.",
 )
 HELM_IN_KUSTOMIZATION = Rule(
     "OLMC191",
@@ -20,8 +20,8 @@ HELM_IN_KUSTOMIZATION = Rule(
     "A kustomization that inflates a Helm chart",
     "the kustomization inflates the Helm chart {remote}, which olmc does not run",
     "Build it yourself and hand it over: kustomize build --enable-helm DIR | olmc check -.",
-    "To inflate a chart kustomize runs Helm, and mostly fetches the chart. Without it, it is not known what a GitOps "
-    "tool would apply, so nothing is compiled.",
+    "To inflate a chart kustomize runs Helm, and mostly fetches the chart. Without it, the objects that a GitOps tool "
+    "would apply are unknown, so olmc does not compile the folder.",
 )
 BASE_OUTSIDE = Rule(
     "OLMC192",
@@ -35,11 +35,11 @@ BASE_OUTSIDE = Rule(
 NO_KUSTOMIZE = Rule(
     "OLMC193",
     Severity.ERROR,
-    "A kustomization and nothing to build it with",
+    "A kustomization without a tool to build it",
     "{path} has to be built, and there is neither kustomize nor kubectl on the PATH",
     "Install one of them, or build it elsewhere and hand it over: kustomize build DIR | olmc check -.",
-    "The files beside a kustomization are not what is applied: patches, namespaces, generators and components would be "
-    "missing, and other folders that it names. So olmc compiles what it builds to, or nothing.",
+    "GitOps tools do not apply the files next to a kustomization: patches, namespaces, generators, components and "
+    "other folders would be missing. So olmc compiles only the output of the build.",
     found_by=FoundBy.OTHERS,
 )
 NOT_BUILT = Rule(
@@ -49,7 +49,7 @@ NOT_BUILT = Rule(
     "{path} can't be built: {problem}",
     "See what kustomize build says of it; olmc allows it no network, no plugins and no files from outside of the "
     "folders of its kustomizations.",
-    "A GitOps tool would not apply it either, so nothing is compiled.",
+    "A GitOps tool would not apply it either, so olmc does not compile it.",
 )
 SECRETS_LEFT_OUT = Rule(
     "OLMC168",
@@ -66,8 +66,8 @@ SEVERAL_ENTRIES = Rule(
     "A repository of which a part has to be chosen",
     "this is no workspace but a repository with {kinds}: {count} of its folders can be applied by themselves",
     "{hint}",
-    "The bases and overlays of a repository, read as one workspace, would be the same Subscriptions several times, and "
-    "as nobody applies them. Each folder that a GitOps tool applies is a workspace.",
+    "As one workspace, the bases and overlays of a repository would repeat the same Subscriptions, in a form that no "
+    "tool applies. Each folder that a GitOps tool applies is a workspace.",
 )
 ENTRY_CHANGED = Rule(
     "OLMC196",

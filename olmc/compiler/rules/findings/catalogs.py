@@ -16,13 +16,13 @@ NOT_READ = Rule(
     "A file of a catalog is no YAML or JSON",
     "{path} can't be read as part of a catalog: {cause}",
     "Correct the file, or name it in .indexignore if it is not part of the catalog.",
-    "Every file below the root of a file-based catalog is part of it, whatever its name, unless .indexignore "
+    "Every file below the root of a file-based catalog is part of it, with any name, unless .indexignore "
     f"leaves it out (R-CAT-120). {_STOPS}.",
 )
 NOT_A_BLOB = Rule(
     "OLMC201",
     Severity.FAILURE,
-    "A document of a catalog is no mapping",
+    "A document of a catalog is not a mapping",
     "{prefix}{cause}",
     "Remove the document, or name its file in .indexignore.",
     f"Every document of a file-based catalog is a mapping with a schema (R-CAT-121). {_STOPS}.",
@@ -38,7 +38,7 @@ SAME_KEYS = Rule(
 NOT_TEXT = Rule(
     "OLMC203",
     Severity.FAILURE,
-    "A name that is no text",
+    "A name that is not a text",
     "{prefix}expected value for key {key} to be a string, got {value}",
     "Put the value in quotes.",
     "The keys schema, package and name hold text; YAML reads 1.0 as a number and yes as a boolean (R-CAT-121).",
@@ -49,7 +49,7 @@ NO_SCHEMA = Rule(
     "A document without schema",
     "object '{object}' is missing root schema field",
     "Add schema: olm.package, olm.channel, olm.bundle or olm.deprecations.",
-    f"The schema says what a document of a catalog is (R-CAT-121). {_STOPS}.",
+    f"The schema is the type of a document of a catalog (R-CAT-121). {_STOPS}.",
 )
 BAD_BLOB = Rule(
     "OLMC205",
@@ -113,7 +113,7 @@ SAME_ENTRY = Rule(
     "The same entry twice in a channel",
     "invalid package {package}, channel {channel}: duplicate entry {entry}",
     "Keep one entry with the edges of both.",
-    "An entry says what one bundle replaces and skips in this channel (R-CAT-124).",
+    "An entry lists the bundles that one bundle replaces and skips in this channel (R-CAT-124).",
 )
 BUNDLE_WITHOUT_PACKAGE = Rule(
     "OLMC213",
@@ -137,7 +137,7 @@ SAME_BUNDLE = Rule(
     "The same bundle twice",
     "package {package} has duplicate bundle {bundle}",
     "Keep one of the two; a bundle may be an entry of several channels.",
-    "Bundles are described once a package, whatever the channels they are in (R-CAT-124).",
+    "Bundles are described once a package, regardless of their channels (R-CAT-124).",
 )
 BAD_PROPERTY = Rule(
     "OLMC216",
@@ -193,7 +193,7 @@ BUNDLE_IN_NO_CHANNEL = Rule(
     "A bundle that is in no channel",
     "package {package}, bundle {bundle} not found in any channel entries",
     "Add it to the entries of a channel, or remove the bundle.",
-    "What is in no channel can't be installed, so OLM takes it for a mistake (R-CAT-124).",
+    "OLM can't install a bundle without a channel, so it rejects the catalog (R-CAT-124).",
 )
 ENTRIES_WITHOUT_BUNDLE = Rule(
     "OLMC223",
@@ -233,7 +233,7 @@ DEPRECATION_WITHOUT_SCHEMA = Rule(
     "A deprecation without a schema",
     "schema must be set for deprecation entry [{index}] for package {package}",
     "Add reference.schema: olm.package, olm.channel or olm.bundle.",
-    "The reference says what is deprecated (R-CAT-124).",
+    "The reference names the deprecated item (R-CAT-124).",
 )
 SAME_DEPRECATION = Rule(
     "OLMC228",
@@ -273,7 +273,7 @@ DEPRECATED_SCHEMA_UNKNOWN = Rule(
     "Something that can't be deprecated",
     "cannot deprecate object {reference} referenced by entry {index} for package {package}: object schema unknown",
     "Write olm.package, olm.channel or olm.bundle into reference.schema.",
-    "Packages, channels and bundles can be deprecated, nothing else (R-CAT-124).",
+    "You can deprecate only packages, channels and bundles (R-CAT-124).",
 )
 
 
@@ -291,7 +291,7 @@ NO_CHANNELS = _in_tree(
     "OLMC234",
     "A package without channels",
     "Add an olm.channel for the package.",
-    "Without a channel nothing of the package can be installed",
+    "Without a channel, OLM can't install the package",
 )
 EMPTY_CHANNEL = _in_tree(
     "OLMC235",
@@ -302,7 +302,7 @@ EMPTY_CHANNEL = _in_tree(
 BROKEN_GRAPH = _in_tree(
     "OLMC236",
     "A channel whose update graph has no single chain",
-    "Let exactly one entry be replaced and skipped by none, and reach or skip every other one from it.",
+    "Leave exactly one entry that no other entry replaces or skips, and reach or skip every other one from it.",
     "From its one head a channel must lead down through replaces to every entry that is not skipped (R-CAT-400)",
 )
 SAME_VERSIONS = _in_tree(
@@ -320,7 +320,7 @@ NAME_WITHOUT_RELEASE = _in_tree(
 EMPTY_SKIP = _in_tree("OLMC239", "An empty name in skips", "Remove the empty item.", "skips holds the names of bundles")
 BAD_SKIP_RANGE = _in_tree(
     "OLMC240",
-    "A skipRange that is no range",
+    "A skipRange that is not a range",
     "Write comparisons separated by blanks, such as '>=1.0.0 <1.4.0'; there is no ~, ^, comma or missing number.",
     "Ranges have the grammar of blang/semver (R-CAT-453)",
 )
@@ -353,7 +353,7 @@ BAD_TEMPLATE = Rule(
     Severity.FAILURE,
     "A catalog template that can't be expanded",
     "{cause}",
-    "Correct the template; the documentation of opm's templates says what may stand where.",
+    "Correct the template; the documentation of opm's templates lists the fields.",
     "Templates are turned into a file-based catalog the way opm does it (R-CAT-130 … R-CAT-132).",
 )
 TEMPLATE_BUNDLE = Rule(
@@ -387,7 +387,7 @@ SUBSTITUTES_FOR = Rule(
 BAD_CONFIGMAP = Rule(
     "OLMC249",
     Severity.FAILURE,
-    "A ConfigMap that is no catalog",
+    "A ConfigMap that is not a catalog",
     "{cause}",
     "Correct data.customResourceDefinitions, data.clusterServiceVersions and data.packages; each holds a YAML list.",
     "A CatalogSource of type configmap reads these three keys (R-CAT-150).",
@@ -415,7 +415,7 @@ SEVERAL_METADATA = Rule(
     "More than one olm.csv.metadata",
     'parse properties: expected at most 1 property of type "olm.csv.metadata", found {count}',
     "Keep one of the properties.",
-    "The property stands in for the CSV of a bundle in PackageManifests (R-CAT-123).",
+    "The property replaces the CSV of a bundle in PackageManifests (R-CAT-123).",
 )
 LABEL_DEPENDENCY = Rule(
     "OLMC253",
@@ -429,7 +429,7 @@ LABEL_DEPENDENCY = Rule(
 UNREAD_PROPERTIES = Rule(
     "OLMC254",
     Severity.WARNING,
-    "An annotation olm.properties that is no list",
+    "An annotation olm.properties that is not a list",
     "failed to unmarshal csv annotation properties: {cause}",
     "Move the properties to metadata/properties.yaml.",
     "The annotation holds a JSON list of type and value; anything else is ignored (R-CAT-300).",
@@ -455,7 +455,7 @@ EMPTY_DOCUMENT = Rule(
     Severity.WARNING,
     "An empty document in a catalog",
     "{path} holds an empty document",
-    "Remove the line --- that nothing follows.",
+    "Remove the last line ---.",
     "To opm an empty document is an object without a schema, which can keep the whole catalog from being served "
     "(R-CAT-121); olmc leaves it out.",
 )
@@ -463,19 +463,18 @@ DROPPED_VERSIONS = Rule(
     "OLMC259",
     Severity.WARNING,
     "Versions of a package that no channel has",
-    "package {package} has versions that are in no channel, as nothing replaces or skips them: {names}",
+    "package {package} has versions outside of its channels, since no version replaces or skips them: {names}",
     "Let a later version replace or skip them. With `updateGraph: semver-mode` in the ci.yaml of the package, or "
     "`bundleEdges: semver` in olmc.yaml, the order of the versions makes the graph.",
     "Of bundles without a catalog the highest version of each channel is its head, and a channel has what its head "
-    "replaces and skips in turn. What is on no such way can be neither installed nor upgraded from (R-CAT-141, "
-    "R-CAT-144).",
+    "replaces and skips in turn. OLM can neither install other versions nor upgrade from them (R-CAT-141, R-CAT-144).",
 )
 UNREACHED_VERSION = Rule(
     "OLMC258",
     Severity.INFO,
-    "A version of package manifests that nothing leads to",
+    "A version of package manifests outside of its channels",
     "{bundle} is in no channel: from no channel's currentCSV does replaces or skips lead to it",
     "Let the next version replace or skip it; a patch release has to replace, or skip, all those before it.",
-    "Package manifests have no list of entries: a channel is its head and what that replaces and skips in turn. A "
-    "version that is on no such way can be neither installed nor upgraded from (R-CAT-141).",
+    "Package manifests have no list of entries: a channel is its head and the versions that it replaces and skips in "
+    "turn. OLM can neither install other versions nor upgrade from them (R-CAT-141).",
 )

@@ -7,11 +7,11 @@ from olmc.k8s.diagnostics import FoundBy, Rule, Severity
 NO_HELM = Rule(
     "OLMC184",
     Severity.ERROR,
-    "A chart with objects of OLM and nothing to render it with",
+    "A chart with objects of OLM without a tool to render it",
     "the chart {chart} has to be rendered ({kinds}), and there is neither helm on the PATH nor the extra olmc[helm]",
     "Have one of them (pip install 'olmc[helm]'), or render it elsewhere and hand it over: {command} | olmc check -.",
-    "The templates of a chart are text with instructions for Helm. Without it nothing is known of the Subscriptions, "
-    "OperatorGroups and CatalogSources that would be applied, so nothing is compiled.",
+    "The templates of a chart are text with instructions for Helm. Without Helm, their Subscriptions, OperatorGroups "
+    "and CatalogSources are unknown, so olmc does not compile the chart.",
     found_by=FoundBy.OTHERS,
 )
 NOT_RENDERED = Rule(
@@ -19,22 +19,22 @@ NOT_RENDERED = Rule(
     Severity.ERROR,
     "A chart that Helm does not render",
     "the chart {chart} can't be rendered: {problem}",
-    "See what {command} says of it. What a value has to be stands in the chart's values.yaml, or in the Application or "
-    "HelmRelease that names the chart: olmc check --entry NAME.",
-    "Helm refuses templates that are wrong, values that a template requires or that the chart's schema does not allow. "
-    "A GitOps tool would not apply it either, so nothing is compiled.",
+    "Run {command} to see the error. The values are in the chart's values.yaml, or in the Application or HelmRelease "
+    "that names the chart: olmc check --entry NAME.",
+    "Helm refuses templates that are wrong, values that a template requires or that the chart's schema does not "
+    "allow. A GitOps tool would not apply it either, so olmc does not compile it.",
     found_by=FoundBy.OTHERS,
 )
 REMOTE_CHART = Rule(
     "OLMC186",
     Severity.ERROR,
     "A chart that depends on one from elsewhere",
-    "the chart needs {name} from {repository}, which is remote, and olmc fetches nothing",
+    "the chart needs {name} from {repository}, which is remote, and olmc does not fetch it",
     "Bring it into the repository with a network (helm dependency build DIR writes it to charts/), or render the chart "
     "there and hand it over: helm template DIR | olmc check -.",
-    "What a chart names by URL may be something else tomorrow, and a review must not contact what untrusted "
-    "input names. Templates may call those of a dependency and get values from it, so without it nothing is known for "
-    "certain, and nothing is compiled.",
+    "The content of a URL may change, and a review must not contact addresses from untrusted input. Templates may "
+    "call those of a dependency and get values from it, so without it the result is unknown, and olmc does not "
+    "compile the chart.",
 )
 NO_VALUE_FILE = Rule(
     "OLMC187",
@@ -44,17 +44,17 @@ NO_VALUE_FILE = Rule(
     "Have the file in this repository, or render the chart where it is and hand it over: "
     "helm template DIR --values FILE | olmc check -.",
     "The values decide what a chart becomes: which channel, which namespace, whether there is an operator at all. "
-    "Without one of the files the rest would be a wrong answer, so nothing is compiled.",
+    "Without one of the files the result would be wrong, so olmc does not compile the chart.",
     found_by=FoundBy.OTHERS,
 )
 MISSING_DEPENDENCY = Rule(
     "OLMC188",
     Severity.WARNING,
     "A chart without one of the charts that it depends on",
-    "rendered without {name}: {repository} is not in the repository, and what it would bring is unknown",
+    "rendered without {name}: {repository} is not in the repository, and its objects are unknown",
     "Have the whole repository here, or put the chart into charts/ (helm dependency build DIR).",
-    "Helm itself renders nothing before all dependencies are there. What the chart's own templates become does not "
-    "depend on it, unless they call templates of it, which is an error. What it would add is left open.",
+    "Helm itself stops if a dependency is missing. The chart's own templates do not depend on it, unless they call "
+    "its templates, which is an error. The objects of the dependency are unknown.",
     found_by=FoundBy.OTHERS,
 )
 OPEN_VALUES = Rule(

@@ -10,9 +10,9 @@ NO_STATE = Rule(
     "The state of a cluster that can't be read",
     "the state of the cluster can't be read: {problem}",
     "{hint}",
-    "olmc takes what kubectl prints with `-o yaml` or `-o json`, must-gather folders and archives, and what "
-    "`olmc import` writes. An object that got lost on the way would be one that the cluster does not have, and every "
-    "answer about the cluster would be wrong, so nothing is left out that can't be read.",
+    "olmc reads output of kubectl with `-o yaml` or `-o json`, must-gather folders and archives, and files of `olmc "
+    "import`. If olmc skipped an unreadable object, it would treat the object as missing in the cluster, and every "
+    "answer would be wrong.",
     FoundBy.OTHERS,
 )
 INCOMPLETE = Rule(
@@ -21,8 +21,8 @@ INCOMPLETE = Rule(
     "A dump of a cluster without kinds that every cluster has",
     "the dump has no {kinds}, which every cluster with OLM has: answers that depend on them would be wrong",
     "{hint}",
-    "What olmc says of a cluster depends on more than the objects of OLM: an operator waits for a CRD that is not in "
-    "the dump, a namespace without labels is selected by nobody. `olmc import --print-command` prints the commands "
-    "that read everything.",
+    "Results depend on more than the objects of OLM: an operator waits for a CRD that the dump lacks, and a selector "
+    "does not match a namespace without labels. `olmc import --print-command` prints the commands that read "
+    "everything.",
     FoundBy.OTHERS,
 )

@@ -12,11 +12,11 @@ FOREIGN = Rule(
     Severity.INFO,
     "A file of another tool",
     "{path} is left aside: it shows no apiVersion and kind of Kubernetes, and no cluster could read it ({cause})",
-    "Nothing is to be done if another tool reads it. If it is meant for the cluster, mend it and give it both.",
+    "If another tool reads the file, no action is needed. If it is meant for the cluster, fix it and add both.",
     "Repositories hold YAML and JSON of many tools: templates of CloudFormation, variables of Ansible, settings with "
-    "comments. A file that can't be read as Kubernetes reads YAML, and in whose text neither Kubernetes nor OLM shows, "
-    "is none of olmc's business and stops nothing. With an apiVersion and a kind, or a schema of OLM, in its text it "
-    "is an error with its place, and so is everything that can't be read in a bundle or a catalog.",
+    "comments. olmc ignores a file that is not valid YAML for Kubernetes if its text mentions neither Kubernetes nor "
+    "OLM. With an apiVersion and a kind, or a schema of OLM, in its text it is an error with its place, and so is "
+    "everything that can't be read in a bundle or a catalog.",
     tags=frozenset({RuleTag.FOREIGN_FILE}),
 )
 CHART_OF_OPERATORS = Rule(
@@ -25,8 +25,8 @@ CHART_OF_OPERATORS = Rule(
     "A Helm chart with objects of OLM that is not rendered",
     "not rendered: {count} in {path}; what would be asked of OLM by them is unknown ({kinds})",
     "See what it becomes with its values: `olmc check {chart}`; with others: `helm template {chart} | olmc check -`.",
-    "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. These "
-    "speak of kinds of OLM, so operators may come from them that olmc knows nothing of.",
+    "The templates of a Helm chart are text with instructions for Helm; only with values do they become objects. "
+    "These mention kinds of OLM, so they may contain operators that olmc can't see.",
 )
 CHART = Rule(
     "OLMC182",
@@ -41,23 +41,23 @@ CHART = Rule(
 EMPTY = Rule(
     "OLMC183",
     Severity.WARNING,
-    "A workspace with nothing in it",
+    "An empty workspace",
     "{path} has nothing for OLM: no manifest, no bundle and no catalog",
-    "Give the directory that holds them; `olmc check -v` lists the files that olmc ignores.",
-    "All commands answer for an empty cluster, exit with 0 and print this note. A path that is misspelt, or a folder "
-    "that a pattern leaves out, looks the same, so `olmc check --strict` exits with 1. `olmc render` writes no folder "
-    "and no output for apply from it without --allow-empty: a pruning pipeline would delete everything.",
+    "Give the directory that contains them; `olmc check -v` lists the files that olmc ignores.",
+    "All commands answer for an empty cluster, exit with 0 and print this note. A misspelled path, or a folder that a "
+    "pattern excludes, looks the same, so `olmc check --strict` exits with 1. Without --allow-empty, `olmc render` "
+    "writes neither a folder nor an output for apply from it: a pruning pipeline would delete everything.",
 )
 
 PROJECT = Rule(
     "OLMC648",
     Severity.INFO,
     "A project of operator-sdk",
-    "this is a project of operator-sdk: its bundle in {path} is compiled, and nothing beside it",
-    "Nothing is to be done; `make bundle` brings the bundle up to date with config/. To compile something else of the "
-    "project, give its folder.",
-    "What OLM gets of an operator is its bundle. The kustomizations in config/ are what that is generated from, and "
-    "what developers apply while they work; nobody else does.",
+    "this is a project of operator-sdk: its bundle in {path} is compiled, and no other file",
+    "No action is needed; `make bundle` updates the bundle from config/. To compile something else of the project, "
+    "give its folder.",
+    "OLM installs the bundle of an operator. The kustomizations in config/ are the source of the bundle, and only "
+    "developers apply them.",
 )
 NO_BUNDLE = Rule(
     "OLMC649",
@@ -72,11 +72,11 @@ NO_BUNDLE = Rule(
 UNKNOWN_GRAPH = Rule(
     "OLMC647",
     Severity.WARNING,
-    "A way to make an update graph that there is not",
+    "An unknown kind of update graph",
     "updateGraph says {value!r}, which no pipeline knows; the graph is made as without it",
     "{hint}",
-    "The ci.yaml of an operator in a repository of bundles says how its versions become a graph: by what each replaces "
-    "and skips, or by their order, with or without skipping older patches (R-CAT-144).",
+    "In a repository of bundles, the ci.yaml of an operator sets the kind of its update graph: by the replaces and "
+    "skips of each version, or by their order, with or without skipping older patches (R-CAT-144).",
 )
 
 _COUNTED = {

@@ -8,8 +8,8 @@ UNREADABLE_INTERVAL = Rule(
     "OLMC400",
     Severity.WARNING,
     "An interval of a CatalogSource that OLM can't read",
-    "CatalogSource {source} is polled every 15 minutes instead of what is written: {problem}",
-    "Write a number with a unit of ns, us, ms, s, m or h, such as 45m or 24h: there is none for days.",
+    "CatalogSource {source} is polled every 15 minutes instead of the configured interval: {problem}",
+    "Write a number with a unit of ns, us, ms, s, m or h, such as 45m or 24h; there is no unit for days.",
     "OLM takes 15 minutes for an interval that it can't read, and says so in the CatalogSource's status, as "
     "InvalidIntervalError (R-CAT-160).",
 )
@@ -18,9 +18,9 @@ EMPTY_TARGETS = Rule(
     Severity.WARNING,
     "targetNamespaces is an empty list",
     "OperatorGroup {name}: targetNamespaces is empty, which is the same as not being there: {effect}",
-    "Remove the key if that is what you want, else list the namespaces.",
+    "Remove the key if you want that, else list the namespaces.",
     "An empty list does not mean no namespaces. The API server drops it, so without a selector the group targets all "
-    "namespaces, and a GitOps tool that compares the file with the cluster finds a difference for ever.",
+    "namespaces, and a GitOps tool that compares the file with the cluster always finds a difference.",
 )
 KEPT_APIS = Rule(
     "OLMC402",
@@ -34,7 +34,7 @@ KEPT_APIS = Rule(
 STARTS_BELOW = Rule(
     "OLMC403",
     Severity.INFO,
-    "startingCSV is no pin",
+    "startingCSV is not a pin",
     "Subscription {name} starts at {starting}, and OLM goes on to {reached} at once",
     "Set installPlanApproval: Manual if {starting} is to stay; olmc resolve --pin does it.",
     "startingCSV says which version is installed first. With automatic approval every upgrade from there is installed "
@@ -46,8 +46,8 @@ PIN_OUT_OF_REACH = Rule(
     "A pin that can't be reached",
     "Subscription {name}: startingCSV is {starting}, but {why}",
     "Remove startingCSV, or name a version that olmc graph {package} --from {installed} passes.",
-    "startingCSV counts only until something is installed. After that OLM follows the channel, so a pin to a version "
-    "that no upgrade reaches, an older one for example, does nothing.",
+    "startingCSV counts only for the first installation. After that OLM follows the channel, so a pin to a version "
+    "that no upgrade reaches is without effect, for example to an older one.",
 )
 DEPRECATED = Rule(
     "OLMC405",
@@ -62,11 +62,11 @@ STRANDED = Rule(
     "OLMC406",
     Severity.WARNING,
     "An operator that never gets to the head of its channel",
-    "Subscription {name} comes to rest at {installed}: no upgrade leads from there to {head}, the head of channel "
-    "{channel}",
-    "Install {head} anew, or change to a channel that goes on; olmc graph {package} --from {installed} shows the way.",
-    "Upgrades follow replaces, skips and skipRange. A version from which none of them leads on is stranded: OLM "
-    "reports it as up to date, and it stays as it is for ever.",
+    "Subscription {name} stays at {installed}: no upgrade leads from there to {head}, the head of channel {channel}",
+    "Install {head} again from the start, or change to a channel that continues; olmc graph {package} --from "
+    "{installed} shows the way.",
+    "Upgrades follow replaces, skips and skipRange. A version without a further upgrade is stranded: OLM reports it "
+    "as up to date, and never upgrades it.",
 )
 STRANDED_VERSIONS = Rule(
     "OLMC407",
@@ -74,7 +74,7 @@ STRANDED_VERSIONS = Rule(
     "Versions of a channel that never get to its head",
     "package {package}, channel {channel}: no upgrade leads to {head} from {names}",
     "Let an entry replace or skip them, or cover them with a skipRange; olmc graph {package} shows the edges.",
-    "Whoever has one of these versions installed gets no more upgrades in this channel, and OLM says nothing about it.",
+    "Clusters with one of these versions get no more upgrades in this channel, and OLM does not report it.",
 )
 SUBSTITUTED = Rule(
     "OLMC408",
@@ -83,7 +83,7 @@ SUBSTITUTED = Rule(
     "{text} is a variable for Flux, which {kustomization} tells to substitute; what it does not know becomes an empty "
     "text",
     "Write $${{{name}}}, or annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled.",
-    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in what it applies, also in "
+    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in its objects, also in "
     "scripts, descriptions and dashboards that were never meant for it.",
 )
 SUBSTITUTABLE = Rule(
@@ -92,7 +92,7 @@ SUBSTITUTABLE = Rule(
     "A text that Flux might change",
     "{text} looks like a variable to Flux; a Kustomization with postBuild would replace it",
     "Should Flux apply it with postBuild, annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled.",
-    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in what it applies, also in "
+    "With postBuild a Kustomization of Flux replaces every variable in curly brackets in its objects, also in "
     "scripts, descriptions and dashboards that were never meant for it.",
 )
 TOO_LARGE_TO_APPLY = Rule(
@@ -121,14 +121,14 @@ NOT_INSTALLABLE = Rule(
     "A kind that tools accept and OLM does not install",
     "bundle {bundle} holds the {kind} {name}, a kind that OLM does not install: its InstallPlan would fail",
     "Move it out of manifests/ and let the operator create it.",
-    "The tools that check bundles know more kinds than the catalog operator (R-CAT-107). A plan with a step of any "
+    "The tools that check bundles accept more kinds than the catalog operator (R-CAT-107). A plan with a step of any "
     "other kind fails before its first step (R-CAT-705).",
 )
 NO_NAMESPACE = Rule(
     "OLMC413",
     Severity.WARNING,
     "An object of OLM without a namespace",
-    "{kind} {name} has no metadata.namespace; olmc takes it as being in a namespace without a name",
+    "{kind} {name} has no metadata.namespace; olmc treats it as an object of a namespace without a name",
     "Add metadata.namespace, or compile what kustomize build prints if a kustomization.yaml sets it.",
     "OperatorGroups, Subscriptions, CatalogSources and CSVs live in namespaces, and which one decides what they do. "
     "Without it the object ends up wherever it is applied.",
@@ -140,8 +140,9 @@ WHOLE_CLUSTER = Rule(
     "Permissions that are a way to the whole cluster",
     "{csv} could make itself master of the cluster with its permissions: {names}",
     "{why}",
-    "OLM grants an operator whatever its CSV asks for. Whoever gets hold of an operator that may do everything, write "
-    "roles, impersonate others or make tokens has the whole cluster. olmc rbac shows each of these permissions.",
+    "OLM grants an operator all permissions that its CSV requests. An attacker who controls an operator with all "
+    "permissions, or one that can write roles, impersonate others or make tokens, controls the whole cluster. olmc "
+    "rbac shows each of these permissions.",
 )
 POWERFUL = Rule(
     "OLMC415",
@@ -149,14 +150,14 @@ POWERFUL = Rule(
     "Permissions worth a look",
     "{csv} asks for permissions that are worth a look: {names}",
     "olmc rbac shows each of them; ask for less if you write the bundle.",
-    "Wildcards grow with every API that is added to a cluster; secrets, commands in pods and webhooks reach what "
-    "belongs to others. Many operators need some of it, so this is no fault, but worth knowing.",
+    "Wildcards grow with every API that is added to a cluster; secrets, commands in pods and webhooks reach objects "
+    "of others. Many operators need some of these permissions, so this is not an error, but worth knowing.",
 )
 BAD_WAVE = Rule(
     "OLMC416",
     Severity.WARNING,
-    "A sync wave that is no number",
-    "{identity}: {text!r} is no integer, so Argo CD takes the object as one of wave 0",
+    "A sync wave that is not a number",
+    "{identity}: {text!r} is not an integer, so Argo CD puts the object into wave 0",
     "Write an integer in quotes.",
     "Argo CD applies the objects of an application wave by wave, by the integer in the annotation "
     "argocd.argoproj.io/sync-wave, and silently ignores any other text.",
@@ -166,10 +167,10 @@ MANY_COPIES = Rule(
     Severity.INFO,
     "Copies of a CSV that take much space",
     "{csv} is copied into {count} namespaces, {size} MB in all",
-    "Set spec.features.disableCopiedCSVs of the OLMConfig cluster if nobody looks at the copies, or target fewer "
-    "namespaces.",
+    "Set spec.features.disableCopiedCSVs of the OLMConfig cluster if your users don't need the copies, or target "
+    "fewer namespaces.",
     "OLM puts a copy of an operator's CSV into every namespace that it watches, so that people find it there. The "
-    "copies stand in etcd, and in the memory of OLM and of everything else that watches CSVs.",
+    "copies need space in etcd, and in the memory of OLM and of every other client that watches CSVs.",
 )
 ANNOTATIONS_TOO_LARGE = Rule(
     "OLMC418",
@@ -185,9 +186,8 @@ MISSPELT_IN_BUNDLE = Rule(
     "A field of a bundle's CSV that is probably misspelt",
     "{csv} has a field {where} that OLM does not know and leaves out{effect}",
     "{hint}",
-    "OLM reads the CSV of a bundle into the fields that it knows, whatever the case of their keys, and what is left "
-    "over is not installed (R-JSON-11). This one is named so much like a field that is not there that it was probably "
-    "meant.",
+    "OLM reads the CSV of a bundle into its known fields, in any case of their keys, and ignores the rest "
+    "(R-JSON-11). The name is close to a field that is missing here, which was probably meant.",
 )
 UNKNOWN_IN_BUNDLE = Rule(
     "OLMC420",
@@ -195,8 +195,8 @@ UNKNOWN_IN_BUNDLE = Rule(
     "A field of a bundle's CSV that OLM does not know",
     "{csv} has a field {where} that {owner} does not know and leaves out{effect}",
     "{hint}",
-    "OLM reads the CSV of a bundle into the fields that it knows, and what is left over is not installed (R-JSON-11). "
-    "Real bundles carry such fields for other tools, or by mistake.",
+    "OLM reads the CSV of a bundle into its known fields, and ignores the rest (R-JSON-11). Real bundles carry such "
+    "fields for other tools, or by mistake.",
 )
 LOST_KEY = Rule(
     "OLMC425",
@@ -204,15 +204,14 @@ LOST_KEY = Rule(
     "A key of a bundle's object that is lost",
     "{identity} in the bundle of {csv} has a key {where} that its type does not have, so it is not stored",
     "{hint}",
-    "OLM and the API server decode an object into the fields of its type, and what is left over is gone from the "
-    "cluster (R-JSON-11). olmc renders what is stored. Server-side apply refuses the file as it is: field not declared "
-    "in schema.",
+    "OLM and the API server decode an object into the fields of its type, and drop the rest (R-JSON-11). olmc renders "
+    "the stored object. Server-side apply refuses the file as it is: field not declared in schema.",
 )
 NO_ACCOUNT = Rule(
     "OLMC421",
     Severity.WARNING,
-    "A Deployment whose ServiceAccount nothing creates",
-    "Deployment {deployment} of {csv} runs as ServiceAccount {account}, which nothing creates in namespace "
+    "A Deployment without its ServiceAccount",
+    "Deployment {deployment} of {csv} runs as ServiceAccount {account}, which does not exist in namespace "
     "{namespace}: it gets no pods, and the operator never succeeds",
     "{hint}",
     "OLM creates the ServiceAccounts that permissions and clusterPermissions name, and those that the bundle ships. "
@@ -223,7 +222,7 @@ NO_ACCOUNT = Rule(
 DROPPED_PART = Rule(
     "OLMC422",
     Severity.WARNING,
-    "A part of a skipRange that means nothing",
+    "A part of a skipRange that OLM ignores",
     "OLM drops {parts} from the skipRange {text!r} of {name} and reads the rest",
     "Complete the comparison, such as '>=1.0.0 <1.2.0', or remove what is left of it.",
     "In the ranges of OLM a part of a single character is left out without a word (R-CAT-453): '>=1.0.0 <' has no "
@@ -236,9 +235,9 @@ SEVERAL_HOPS = Rule(
     "Subscription {name} goes from {first} over {between} to {last} without a pause, and OLM can get stuck on the way",
     "Begin at {last}, or set installPlanApproval: Manual and approve a plan when the last version has Succeeded.",
     "OLM plans the next version as soon as the CSV of the last one exists. If a version is replaced before its own "
-    "predecessor saw it Succeeded, both stay Replacing, and the namespace can't be resolved any more "
-    "(`constraints not satisfiable: @existing/… originate from package …`) until somebody deletes them. Nobody can say "
-    "beforehand whether it happens: olmc writes what OLM leaves where it gets through.",
+    "predecessor saw it Succeeded, both stay Replacing, and the namespace can't be resolved any more (`constraints "
+    "not satisfiable: @existing/… originate from package …`) until you delete them. It depends on timing, so olmc "
+    "can't predict it and shows the result of a successful upgrade.",
 )
 REFUSED_SOURCE = Rule(
     "OLMC424",
@@ -246,14 +245,14 @@ REFUSED_SOURCE = Rule(
     "A CatalogSource that OLM refuses",
     "OLM refuses CatalogSource {source} (SpecInvalidError): {problem}",
     "Write sourceType: grpc with an image or an address, or sourceType: configmap with the name of a configMap.",
-    "OLM looks at the spec of a CatalogSource first, and what it can't use it writes into the status (R-CAT-161). "
-    "Such a catalog is never served, and a namespace that sees it resolves nothing.",
+    "OLM checks the spec of a CatalogSource first, and reports errors in the status (R-CAT-161). It never serves such "
+    "a catalog, and does not resolve namespaces that see it.",
 )
 IDLE_SELECTOR = Rule(
     "OLMC426",
     Severity.WARNING,
     "A selector beside targetNamespaces",
-    "OperatorGroup {name}: the selector counts for nothing, as targetNamespaces lists the namespaces",
+    "OperatorGroup {name}: OLM ignores the selector, because targetNamespaces lists the namespaces",
     "Remove the one or the other.",
     "Of both, OLM takes the list (R-OG-1). A namespace that gets the labels of the selector is no target for that.",
 )
@@ -279,8 +278,8 @@ PLAN_WITHOUT_STATUS = Rule(
     "OLMC429",
     Severity.WARNING,
     "An InstallPlan that OLM leaves alone",
-    "InstallPlan {name} has no steps in its status, so OLM skips it and installs nothing of it",
+    "InstallPlan {name} has no steps in its status, so OLM skips it and does not install its objects",
     "Write a Subscription, for which OLM makes the plan; --approve, or a Subscription without Manual, approves it.",
-    "What a plan does stands in its status, which OLM's resolver alone writes. A plan that somebody creates has none, "
-    "as the API server drops a status on creation, and OLM waits for it for ever.",
+    "The steps of a plan are in its status, which only OLM's resolver writes. A plan that you create is without "
+    "steps, since the API server drops a status on creation, and OLM waits forever.",
 )

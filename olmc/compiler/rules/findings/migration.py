@@ -10,7 +10,7 @@ LEFT_ALONE = Rule(
     "Something that only a person can migrate",
     "{what} is left as it is: {why}",
     "Change it by hand, then run olmc migrate again.",
-    "olmc migrate makes those changes that need no decision, and writes nothing that would lose something.",
+    "olmc migrate makes only changes that need no decision and lose no content.",
     found_by=FoundBy.OTHERS,
 )
 MOVES = Rule(
@@ -19,14 +19,14 @@ MOVES = Rule(
     "An operator that moves to OLM v1",
     "Subscription {name} becomes ClusterExtension {extension}, which installs {csv}{manner}",
     "Follow the order that olmc migrate --to olm-v1 --steps prints where the operator runs already.",
-    "The changed workspace was compiled, and what the ClusterExtension installs was compared with what OLM v0 has "
-    "installed, object by object. What differs is reported as well (R-V1-MIG-1).",
+    "olmc compiled the changed workspace, and compared the objects of the ClusterExtension with those of OLM v0, one "
+    "by one. It reports differences as well (R-V1-MIG-1).",
     found_by=FoundBy.OTHERS,
 )
 LOSES = Rule(
     "OLMC741",
     Severity.WARNING,
-    "What an operator loses on its way to OLM v1",
+    "A loss of an operator that moves to OLM v1",
     "Subscription {name} moves and loses {kind}: {text} ({rule})",
     "{hint}",
     "OLM v1 does less for an operator than OLM v0, and some of it an operator or its users may rely on. The id in the "
@@ -46,18 +46,18 @@ STAYS = Rule(
 GOES_WITH_V0 = Rule(
     "OLMC743",
     Severity.INFO,
-    "What goes with OLM v0, whatever the operator",
+    "Objects of OLM v0 that OLM v1 does not have",
     "{text}",
     "Look for tools and people that rely on it.",
-    "Some objects are OLM's own and not the operator's, and OLM v1 has nothing in their place (R-V1-MIG-1).",
+    "Some objects are OLM's own and not the operator's, and OLM v1 does not replace them (R-V1-MIG-1).",
     found_by=FoundBy.OTHERS,
 )
 BY_HAND = Rule(
     "OLMC744",
     Severity.WARNING,
-    "What has to be done by hand for the files to be compiled",
+    "Manual steps after a migration",
     "{text}",
     "{hint}",
-    "A patch changes manifests. What else the changed workspace needs is for people to do.",
+    "A patch changes manifests. You must make the other changes yourself.",
     found_by=FoundBy.OTHERS,
 )

@@ -8,7 +8,7 @@ NO_CERTIFICATE = Rule(
     "OLMC320",
     Severity.WARNING,
     "A Deployment needs a serving certificate",
-    "Deployment {namespace}/{deployment} mounts the Secret {secret}, which nobody creates",
+    "Deployment {namespace}/{deployment} mounts the Secret {secret}, which does not exist",
     "Render with --certs cert-manager or --certs service-ca, or create the Secret (tls.crt, tls.key) yourself.",
     "OLM issues certificates for webhooks and API services; without OLM somebody else has to.",
     found_by=FoundBy.OTHERS,
@@ -16,7 +16,7 @@ NO_CERTIFICATE = Rule(
 NOTHING_TO_RENDER = Rule(
     "OLMC321",
     Severity.ERROR,
-    "Nothing to render",
+    "An output without objects",
     "{path} gives no objects{problem}",
     "{hint}",
     "An empty output would make a pruning pipeline delete everything, so olmc refuses it unless --allow-empty is "
@@ -28,11 +28,11 @@ INCOMPLETE = Rule(
     "OLMC322",
     Severity.FAILURE,
     "Half an output for apply",
-    "nothing is {done}, since part of what is wanted would be missing: {missing}",
+    "nothing is {done}, because these operators would be missing: {missing}",
     "{hint}",
-    "An operator that fails has hardly any objects. An output without them looks like one from which they were taken "
-    "away: written to a directory it removes their files, and Argo CD and Flux delete what they created. So with --for "
-    "apply nothing is printed, written or removed unless everything is there, or --keep-going is given.",
+    "An operator that fails has hardly any objects. An output without the others would look like a removal: olmc "
+    "would remove their files from a directory, and Argo CD and Flux would delete the objects. So with --for apply, "
+    "olmc prints, writes and removes only complete results, unless you give --keep-going.",
     found_by=FoundBy.OTHERS,
 )
 ALL_AT_ONCE = Rule(
@@ -52,13 +52,13 @@ OWN_CERTIFICATE = Rule(
     "OLMC324",
     Severity.WARNING,
     "cert-manager can't issue its own certificate",
-    "Deployment {namespace}/{deployment} needs the Secret {secret} before it can issue certificates, so nobody creates "
-    "that one",
+    "Deployment {namespace}/{deployment} needs the Secret {secret} before it can issue certificates, so no issuer "
+    "creates that one",
     "Create the Secret with tls.crt, tls.key and ca.crt, and the annotation cert-manager.io/allow-direct-injection: "
     '"true", or install cert-manager with the manifests of its authors.',
-    "To issue a certificate, cert-manager creates a CertificateRequest, which its own webhook has to admit. As long as "
-    "the webhook has no certificate it admits nothing, so that it would wait for itself for ever. By itself, "
-    "cert-manager makes the certificate of its webhook in another way; under OLM it gets one from OLM.",
+    "To issue a certificate, cert-manager creates a CertificateRequest, which its own webhook has to admit. Without a "
+    "certificate the webhook admits no request, so it would wait for itself forever. By itself, cert-manager makes "
+    "the certificate of its webhook in another way; under OLM it gets one from OLM.",
     found_by=FoundBy.OTHERS,
 )
 BESIDE_THEIR_CRD = Rule(
@@ -92,8 +92,7 @@ NO_SUCH_SIDE = Rule(
     "{side} does not exist",
     "Give the path of a workspace, of a bundle, of a rendering, or git:REF[:PATH]; with --allow-empty a side that does "
     "not exist counts as empty.",
-    "olmc diff compares two sides. One that does not exist is refused, since comparing with nothing looks as if "
-    "everything were new.",
+    "olmc diff compares two sides. olmc rejects a missing side, since otherwise everything would look new.",
     found_by=FoundBy.OTHERS,
 )
 EMPTY_SIDE = Rule(
@@ -101,9 +100,9 @@ EMPTY_SIDE = Rule(
     Severity.ERROR,
     "A side of the comparison has no objects",
     "{side} gives no objects",
-    "Is it the right path? With --allow-empty a side without objects is no error.",
-    "A side without objects makes everything look new, or gone. A folder with nothing for OLM in it is an empty "
-    "cluster (OLMC183). This side has files for OLM that give no object, such as a catalog without a Subscription.",
+    "Is it the right path? With --allow-empty olmc accepts a side without objects.",
+    "A side without objects makes everything look new, or removed. A folder without files for OLM is an empty cluster "
+    "(OLMC183). This side has files for OLM that give no object, such as a catalog without a Subscription.",
     found_by=FoundBy.OTHERS,
 )
 NO_GIT = Rule(
@@ -208,11 +207,11 @@ NOT_SERVED = Rule(
 NOT_AS_STATED = Rule(
     "OLMC604",
     Severity.FAILURE,
-    "A file is not as the statement about it says",
+    "A file differs from its statement",
     "{path} is not as stated: {how}",
     "If the change is meant, render again with --provenance; otherwise find out who made it.",
-    "A statement of olmc render --provenance has the digests of all inputs and outputs. What differs was changed after "
-    "it, or the statement is about something else.",
+    "A statement of olmc render --provenance has the digests of all inputs and outputs. A file that differs has "
+    "changed since, or the statement belongs to another output.",
     found_by=FoundBy.OTHERS,
 )
 BAD_STATEMENT = Rule(

@@ -41,21 +41,21 @@ PRUNED = Rule(
     "OLMC433",
     Severity.WARNING,
     "A skipRange without replaces prunes the graph",
-    "{csv} has an olm.skipRange and replaces nothing, so channel {channel} is left without {others}",
+    "{csv} has an olm.skipRange but no replaces, so channel {channel} loses {others}",
     "Set spec.replaces to the version before, beside the skipRange.",
-    "A channel consists of its head and of what that replaces, one after the other. A head that only skips a range "
-    "cuts all others off: upgrades from the range still lead to it, but nobody can install or pin an older version any "
-    "more (check_pruned_graph).",
+    "A channel consists of its head and of the versions that it replaces, one after the other. A head that only skips "
+    "a range cuts all others off: upgrades from the range still lead to it, but users can't install or pin an older "
+    "version any more (check_pruned_graph).",
     tags=_TAGS,
 )
 SERVED_DIFFER = Rule(
     "OLMC434",
     Severity.WARNING,
     "Served versions of a CRD that lose fields to each other",
-    "{crd} serves {served} and stores {stored}, nothing converts, and {stored} lacks {fields}",
+    "{crd} serves {served} and stores {stored} without conversion, and {stored} lacks {fields}",
     "Add the fields to {stored}, or a conversion webhook, or serve {served} no longer.",
-    "Without a webhook Kubernetes only rewrites apiVersion when an object changes its version. What the schema of the "
-    "stored version does not have is dropped when an object is written, without a word.",
+    "Without a webhook Kubernetes only rewrites apiVersion when an object changes its version. It silently drops "
+    "fields that the schema of the stored version lacks when it writes an object.",
     tags=_TAGS,
 )
 FLOATING_IMAGE = Rule(
@@ -64,8 +64,8 @@ FLOATING_IMAGE = Rule(
     "An image that changes under its name",
     "{csv}: container {container} runs {image}, which is another image whenever somebody pushes one",
     "Name the image by its digest, or at least by the tag of a release.",
-    "With :latest, or without any tag, the content of a version of the operator depends on the day and on the node, so "
-    "nobody can review it, mirror it, or go back to it.",
+    "With :latest, or without any tag, the content of a version of the operator depends on the day and on the node, "
+    "so you can't review it, mirror it, or go back to it.",
     tags=_TAGS,
 )
 TOKEN_SECRET = Rule(
@@ -74,16 +74,16 @@ TOKEN_SECRET = Rule(
     "A bundle with a Secret for a token",
     "Secret {name} gets a token of ServiceAccount {account} that never expires",
     "Remove it: pods get tokens of their own that expire; others ask for one with TokenRequest.",
-    "Kubernetes writes a token that stays valid for ever into a Secret of type kubernetes.io/service-account-token. "
-    "Who may read the Secret may do whatever the account may, until somebody deletes it.",
+    "Kubernetes writes a token without expiry into a Secret of type kubernetes.io/service-account-token. Every reader "
+    "of the Secret has the permissions of the account until you delete it.",
 )
 NO_REPLICAS = Rule(
     "OLMC437",
     Severity.WARNING,
     "A Deployment of an operator without pods",
-    "{csv}: Deployment {deployment} has replicas: 0, so nothing of it runs",
+    "{csv}: Deployment {deployment} has replicas: 0, so it has no pods",
     "Remove replicas, or set it to 1 or more; OLM sets it back whenever somebody scales by hand.",
-    "OLM calls a CSV Succeeded whose Deployments have all the pods that they ask for, also if that is none. The "
-    "operator looks healthy, and does nothing.",
+    "For OLM a CSV is Succeeded if its Deployments have the requested number of pods, also if that is zero. The "
+    "operator looks healthy, but does not run.",
     tags=_TAGS,
 )

@@ -29,7 +29,8 @@ CEL_COST = Rule(
     "{scope} can't be resolved: a bundle has a CEL constraint of which {cause}",
     "Write the rule without macros in macros and without adding lists; for a catalog that you trust, raise the limit.",
     "A rule that goes through lists within lists, or doubles one again and again, takes hours and all of the memory; "
-    "anybody's bundle may bring one. olmc counts from its text what it could cost at most, and evaluates none beyond.",
+    "any bundle may contain such a rule. olmc computes an upper bound of the cost from the text, and does not "
+    "evaluate a rule above the limit.",
 )
 UNFINISHED = Rule(
     "OLMC504",
@@ -38,15 +39,15 @@ UNFINISHED = Rule(
     "{scope} can't be resolved in time: the solver has run into {conflicts:,} conflicts and knows no answer yet",
     "Ask for fewer packages at once or for versions that go together; `--resolve-timeout SECONDS` (or "
     "OLMC_LIMIT_CONFLICTS=NUMBER in the environment) gives it longer.",
-    "Whether constraints can hold together may take longer than anybody waits, and catalogs can be made so. OLM gives "
-    "up after a while and tries again for ever. olmc counts conflicts and no seconds, so that the same input has the "
-    "same end on every machine.",
+    "Solving constraints can take very long, and catalogs can be made to cause that. OLM stops after a while and "
+    "tries again forever. olmc counts conflicts instead of seconds, so the same input ends at the same point on every "
+    "machine.",
 )
 SKIP_RANGE_UNREADABLE = Rule(
     "OLMC501",
     Severity.WARNING,
     "A skipRange can't be read",
-    'the skipRange "{text}" of {bundle} can\'t be read and skips nothing: {cause}',
+    'the skipRange "{text}" of {bundle} can\'t be read and skips no version: {cause}',
     "Write comparisons separated by spaces, like `>=1.0.0 <1.2.0`; there is no `~`, `^` or comma.",
     "OLM ignores a skipRange that it can't read, without a word: the versions that it was meant to cover get "
     "no upgrade.",
@@ -77,9 +78,8 @@ NOT_SATISFIABLE = Rule(
     "A namespace can't be resolved",
     "nothing can be installed or upgraded in {scope}: {message}",
     "`olmc resolve` says step by step what rules out what.",
-    "All Subscriptions of a namespace are resolved together. If there is no choice of versions that suits "
-    "all of them, OLM changes nothing in the namespace and sets the condition ResolutionFailed on each "
-    "Subscription.",
+    "All Subscriptions of a namespace are resolved together. If there is no choice of versions that suits all of "
+    "them, OLM leaves the namespace as it is and sets the condition ResolutionFailed on each Subscription.",
     tags=IN_STATUS,
 )
 PREVENTED = Rule(
@@ -87,7 +87,7 @@ PREVENTED = Rule(
     Severity.FAILURE,
     "An error prevents a namespace from being resolved",
     "nothing can be installed or upgraded in {scope}: {message}",
-    "Correct the catalog; the error concerns all Subscriptions of the namespace, whatever catalog they name.",
+    "Correct the catalog; the error affects all Subscriptions of the namespace, with any catalog.",
     "A catalog that can't be read, a channel without a unique order or a requirement that can't be parsed "
     "stops the resolution of the whole namespace.",
     tags=IN_STATUS,
@@ -99,10 +99,9 @@ HELD_BACK = Rule(
     Severity.INFO,
     "An upgrade that is held back",
     "{upgrade} is held back in namespace {namespace}: {why}",
-    "Wait for an upgrade of what stands in the way, or remove it.",
-    "All Subscriptions of a namespace are resolved together. OLM takes no upgrade by which another operator would lose "
-    "an API or a package that it requires, and says nothing about it: the Subscription stays AtLatestKnown "
-    "(R-CAT-546, R-CAT-547).",
+    "Wait for an upgrade of the blocking operator, or remove it.",
+    "All Subscriptions of a namespace are resolved together. OLM skips an upgrade that would remove a required API or "
+    "package of another operator, and does not report it: the Subscription stays AtLatestKnown (R-CAT-546, R-CAT-547).",
 )
 
 
@@ -150,7 +149,7 @@ FLAPPING = Rule(
     "OLMC304",
     Severity.WARNING,
     "An operator never settles",
-    "OLM does not come to rest on {csv} in namespace {namespace}: it retries for ever, and its phase keeps changing",
+    "{csv} in namespace {namespace} never settles: OLM retries forever, and its phase keeps changing",
     "Correct what makes it fail; until then the output shows the state that it keeps returning to.",
     "Some failures are retried without end; what a cluster shows depends on the moment.",
 )
@@ -160,7 +159,7 @@ GROUP_PROBLEM = Rule(
     "An OperatorGroup can't be processed",
     "OperatorGroup {namespace}/{name}: {problem}; operators in its namespace get no status at all",
     "{hint}",
-    "A group whose sync fails has no target namespaces, and nothing in its namespace is installed.",
+    "A group whose sync fails has no target namespaces, and OLM installs no operator in its namespace.",
     tags=IN_STATUS,
 )
 TOKEN_HINT = (
@@ -185,17 +184,17 @@ TWO_GROUPS = Rule(
     "Two OperatorGroups in a namespace",
     "namespace {namespace} has more than one OperatorGroup: {names}",
     ONE_GROUP_HINT,
-    "OLM can't tell which of several groups applies, so nothing is installed in the namespace.",
+    "OLM can't choose between several groups, so it installs no operator in the namespace.",
     tags=IN_STATUS,
 )
 FAILED_STEP_HINT = "Correct the object that stops it; later steps of the plan are not carried out."
 STORED_VERSION_HINT = (
-    "Write every {0.kind} anew, so that it is stored in {0.storage}, then take {0.version} out of "
+    "Write every {0.kind} again, so that it is stored in {0.storage}, then take {0.version} out of "
     "status.storedVersions of CRD {0.crd}, before this upgrade; later steps of the plan are not carried out."
 )
 STORAGE_VERSION_HINT = (
     "The cluster stores every {0.kind} in {0.version} until now. Upgrade first to a version of the operator that "
-    "stores another one and still has {0.version}, write every {0.kind} anew, then take {0.version} out of "
+    "stores another one and still has {0.version}, write every {0.kind} again, then take {0.version} out of "
     "status.storedVersions of CRD {0.crd}; later steps of this plan are not carried out."
 )
 UNFIT_RESOURCE_HINT = (
@@ -203,12 +202,12 @@ UNFIT_RESOURCE_HINT = (
     "carried out."
 )
 UNSERVED_HINT = (
-    "The cluster does not serve {0}: install the operator that brings it, or tell olmc with --api {0} that it is "
-    "there. What comes behind it is not installed."
+    "The cluster does not serve {0}: install the operator that provides it, or declare it with --api {0}. OLM does "
+    "not install the later objects."
 )
 REMOVED_HINT = (
     "Kubernetes serves {0} no longer since 1.{1}: the bundle must bring the object in another version. --kube-version "
-    "shows an older cluster. What comes behind it is not installed."
+    "compiles for an older cluster. OLM does not install the later objects."
 )
 FORBIDDEN_HINT = (
     "Give ServiceAccount {account} the rights that it lacks; until then no further step of the plan is carried out."
@@ -223,8 +222,8 @@ PLAN_FAILED = Rule(
     "An InstallPlan fails",
     "the InstallPlan for {csvs} in namespace {namespace} would end {phase}: {text}",
     "{hint}",
-    "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator. It runs "
-    "none where the namespace's OperatorGroup has no targets, or can't be processed.",
+    "A plan runs its steps in order and stops at the first that fails, which leaves a half-installed operator. It "
+    "runs no step if the namespace's OperatorGroup lacks targets or can't be processed.",
     tags=IN_STATUS,
 )
 NOT_UNPACKED = Rule(
@@ -259,14 +258,14 @@ NEEDS_APPROVAL = Rule(
     "An InstallPlan waits for approval",
     "the InstallPlan for {csvs} in namespace {namespace} waits for approval and is not carried out",
     "Use --approve {namespace}/{csv} to see what approving it would do.",
-    "With installPlanApproval: Manual nothing is installed until somebody approves the plan.",
+    "With installPlanApproval: Manual OLM installs only after you approve the plan.",
 )
 FOREIGN_HOME = Rule(
     "OLMC313",
     Severity.FAILURE,
     "A bundle's CSV counts as a copy",
-    "{csv} carries the annotation olm.operatorNamespace: {home} and is installed in {namespace}, so OLM takes it for a "
-    "copy, for ever",
+    "{csv} carries the annotation olm.operatorNamespace: {home} and is installed in {namespace}, so OLM always treats "
+    "it as a copy",
     "Remove the annotation from the bundle's CSV.",
     "OLM tells copies of CSVs by that annotation; a bundle must not ship it.",
     tags=IN_STATUS,
@@ -275,7 +274,7 @@ WATCHES_DEFAULT = Rule(
     "OLMC314",
     Severity.INFO,
     "A bundle that can't watch its own namespace",
-    "{csv} supports neither all namespaces nor its own one; namespace default stands for the one that it watches",
+    "{csv} supports neither all namespaces nor its own one; olmc uses namespace default as the watched one",
     "Say which with --watch.",
     "Some operators only work for namespaces other than their own, and olmc can't know which you mean.",
 )
@@ -285,7 +284,7 @@ NO_GROUP = Rule(
     "A Subscription in a namespace without an OperatorGroup",
     "Subscription {namespace}/{name} is never resolved: namespace {namespace} has no OperatorGroup",
     "Add an OperatorGroup to namespace {namespace}.",
-    "OLM resolves a namespace only if it has exactly one OperatorGroup, and says nothing otherwise.",
+    "OLM resolves a namespace only if it has exactly one OperatorGroup, and reports no error otherwise.",
     tags=IN_STATUS,
 )
 BAD_DURATION = Rule(
@@ -294,8 +293,8 @@ BAD_DURATION = Rule(
     "A duration that stops the resolution of a namespace",
     "no Subscription in namespace {namespace} is resolved: {problem}",
     "Write a number with a unit, such as 90s, 10m or 1h30m, or remove the annotation.",
-    "OLM reads two annotations of the OperatorGroup, for how long to unpack a bundle and when to try again, before it "
-    "resolves a namespace, and says nothing if it can't (R-CAT-501).",
+    "Before OLM resolves a namespace, it reads two annotations of the OperatorGroup: the timeout for unpacking a "
+    "bundle and the pause before a retry. If it can't read them, it reports no error (R-CAT-501).",
 )
 UNUSABLE = Rule(
     "OLMC316",
@@ -303,17 +302,17 @@ UNUSABLE = Rule(
     "OLM can't use a CSV",
     "{csv} in namespace {namespace} is left untouched: a CRD that it names has no dot in its name",
     "Write the full names of CRDs in customresourcedefinitions: plural.group.",
-    "A CSV whose APIs can't be read gets no status at all, and nothing of it is installed (R-OG-12).",
+    "A CSV whose APIs can't be read gets no status at all, and OLM does not install it (R-OG-12).",
     tags=IN_STATUS,
 )
 NO_NAMESPACE = Rule(
     "OLMC318",
     Severity.FAILURE,
     "An operator without a namespace",
-    "{kind} {name} has no metadata.namespace, so it is nowhere that OLM would install it",
+    "{kind} {name} has no metadata.namespace, so OLM does not install it",
     "{hint}",
-    "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. In a workspace olmc does not "
-    "know to which namespace an object is going to be applied that names none.",
+    "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. olmc does not know the target "
+    "namespace of an object without a namespace.",
     cause=Missing.NAMESPACE,
 )
 UNSEEN_CATALOG = Rule(
@@ -333,7 +332,7 @@ BAD_LOCK = Rule(
     Severity.ERROR,
     "olmc.lock is not valid",
     "olmc.lock: {where}: {problem}",
-    "Write it anew with `olmc resolve --update`, and if it listed images, with `olmc vendor`.",
+    "Write it again with `olmc resolve --update`, and if it listed images, with `olmc vendor`.",
     "The lock is written by olmc; one that can't be read would silently let other versions in.",
 )
 NOT_LOCKED = Rule(
@@ -342,8 +341,8 @@ NOT_LOCKED = Rule(
     "olmc.lock no longer holds",
     "olmc.lock does not fit {where}: {text}",
     "Look at what moved with `olmc resolve --update`, and commit the new lock.",
-    "With a lock, the versions that were reviewed are the ones that are rendered. If they can't be had any more, or if "
-    "more is needed than was reviewed, olmc stops rather than choosing something else.",
+    "With a lock, olmc renders the reviewed versions. If they are not available any more, or if it needs further "
+    "versions, olmc stops instead of choosing other ones.",
     cause=LockFault.UNMET,
 )
 MOVED = Rule(
@@ -361,8 +360,8 @@ PIN_IMPOSSIBLE = Rule(
     "A pin can't be set",
     "{package} can't be pinned to {version}: {text}",
     "{hint}",
-    "A pin sets startingCSV and manual approval on the Subscription. It has to name an entry of the channel, and one "
-    "that can be reached from what is installed.",
+    "A pin sets startingCSV and manual approval on the Subscription. It must name an entry of the channel that "
+    "upgrades can reach from the installed version.",
 )
 
 
@@ -372,9 +371,9 @@ UNKNOWN_VERSION = Rule(
     "There is no such OLM version",
     "{problem}",
     "{hint}",
-    "Names, labels and hashes differ between versions of OLM, so olmc compiles for one of those whose formats it "
-    "knows: a release (0.25.0, or 0.25 for its last one), the one that an OpenShift version ships (ocp-4.14), or docs "
-    "for what OLM's documents state. The default is the newest release.",
+    "Names, labels and hashes differ between versions of OLM, so olmc compiles for one of its known versions: a "
+    "release (0.25.0, or 0.25 for its last one), the one that an OpenShift version ships (ocp-4.14), or docs for the "
+    "behavior in OLM's documents. The default is the newest release.",
     found_by=FoundBy.OTHERS,
 )
 RANDOM_NAMES = Rule(
@@ -413,6 +412,6 @@ VERSION_OF_RENDERING = Rule(
     "A rendering has its version of OLM",
     "{side} is a rendering, which was made for one version of OLM",
     "Give the workspace or the bundle that it was made of.",
-    "To say what another version of OLM changes, olmc compiles the input once for each, and a rendering is no input.",
+    "To compare two versions of OLM, olmc compiles the input once for each, and a rendering is not an input.",
     found_by=FoundBy.OTHERS,
 )

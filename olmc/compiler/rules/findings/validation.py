@@ -38,7 +38,7 @@ ANNOTATIONS = _failure(
     "OLMC261",
     "The annotations of a bundle are not in order",
     "Correct metadata/annotations.yaml; every value is a text, so numbers and booleans need quotes.",
-    "metadata/annotations.yaml says what kind of bundle this is, which package and which channels it belongs to",
+    "metadata/annotations.yaml sets the type of the bundle, its package and its channels",
     "R-CAT-204",
 )
 DEPENDENCIES = _failure(
@@ -65,7 +65,7 @@ CONTENT = _failure(
 )
 CONTENT_APIS = _failure(
     "OLMC265",
-    "What the CSV says and what the bundle holds differ",
+    "The CSV and the content of the bundle differ",
     "Make customresourcedefinitions.owned list exactly the CRDs of manifests/, by name, version and kind.",
     "A CSV owns the CRDs that its bundle brings along, each with the versions that the CRD has",
     "R-CAT-207",
@@ -74,7 +74,7 @@ CONTENT_ADVICE = _warning(
     "OLMC266",
     "A CRD that the CSV does not mention, or of an old version",
     "List the CRD under customresourcedefinitions.owned, and write it in apiextensions.k8s.io/v1.",
-    "A CRD that the CSV does not own is installed but belongs to nobody; Kubernetes 1.22 has removed v1beta1 CRDs",
+    "A CRD that the CSV does not own is installed without an owner; Kubernetes 1.22 has removed v1beta1 CRDs",
     "R-CAT-207",
 )
 OBJECT_METADATA = _failure(
@@ -96,14 +96,14 @@ EXAMPLES = _failure(
     "OLMC269",
     "The examples of a CSV can't be used",
     "Write a JSON list of custom resources into the annotation alm-examples, one for each API that the CSV owns.",
-    "Consoles offer the examples to whoever creates a custom resource",
+    "Consoles offer the examples to users who create a custom resource",
     "R-CAT-211",
 )
 EXAMPLES_ADVICE = _warning(
     "OLMC270",
     "An API without an example",
     "Add an example to the annotation alm-examples.",
-    "Consoles offer the examples to whoever creates a custom resource",
+    "Consoles offer the examples to users who create a custom resource",
     "R-CAT-211",
 )
 INSTALL_MODES = _failure(
@@ -122,7 +122,7 @@ NO_MIN_KUBE_VERSION = _warning(
 )
 BAD_MIN_KUBE_VERSION = _failure(
     "OLMC273",
-    "minKubeVersion is no version",
+    "minKubeVersion is not a version",
     "Write all three numbers, such as 1.25.0, without a leading v.",
     "OLM compares it with the version of the cluster",
     "R-CAT-213",
@@ -131,7 +131,7 @@ REQUIRED_FIELD = _failure(
     "OLMC274",
     "A required field of a CSV is missing",
     "Add the field.",
-    "Without it there is nothing to install, or nothing to call it by",
+    "Without it OLM has no content to install, or no name for it",
     "R-CAT-214, R-CAT-216",
 )
 ANNOTATION_CASE = _failure(
@@ -192,7 +192,7 @@ RELEASE_NAME = _failure(
 )
 RELATED_IMAGES = _failure(
     "OLMC283",
-    "A related image that is none",
+    "A related image that is not an image",
     "Write registry/repository:tag or registry/repository@sha256:…, without a scheme like https:// or oci://.",
     "spec.relatedImages lists the images that mirrors must copy",
     "R-CAT-234",
@@ -258,7 +258,7 @@ REMOVED_APIS = _failure(
     "OLMC291",
     "APIs that the wanted Kubernetes does not have",
     "Migrate the objects to the version of the API that the deprecation guide names.",
-    "The bundle asks for a Kubernetes version, or is checked against one, in which the API is gone. Asked for with "
+    "The bundle requires a Kubernetes version, or is checked against one, in which the API is gone. Enabled with "
     "--optional alpha-deprecated-apis",
     "R-CAT-255, R-CAT-256",
     FoundBy.OPTIONAL_VALIDATORS,
@@ -302,8 +302,7 @@ MULTIARCH_ADVICE = _warning(
     "Architectures that are not known or do not fit",
     "Give the platforms of the images with --optional-value platforms=FILE, a JSON mapping of images to lists like "
     '["linux/amd64"].',
-    "olmc reads no registry, so it knows of an image's platforms only what it is given. Asked for with "
-    "--optional multiarch",
+    "olmc reads no registry, so it uses only the declared platforms of an image. Enabled with --optional multiarch",
     "R-CAT-265",
     FoundBy.OPTIONAL_VALIDATORS,
 )

@@ -10,8 +10,8 @@ MISSING_CATALOG = Rule(
     "The content of a catalog is not in the workspace",
     "the content of CatalogSource {namespace}/{name} is not in the workspace: {image}",
     "Run `olmc vendor`, or put its file-based catalog into catalogs/{name}/.",
-    "A CatalogSource names an image; only `olmc vendor` reads a registry, so what it serves must lie in the workspace. "
-    "A namespace that sees a catalog which can't be read resolves nothing (R-CAT-163, R-CAT-512).",
+    "A CatalogSource names an image; only `olmc vendor` reads a registry, so the workspace must contain its content. "
+    "OLM does not resolve a namespace that sees an unreadable catalog (R-CAT-163, R-CAT-512).",
 )
 CHANGED = Rule(
     "OLMC621",
@@ -20,7 +20,7 @@ CHANGED = Rule(
     "{path} is not what was taken out of {image}: its files don't have the digest that olmc.lock says",
     "Run `olmc vendor` to bring it again. To change a bundle, copy it out of vendor/: a bundle of the workspace goes "
     "before a vendored one.",
-    "What is in vendor/ stands for an image, digest by digest; an edit there would pass as the publisher's work. Git "
+    "The files in vendor/ represent an image, digest by digest; an edit there would pass as the publisher's work. Git "
     "changes line ends on some machines, which vendor/.gitattributes prevents: commit it too.",
 )
 ODD_NAME = Rule(
@@ -29,8 +29,8 @@ ODD_NAME = Rule(
     "A name that vendored files don't have",
     "{path} is not what was taken out of {image}: {cause}",
     "Run `olmc vendor` to bring it again, and find out who has put a file with such a name there.",
-    "The digest in olmc.lock is made of lines, one for each file. With a line break in a name one file could stand for "
-    "two others, so no image with such names is vendored, and nothing is installed from a folder that has one.",
+    "The digest in olmc.lock is made of lines, one for each file. With a line break in its name, one file could pass "
+    "as two others, so olmc neither vendors nor installs such files.",
 )
 FALSE_CONTENT = Rule(
     "OLMC618",
@@ -38,8 +38,8 @@ FALSE_CONTENT = Rule(
     "Vendored content is not the image's",
     "{path} is not what {image} holds, which is {digest}: {problem}",
     "Run `olmc vendor --update` to bring it again, and find out who has changed vendor/ and olmc.lock.",
-    "In vendor/blobs is what the digest in olmc.lock stands for: the manifest, and the layers that it names. The "
-    "content is made of them once more, so nobody can change it and write a new digest of the content into olmc.lock.",
+    "vendor/blobs has the manifest with the digest in olmc.lock, and its layers. olmc unpacks them again, so a "
+    "changed file is an error even with a new digest of the content in olmc.lock.",
 )
 UNPROVEN = Rule(
     "OLMC619",
@@ -47,8 +47,8 @@ UNPROVEN = Rule(
     "Vendored content can't be proven",
     "{path} can't be proven to be what {image} holds: {problem}",
     "Run `olmc vendor --update`, which keeps what proves it.",
-    "An older olmc has kept the content alone, which olmc.lock has a digest of. That this is what the image holds "
-    "takes the image's manifest and layers, which are kept in vendor/blobs since.",
+    "An older olmc kept only the content and its digest in olmc.lock. To prove that it equals the image, olmc needs "
+    "the image's manifest and layers, which newer versions keep in vendor/blobs.",
 )
 FOREIGN_FOLDER = Rule(
     "OLMC622",
@@ -125,7 +125,7 @@ OTHER_KIND = Rule(
     "An image that holds something else",
     "{image} is no {wanted}: {cause}",
     "Look at the place where it is named: is it the image of the operator itself, or of something else?",
-    "Images of catalogs and bundles say by their labels where in them the content lies "
+    "Labels of images of catalogs and bundles give the folder of the content "
     "(operators.operatorframework.io.index.configs.v1, operators.operatorframework.io.bundle.manifests.v1).",
     found_by=FoundBy.OTHERS,
 )
@@ -164,7 +164,7 @@ TOO_MUCH = Rule(
     Severity.ERROR,
     "An image that is too large",
     "{image} is not unpacked: {what} is more than {limit}",
-    "If the image is what it should be, unpack it yourself and put the content into the workspace.",
+    "If the image is correct, unpack it yourself and put the content into the workspace.",
     "The limits protect the machine from an archive made to fill it; they are far above what operators ship.",
     found_by=FoundBy.OTHERS,
 )
@@ -191,7 +191,7 @@ BAD_AUTH_FILE = Rule(
     Severity.ERROR,
     "Credentials that can't be read",
     "the credentials for {host} can't be read: {path}: {cause}",
-    "Log in anew, or give another file with --authfile.",
+    "Log in again, or give another file with --authfile.",
     "Credentials come from the files of podman and docker, or from the credential helpers that these name.",
     found_by=FoundBy.OTHERS,
 )
@@ -201,16 +201,16 @@ BAD_MIRRORS = Rule(
     "A registries.conf that can't be read",
     "{path}: {cause}",
     "Correct the file, or give another one with --registries-conf.",
-    "The file says which mirrors stand for a registry; see containers-registries.conf(5).",
+    "The file lists the mirrors of a registry; see containers-registries.conf(5).",
     found_by=FoundBy.OTHERS,
 )
 UNRESOLVED = Rule(
     "OLMC638",
     Severity.WARNING,
-    "Nothing to vendor for a namespace",
+    "No bundles to vendor for a namespace",
     "{asking} does not resolve, so the bundles for it are not known: {text}",
     "`olmc resolve` explains it.",
-    "Which bundles are needed follows from the resolution: a namespace that can't be resolved needs none yet.",
+    "The resolution decides the necessary bundles: a namespace that can't be resolved has no bundles yet.",
     found_by=FoundBy.OTHERS,
 )
 BAD_MANIFEST = Rule(
@@ -229,7 +229,7 @@ NOT_WRITTEN = Rule(
     "The workspace can't be written",
     "{path} can't be written: {cause}",
     "Free some space, or make the workspace writable.",
-    "Nothing was changed: content is written beside its place and renamed into it.",
+    "The workspace is unchanged: olmc writes content next to its place and renames it.",
     found_by=FoundBy.OTHERS,
 )
 BLOCKED = Rule(
@@ -266,8 +266,8 @@ FROM_FILE = Rule(
     "the content of {image} came from {file}, and is not in vendor/ as it is needed now",
     "Give the file again: `olmc vendor --catalog NAME={file}`; or take the image of the registry: `olmc vendor "
     "--update`.",
-    "What is read from a file is named in olmc.lock with the digest of its content, and no registry has that. More of "
-    "it is needed when Subscriptions ask for other packages, or when vendor/ is not there.",
+    "olmc.lock names the file and the digest of its content, which no registry has. olmc needs the file again if "
+    "Subscriptions request other packages, or if vendor/ is missing.",
     found_by=FoundBy.OTHERS,
 )
 CATALOG_HINT = (
@@ -277,18 +277,18 @@ CATALOG_HINT = (
 BAD_CATALOG_FILE = Rule(
     "OLMC646",
     Severity.ERROR,
-    "A file that can't stand for a catalog",
-    "{path} can't stand for catalog {name}: {cause}",
+    "A file that can't replace a catalog",
+    "{path} can't replace catalog {name}: {cause}",
     "{hint}",
-    "With --catalog the content of a file-based catalog stands for the image of a CatalogSource that some namespace "
-    "with a Subscription sees.",
+    "With --catalog the content of a file-based catalog replaces the image of a CatalogSource that a namespace with a "
+    "Subscription sees.",
     found_by=FoundBy.OTHERS,
 )
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
     Severity.FAILURE,
     "A catalog that the workspace does not know",
-    "nothing here says what catalog {catalog} in {namespace} is: what these Subscriptions install is unknown: {names}",
+    "catalog {namespace}/{catalog} is not defined in this workspace; olmc can't resolve these Subscriptions: {names}",
     "{hint}",
     "Clusters bring catalogs along that no repository mentions. Which versions there are is in their content, so "
     "without it every answer about these operators would be a guess (R-CAT-502).",

@@ -36,7 +36,7 @@ OUTSIDE = Rule(
     "{path} is a symbolic link {where} and is not followed",
     "{hint}",
     "A workspace may hold untrusted files; following links out of it would let them read anything on the machine. A "
-    "link that leads nowhere has nothing to read.",
+    "broken link is without content.",
 )
 
 
@@ -106,7 +106,7 @@ SEVERAL_DOCUMENTS = Rule(
     "{hint}",
     "OLM reads only the first document of a bundle's file; the others are silently not installed (R-CAT-101). It "
     "splits at lines of ---, so comments or blank lines before the first one are a document of their own, and so is "
-    "what stands between two of them. Write one object a file, and nothing before it but a single line of ---.",
+    "the text between two of them. Write one object per file, with at most a single line of --- before it.",
 )
 NOT_DECODED = Rule(
     "OLMC134",
@@ -146,7 +146,7 @@ BAD_CONFIG = Rule(
     "olmc.yaml is not valid",
     "olmc.yaml: {where}: {problem}",
     "Correct the field, or remove it.",
-    "A misspelt option would silently do nothing, so unknown ones are refused.",
+    "olmc would silently ignore a misspelled option, so it rejects unknown ones.",
 )
 BAD_APIS = Rule(
     "OLMC157",
@@ -163,7 +163,7 @@ CONFIG_NAME = Rule(
     "A configuration that is not read",
     "olmc.yml is not read: the configuration of a workspace is called olmc.yaml",
     "Rename it to olmc.yaml.",
-    "There is one name for the configuration, so that nobody has to guess which of two files counts.",
+    "The configuration has only one file name, so it is clear which file counts.",
 )
 NO_BUNDLE_CONTENT = Rule(
     "OLMC139",
@@ -200,8 +200,8 @@ SNIPPED = Rule(
     "{kind} {name}: spec.selector has keys that are not part of a label selector ({keys}); the API server drops them"
     "{effect}",
     "Write the labels below matchLabels.",
-    "Only matchLabels and matchExpressions are known; what stands beside them is pruned, and an empty selector selects "
-    "every namespace (R-OG-2).",
+    "A selector has only matchLabels and matchExpressions; the API server prunes other keys, and an empty selector "
+    "selects every namespace (R-OG-2).",
 )
 CONFLICTING_KINDS = Rule(
     "OLMC142",
@@ -210,8 +210,8 @@ CONFLICTING_KINDS = Rule(
     "OLM looks only at the kind: this {kind} {which} is installed as one of {core}",
     "{hint}",
     "The catalog operator decides by kind alone, so a custom resource of kind Secret or Service becomes (or fails as) "
-    "the core object of that kind; and so does an object with an old apiVersion, or with none. Move sample objects out "
-    "of manifests/, and give the others the apiVersion that they get.",
+    "the core object of that kind; and so does an object with an old apiVersion, or without one. Move sample objects "
+    "out of manifests/, and give the others the apiVersion that they get.",
 )
 MISSING_TARGET = Rule(
     "OLMC143",
@@ -219,7 +219,7 @@ MISSING_TARGET = Rule(
     "A target namespace that does not exist",
     "OperatorGroup {group} targets namespace {name}, which the workspace does not have",
     "Add a Namespace, or list it under spec.namespaces of olmc.yaml if it exists in the cluster.",
-    "Nothing is copied into a namespace that does not exist (R-COPY-3, R-TEN-1).",
+    "OLM does not copy into a namespace that does not exist (R-COPY-3, R-TEN-1).",
 )
 BAD_IGNORE = Rule(
     "OLMC144",
@@ -227,7 +227,7 @@ BAD_IGNORE = Rule(
     "A pattern of .olmcignore can't be used",
     ".olmcignore: {cause}",
     "Write patterns as in .gitignore.",
-    "A pattern that can't be read would let in what it was meant to leave out.",
+    "An unreadable pattern would include the files that it was meant to exclude.",
 )
 NO_API_VERSION = Rule(
     "OLMC145",
@@ -235,26 +235,26 @@ NO_API_VERSION = Rule(
     "An object without apiVersion",
     "this document has kind {kind} but no apiVersion, so the API server would refuse it",
     "{hint}",
-    "Every object needs both; without apiVersion nothing is created, and olmc compiles the state without it. Keys are "
-    "matched with their case: apiversion is not apiVersion.",
+    "Every object needs both; the API server rejects an object without apiVersion, and olmc compiles the state "
+    "without it. Keys are matched with their case: apiversion is not apiVersion.",
 )
 MISSPELT_KIND = Rule(
     "OLMC152",
     Severity.WARNING,
     "An unknown kind in olmc.yaml",
-    "{name} in olmc.yaml: nothing is of kind {kind}",
+    "{name} in olmc.yaml: {kind} is an unknown kind",
     "{hint}",
-    "A kind that there is not neither lets anything in nor leaves anything out. Kinds go by the names that kubectl "
-    "takes: Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
+    "An unknown kind neither includes nor excludes any object. Use the names of kinds that kubectl accepts: "
+    "Subscription, subscriptions, sub. On the command line an unknown one is wrong usage.",
 )
 NO_SUCH_PLAN = Rule(
     "OLMC153",
     Severity.WARNING,
-    "An approval in olmc.yaml that approves nothing",
+    "An approval in olmc.yaml without a plan",
     "approve in olmc.yaml: there is no InstallPlan {plan}",
     "{hint}",
-    "Only plans of Manual Subscriptions wait for an approval. One that names no plan of the workspace has no effect, "
-    "because of a typing error or because another version is installed by now.",
+    "Only plans of Manual Subscriptions wait for an approval. An approval without a matching plan is ignored. It may "
+    "be mistyped, or another version may be installed by now.",
 )
 STAR_TARGET = Rule(
     "OLMC155",
@@ -262,8 +262,8 @@ STAR_TARGET = Rule(
     "A target namespace called *",
     "OperatorGroup {group} targets a namespace called *, which there can't be: OLM does not take it for all namespaces",
     "Leave out targetNamespaces and selector, and the group targets all namespaces.",
-    "The documents say that * stands for all namespaces. To OLM it is a name like any other, so the operators of the "
-    "group are set up to watch a namespace that does not exist.",
+    "In OLM's documents * means all namespaces. For OLM it is a name like any other, so the operators of the group "
+    "are set up to watch a namespace that does not exist.",
 )
 GENERATED_NAME = Rule(
     "OLMC156",
@@ -282,14 +282,14 @@ NO_KIND = Rule(
     "An object without kind",
     "this document has apiVersion {api} but no kind, so the API server would refuse it",
     "{hint}",
-    "Every object needs both; without kind nothing is created, and olmc compiles the state without it. Keys are "
-    "matched with their case: Kind is not kind.",
+    "Every object needs both; the API server rejects an object without kind, and olmc compiles the state without it. "
+    "Keys are matched with their case: Kind is not kind.",
 )
 LIST_OF_OBJECTS = Rule(
     "OLMC147",
     Severity.FAILURE,
     "A list in place of documents",
-    "this document is a list of objects ({objects}), which no cluster takes: nothing of it is compiled",
+    "this document is a list of objects ({objects}), which a cluster rejects: olmc does not compile it",
     "Write each object as a document of its own, with --- between them, or all as the items of a List of apiVersion "
     "v1.",
     "A file for a cluster holds documents, and each of them is one object. kubectl, Argo CD and Flux refuse a bare "
@@ -302,7 +302,7 @@ NO_SUCH_KIND = Rule(
     "{owner} has no kind {kind}, so the API server would refuse {name}, and OLM never sees it",
     "{hint}",
     "The kinds of operators.coreos.com are OLM's, and older versions of OLM have fewer. Case counts: Catalogsource is "
-    "not CatalogSource. An object of a kind that nothing defines is refused.",
+    "not CatalogSource. The API server rejects an object of an undefined kind.",
 )
 STRANGE_KIND = Rule(
     "OLMC149",
@@ -341,12 +341,12 @@ IGNORED_NAMESPACE = Rule(
     "OLMC170",
     Severity.WARNING,
     "A namespace that does not count",
-    "{kind} {name} names namespace {namespace}, which the API server clears: its kind has no namespaces",
+    "{kind} {name} names namespace {namespace}, which the API server clears: its kind is cluster-scoped",
     "Remove metadata.namespace; if it is to count in one namespace, choose a kind that has namespaces, such as Role or "
     "RoleBinding.",
-    "The kind decides whether an object has a namespace. The API server takes the namespace off an object of a kind "
-    "that has none, and does so without a word: a ClusterRoleBinding with a namespace grants its role in the whole "
-    "cluster. olmc does the same in everything that it says and writes.",
+    "The kind decides whether an object has a namespace. The API server silently removes the namespace of a "
+    "cluster-scoped object: a ClusterRoleBinding with a namespace grants its role in the whole cluster. olmc does the "
+    "same.",
 )
 UNPLACED = Rule(
     "OLMC171",
@@ -355,19 +355,19 @@ UNPLACED = Rule(
     "{kind} {name} names no namespace, so it ends up wherever it is applied to",
     "Add metadata.namespace, or compile what `kustomize build` prints if a kustomization.yaml sets it.",
     "kubectl puts such an object into the namespace of its context, Argo CD into that of the Application, kustomize "
-    "into what a kustomization says. olmc knows none of them and leaves the object as it is; permissions that it "
-    "grants are shown in namespace default.",
+    "into the one of the kustomization. olmc can't know them and leaves the object as it is; it shows the permissions "
+    "of the object in namespace default.",
 )
 
 
 OBJECT_WITH_SCHEMA = Rule(
     "OLMC172",
     Severity.WARNING,
-    "An object that says it is part of a catalog",
+    "An object with a schema of catalogs",
     "this {kind} has a key schema, as documents of catalogs have; it is an object all the same",
     "Remove schema, or if it is meant for a catalog, apiVersion, kind and metadata.",
     "A document of a file-based catalog has a schema that begins with `olm.`, an object has apiVersion, kind and "
-    "metadata. What has all of them is applied to a cluster as an object, so that is what it is here.",
+    "metadata. If a document has all of them, a tool applies it as an object, so olmc treats it as an object.",
 )
 LEFT_OUT = Rule(
     "OLMC173",
@@ -375,21 +375,21 @@ LEFT_OUT = Rule(
     "Objects that are left out",
     "left out, and applied by kubectl apply -R, Argo CD or Flux: {what}; {reason}",
     "Move it to where objects are compiled, delete it, or name the file in .olmcignore if no cluster is to get it.",
-    "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, beside the manifests of a "
-    "bundle, behind the first object of a bundle's file, or in catalogs. olmc reports such objects where a tool "
+    "olmc compiles the objects in YAML and JSON files, but not those in hidden folders, next to the manifests of a "
+    "bundle, after the first object of a bundle's file, or in catalogs. olmc reports such objects if a tool "
     "applies the folder with its subfolders: a folder of plain manifests, or the folder of an Application with "
-    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. Permissions and changes that olmc "
-    "reports are then not complete.",
+    "`directory.recurse` or of a Flux Kustomization without a kustomization.yaml. The permissions and changes that "
+    "olmc reports are incomplete then.",
 )
 LEFT_OUT_BY_CHOICE = Rule(
     "OLMC174",
     Severity.INFO,
     "Objects that are left out as somebody wanted",
     "left out: {what}; {reason}",
-    "Nothing is to be done if the tool that applies the folder leaves them out as well.",
-    "Patterns in .olmcignore and under ignore in olmc.yaml name files that olmc does not read; nor does it read what "
-    "it has written itself. All commands that review a workspace count what is in them. Output of olmc that is what it "
-    "would write now is not counted.",
+    "No action is needed if the tool that applies the folder leaves them out as well.",
+    "Patterns in .olmcignore and under ignore in olmc.yaml name files that olmc does not read; nor does it read its "
+    "own output. All commands that review a workspace count the objects in them. Current output of olmc does not "
+    "count.",
 )
 INSTALLED_IS_READ_ONLY = Rule(
     "OLMC650",
@@ -397,8 +397,8 @@ INSTALLED_IS_READ_ONLY = Rule(
     "Installed resources can't be given",
     "Installed resources are read-only: the server does not allow this method on the requested resource",
     "Remove the object from the workspace; olmc get installed makes it from CSVs and Subscriptions.",
-    "An Installed resource says what OLM made of other objects, so nobody can create one: `kubectl create` of it is "
-    "refused by the API server as well.",
+    "An Installed resource shows OLM's result for other objects, so you can't create one: the API server rejects "
+    "`kubectl create` as well.",
     found_by=FoundBy.OTHERS,
 )
 
@@ -406,9 +406,10 @@ INSTALLED_IS_READ_ONLY = Rule(
 UNUSED = Rule(
     "OLMC440",
     Severity.WARNING,
-    "A suppression of nothing",
-    "nothing here is reported as {code}",
-    "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is no comment.",
+    "A suppression without a finding",
+    "this place has no finding {code}",
+    "Remove the suppression, or move it: a comment counts for its own line, or for the next line that is not a "
+    "comment.",
     "A suppression that no longer suppresses anything would hide the next finding of its kind that appears there.",
     found_by=FoundBy.OTHERS,
 )
@@ -418,14 +419,14 @@ NO_REASON = Rule(
     "A suppression without a reason",
     "{code} is suppressed without a reason",
     "Write it behind the bracket: # olmc: ignore[{code}] why this is as it should be.",
-    "Whoever reads the file next should not have to find out again why a finding was accepted.",
+    "The next reader of the file needs to know why the finding is accepted.",
     found_by=FoundBy.OTHERS,
 )
 MEANINGLESS = Rule(
     "OLMC442",
     Severity.WARNING,
-    "A suppression that says nothing",
-    "this suppresses nothing: {cause}",
+    "A suppression without a code",
+    "this suppresses no finding: {cause}",
     "Write # olmc: ignore[CODE] reason; several codes are separated by commas.",
     "A suppression names the codes that it accepts, so that everything else is still reported.",
     found_by=FoundBy.OTHERS,
