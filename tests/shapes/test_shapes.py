@@ -1,0 +1,38 @@
+"""Ten shapes of repositories that people have: what `check` and `status` print at their root.
+
+Each finding in the snapshots is true of its repository and useful to its owner. A new one is a claim to judge.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from commands import as_typed
+from snapshot_files import TextFile
+from syrupy.assertion import SnapshotAssertion
+
+SHAPES = Path(__file__).parent
+NAMES = sorted(path.name for path in SHAPES.iterdir() if path.is_dir() and not path.name.startswith("__"))
+
+
+@pytest.fixture
+def shape(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a shape, whose copy is the current directory."""
+    shutil.copytree(SHAPES / request.param, tmp_path / "repository")
+    monkeypatch.chdir(tmp_path / "repository")
+    return str(request.param)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shape", NAMES, indirect=True)
+@pytest.mark.parametrize("command", ["check", "status"])
+def test_the_root_answers(shape: str, command: str, snapshot: SnapshotAssertion) -> None:
+    assert as_typed(command) == snapshot(extension_class=TextFile, name=f"{shape}-{command}")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shape", ["without-olm"], indirect=True)
+def test_a_repository_without_olm_is_silent(shape: str) -> None:
+    assert as_typed("check", "--all").splitlines()[-1] == "exit code 0", shape
