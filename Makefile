@@ -52,12 +52,13 @@ fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a pa
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
 	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
-lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
+lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter, pylint's search for copies, and the check of plain English
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pylint olmc
+	$(BIN)/python docs/words.py
 
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -56,6 +56,7 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.repository import RepositoryCluster
     from olmc.review.check.check import CheckResult
     from olmc.review.check.engine import CheckRules
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
@@ -92,6 +93,15 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
 
 
+def clusters_as_data(repositories: Sequence[Sequence[RepositoryCluster]]) -> list[dict[str, Any]]:
+    """The clusters of repositories with their entries, as in schemas/findings.schema.json."""
+    return [
+        {"names": list(cluster.names), "entries": list(cluster.paths)}
+        for clusters in repositories
+        for cluster in clusters
+    ]
+
+
 def shown_as(root: Path | None, output: str, count: int) -> str:
     """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
     directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
@@ -124,10 +134,17 @@ def print_findings(
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {amount} left out" if (amount := counted(left)) else ""
+        clusters = [cluster for each in done for cluster in each.clusters]
+        if clusters:
+            from olmc.review.explain.repository import clusters_as_text, in_short
+
+            say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
+            aside += f", {in_short(clusters)}"
         aside += _untold(done)
         say(f"{as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":
-        say(as_json(found, least=least), nl=False, out=True)
+        repositories = [each.clusters for each in done if each.clusters]
+        say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
         from olmc.compiler.output.ci_reports import as_github
         from olmc.review.rules.catalogue import all_rules

@@ -57,6 +57,11 @@ class Input(NamedTuple):
     is_staged: bool = False
     release: Release | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a folder of the user's with nothing beside it."""
+        return self.beside is None and self.release is None and not self.is_staged
+
     def request(self, options: Options, fixed: frozenset[str], stage: Callable[[str], object] = str) -> CompileRequest:
         """Return the request to compile it."""
         from olmc.compiler.load.request import CompileRequest  # `olmc version` compiles nothing

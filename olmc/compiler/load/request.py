@@ -11,6 +11,7 @@ from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.repository import ClusterPart
     from olmc.compiler.load.workspace import Beside, CatalogLoader
 
 DEFAULTS = Options()
@@ -23,7 +24,8 @@ class CompileRequest(NamedTuple):
     options that `olmc.yaml` may not override. `narrowing`: what is left out, whatever `.olmcignore` and `olmc.yaml`
     leave out. `beside`: a folder whose files count as well. `release`: how a folder that is a Helm chart is installed.
     `loader`: a function that loads catalogs in the place of `load_catalog`. `stage`: a function that hears when a stage
-    begins. Without `obey_lock` the resolver chooses all versions, whatever `olmc.lock` has.
+    begins. `part`: what is compiled of a repository at `root`, as one cluster. Without `obey_lock` the resolver
+    chooses all versions, whatever `olmc.lock` has.
     """
 
     root: Path
@@ -35,6 +37,7 @@ class CompileRequest(NamedTuple):
     loader: CatalogLoader | None = None
     stage: Callable[[str], object] = str
     obey_lock: bool = True
+    part: ClusterPart | None = None
 
 
 def request_of(

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import (
@@ -118,10 +118,13 @@ def as_text_with_source(
     return "".join(f"{line}\n" for diagnostic in shown for line in _lines(diagnostic, line_of, paint))
 
 
-def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
-    """The diagnostics as in schemas/findings.schema.json."""
+def as_json(
+    diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, clusters: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """The diagnostics as in schemas/findings.schema.json, with the clusters of a repository if there are any."""
     records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
-    return json_text({"version": 1, "findings": records}) + "\n"
+    more = {"clusters": list(clusters)} if clusters else {}
+    return json_text({"version": 1, "findings": records, **more}) + "\n"
 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:

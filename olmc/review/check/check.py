@@ -14,6 +14,7 @@ from pathlib import Path
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
+from olmc.compiler.load.repository import RepositoryCluster
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.compiler.load.workspace import WorkspaceSettings, load
@@ -44,8 +45,9 @@ from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
 from olmc.review.check.lints import olm_objects as ineffective
-from olmc.review.check.validators.bundles import validate
-from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings
+from olmc.review.check.repository import CompiledRepository, cluster_findings, merged, repository_findings
+from olmc.review.check.validators.bundles import operator_group_findings_of, validate
+from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings
 from olmc.review.explain.left_out import findings
 from olmc.review.rules.catalogue import all_rules, code_start
 
@@ -263,7 +265,8 @@ class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not reported, since a revision has them.
+    since there is a newer version; `known` how many findings are not reported, since a revision has them. `clusters`
+    are those of a repository.
     """
 
     root: Path
@@ -274,6 +277,7 @@ class CheckResult(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     older: int = 0
     known: int = 0
+    clusters: tuple[RepositoryCluster, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -334,6 +338,32 @@ def check_directory(
                 kept.add(diagnostic)
     suppressed = (*done.suppressed, *left.suppressed)
     return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out, older=len(older))
+
+
+def check_clusters(
+    root: Path, done: CompiledRepository, settings: ValidatorSettings, options: Options, given: frozenset[str]
+) -> CheckResult:
+    """Check the repository at `root`, whose clusters were compiled already."""
+    config = read_config(root, Report())
+    ignored, effective = tuple(config.get("ignore") or ()), options_from(config, options, given)
+    report = Report(list(repository_findings(done)))
+    for cluster in done.clusters:
+        made = cluster.compilation
+        found = Report([*made.diagnostics, *made.suppressed])
+        if made.workspace is not None and not made.failed:
+            lint(LintSubject(made.workspace, made.settled, made.options), found)
+            report_findings(operator_group_findings_of(made.workspace), found)
+        report.found.extend(cluster_findings(cluster, found))
+    nothing = Workspace((), {}, {})
+    validated = validate(root, nothing, settings, report, ignored=ignored)
+    merged_report = Report(list(merged(report)))
+    accepted = apply_suppressions(root, merged_report, config)
+    kept = Report(list(accepted.kept))
+    suppressions = tuple(collect_suppressions(root, config, done.built.repository.folder.walk()))
+    for diagnostic in _check_suppressions(root, suppressions, accepted.used, _looked_for(settings, effective)):
+        kept.add(diagnostic)
+    clusters = tuple(cluster.part.cluster for cluster in done.clusters)
+    return CheckResult(root, tuple(kept), validated.bundles, accepted.suppressed, clusters=clusters)
 
 
 def _check_suppressions(

@@ -10,7 +10,16 @@ from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
-from olmc.review.check.check import DEFAULT_SCOPE, CheckInput, CheckResult, CheckScope, check_directory, select_findings
+from olmc.review.check.check import (
+    DEFAULT_SCOPE,
+    CheckInput,
+    CheckResult,
+    CheckScope,
+    check_clusters,
+    check_directory,
+    select_findings,
+)
+from olmc.review.check.repository import compile_repository
 from olmc.review.check.validators.findings import ValidatorSettings, select_validators
 from olmc.review.explain.left_out import left_out_of
 from olmc.targets.pipeline import compile
@@ -57,9 +66,13 @@ def check_compiled(
     request: CompileRequest, made: Compilation, rules: CheckRules, more: Sequence[Diagnostic] = ()
 ) -> CheckResult:
     """Check a directory that was compiled; `more` is what else there is to report."""
+    lenient = rules.settings._replace(modes_optional=made.options.descoped)
+    if made.workspace is not None and made.workspace.repository is not None:
+        done = compile_repository(request, made.workspace.repository)
+        found = check_clusters(request.root, done, lenient, request.options, request.fixed)
+        return select_findings(found, rules.select, rules.ignore)
     left = left_out_of(request.root, made) if not made.failed else ()
     compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left)
-    lenient = rules.settings._replace(modes_optional=made.options.descoped)
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
     return select_findings(found, rules.select, rules.ignore)
 

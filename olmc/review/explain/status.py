@@ -131,11 +131,14 @@ def _subscribed(
     """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
     upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
+    if not name.namespace:  # whoever applies it decides where it goes
+        hindered = ()
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, held, settled)
     done = settled.rounds.get(name.namespace)
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    is_unknown |= not name.namespace and member is None
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)

@@ -69,7 +69,7 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
     """
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
         found = Report()
-        path = _place(name, beginning, Path(folder), found)
+        path = place_of_state(name, beginning, Path(folder), found)
         state = _state_at(path, name, beginning, found) if path is not None else None
         report.found.extend(_as_named(name, path, found))
     return state
@@ -159,8 +159,8 @@ def _nothing() -> NamedState:
     return NamedState(ClusterState({}), side=Side("", (), settings=SideSettings({})))
 
 
-def _place(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
-    """Where the state is on this machine; None, with the reason in `report`, if nowhere."""
+def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report) -> Path | None:
+    """Return where the state is on this machine; None, with the reason in `report`, if nowhere."""
     revision = as_revision(name)
     if revision is None:
         path = Path(name)
@@ -191,5 +191,6 @@ def _settled(request: CompileRequest, report: Report, *, as_side: bool) -> Named
         return None
     state = state_of(done.objects, done.settled.cluster, done.workspace)
     ignored = narrowing_of(path, read_config(path, Report())).ignored
-    side = workspace_side("", path, done, Narrowing(ignored)) if as_side else None
+    # What a repository says about itself is compared for the repository, and not for each of its clusters.
+    side = workspace_side("", path, done, Narrowing(ignored)) if as_side and request.part is None else None
     return NamedState(state._replace(ignored=ignored), side=side)

@@ -60,6 +60,35 @@ SECRETS_LEFT_OUT = Rule(
     "Plugins like ksops and sops need a key and run a program, so olmc does not run them. They make Secrets only. olmc "
     "builds the kustomization without them.",
 )
+PLACED_BY_OTHERS = Rule(
+    "OLMC165",
+    Severity.WARNING,
+    "Objects whose namespace depends on who applies them",
+    "{path} has objects with no namespace, so whoever applies it decides where they go: {names}",
+    "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
+    "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
+    "Nothing in the repository gives these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
+    "another repository, may. What OLM makes of them is unknown until then, so olmc judges nothing about them.",
+)
+UNKNOWN_VARIABLES = Rule(
+    "OLMC166",
+    Severity.WARNING,
+    "Variables of Flux whose values are not in the repository",
+    "{path} has variables of Flux with unknown values: {names}; they come from {sources}",
+    "Keep the values in postBuild.substitute or in a ConfigMap of the repository, or give the variables defaults: "
+    "${{NAME:=VALUE}}.",
+    "Flux fills in variables before it applies a folder. olmc fills in the values that the repository has: those of "
+    "the Kustomization and of ConfigMaps. It judges nothing about an object with any other variable.",
+)
+OPENSHIFT = Rule(
+    "OLMC167",
+    Severity.INFO,
+    "A cluster that olmc takes for an OpenShift",
+    "the cluster is an OpenShift of an unknown version, as this shows",
+    "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
+    "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
+    "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces.",
+)
 SEVERAL_ENTRIES = Rule(
     "OLMC195",
     Severity.ERROR,

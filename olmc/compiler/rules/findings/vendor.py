@@ -284,6 +284,15 @@ BAD_CATALOG_FILE = Rule(
     "Subscription sees.",
     found_by=FoundBy.OTHERS,
 )
+WITHOUT_CONTENT = Rule(
+    "OLMC669",
+    Severity.FAILURE,
+    "A catalog of a repository whose content is not at hand",
+    "{number} for catalog {catalog} in {namespace}, whose content is not at hand: {names}",
+    "{hint}",
+    "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
+    "unknown. olmc reports this once for each catalog of a repository.",
+)
 UNKNOWN_CATALOG = Rule(
     "OLMC643",
     Severity.FAILURE,
