@@ -13,8 +13,8 @@ from commands import as_typed
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 
-SHAPES = Path(__file__).parent
-NAMES = sorted(path.name for path in SHAPES.iterdir() if path.is_dir() and not path.name.startswith("__"))
+SHAPES = Path(__file__).parent / "shapes"
+NAMES = sorted(path.name for path in SHAPES.iterdir())
 
 
 @pytest.fixture
