@@ -19,7 +19,6 @@ from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_file
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.rules.findings import building as rules
-from olmc.compiler.rules.findings import charts as chart_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
@@ -104,7 +103,7 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
 _OFFLINE = frozenset(
     rule.code
     for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.BASE_OUTSIDE, rules.NO_KUSTOMIZE,
-                 chart_rules.REMOTE_CHART, chart_rules.NO_HELM, chart_rules.NOT_RENDERED, chart_rules.NO_VALUE_FILE)
+                 rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
 )  # fmt: skip
 """Codes of what olmc lacks to build an entry, and a GitOps tool may have."""
 
