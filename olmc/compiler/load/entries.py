@@ -350,13 +350,19 @@ def _policy_folders(
 ) -> list[str]:
     """The topmost folders with policies about OLM in files that belong to no kustomization and no chart."""
     named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *charts}
     topmost: list[str] = []
-    for below in _folders(folder):
-        is_part = any(_is_below(below.path, path) for path in (*nodes, *topmost, *charts))
-        paths = [below.join(name) for name in below.files] if below.path and not is_part else []
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        if below.path in parts:
+            continue
+        paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, POLICY_GROUP) for path in paths):
             topmost.append(below.path)
-    return topmost
+        else:
+            waiting.extend(below.folders)
+    return sorted(topmost)
 
 
 def _loose_folders(
@@ -367,14 +373,22 @@ def _loose_folders(
     if applied.by_path or applied.open_sources:
         return []
     named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *known}
     found: list[str] = []
-    for below in _folders(folder):
-        is_part = any(_is_below(below.path, path) for path in (*nodes, *known, *found))
-        is_aside = not below.path or not _ASIDE.isdisjoint(below.path.lower().split("/"))
-        if not is_part and not is_aside and not is_chart(below):
-            paths = (below.join(name) for name in below.files)
-            found += [below.path] if any(path not in named and _is_whole_olm(root, path) for path in paths) else []
-    return found
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        name = below.path.rpartition("/")[2].lower()
+        if below.path in parts or name in _ASIDE or is_chart(below):
+            # A chart may have folders beside it that are none of its own.
+            waiting.extend(f for f in below.folders if below.path not in parts and name not in _ASIDE)
+            continue
+        paths = (below.join(name) for name in below.files if below.path)
+        if any(path not in named and _is_whole_olm(root, path) for path in paths):
+            found.append(below.path)
+        else:
+            waiting.extend(below.folders)
+    return sorted(found)
 
 
 def _is_whole_olm(root: Path, path: str) -> bool:

@@ -359,9 +359,11 @@ def _text(value: Any) -> str:
 # Who applies the folders of a repository: Applications of Argo CD, Kustomizations and HelmReleases of Flux.
 
 _APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
+_APPLYING_KIND = regex(r"kind[\"']?\s*:\s*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 # What changes the objects of a folder when Flux applies it, apart from its namespace and its variables.
 _FLUX_CHANGES = ("patches", "components", "images", "namePrefix", "nameSuffix")
+_APPLYING = ("Application", "ApplicationSet", "Kustomization", "HelmRelease")
 _IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc", "https://kubernetes.default.svc:443")
 LOCAL_CLUSTER = "in-cluster"
 """The cluster in which a GitOps tool runs, where the repository names it nowhere."""
@@ -478,11 +480,11 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not _APPLIES.search(text):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
-            if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
+            if obj.get("kind") not in _APPLYING or not isinstance(mapping(obj.get("metadata")).get("name"), str):
                 continue
             made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
             place = locate(document.source, ())
