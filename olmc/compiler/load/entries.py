@@ -25,6 +25,7 @@ from olmc.compiler.load.kustomization import (
     references,
 )
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
 from olmc.compiler.load.workspace_files import is_chart
 from olmc.compiler.rules.findings import building as rules
@@ -65,7 +66,8 @@ _MARKS = (OLM_GROUP, POLICY_GROUP)
 class RepositoryEntry(NamedTuple):
     """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known.
 
-    A Helm chart is an entry for each `release` of it: with other values it becomes something else.
+    A Helm chart is an entry for each `release` of it: with other values it becomes something else. With `is_pattern`
+    the path is that of a file with the values of a validated pattern.
     """
 
     path: str
@@ -73,6 +75,7 @@ class RepositoryEntry(NamedTuple):
     is_kustomization: bool = False
     is_chart: bool = False
     release: Release | None = None
+    is_pattern: bool = False
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(applier.name for applier in self.appliers))
@@ -134,6 +137,8 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     ]
     plain += [path for path in dict.fromkeys(loose) if path not in plain and path not in charts]
     entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
+    patterns = [group.path for group in cluster_groups(root, folder)]
+    entries += (RepositoryEntry(path, _told_once(applied.of(path)), is_pattern=True) for path in patterns)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
 
 
@@ -179,7 +184,8 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
     it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
     applied, each by itself."""
-    if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
+    is_built = has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))
+    if not is_built and not any(True for _ in cluster_groups(root, folder)):
         applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
         return applied if len({entry.path for entry in applied}) > 1 else ()
     entries = find_entries(root, folder)
