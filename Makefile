@@ -96,7 +96,7 @@ pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constra
 			--abi cp313 --abi abi3 --abi none --platform "manylinux_2_28_$$machine" --platform "manylinux_2_24_$$machine" \
 			--platform "manylinux2014_$$machine" --platform any --dest "$$wheels" --requirement "$$wheels/needs.txt"; \
 	done; \
-	$(BIN)/python -m olmc.integrations.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.scaffolds "$$wheels" > "$$wheels/requirements.txt"; \
 	mv "$$wheels/requirements.txt" templates/requirements.txt; \
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools > "$$wheels/x86_64.txt"; \
 	grep -v shellcheck "$$wheels/x86_64.txt" > "$$wheels/aarch64.txt"; \
@@ -110,7 +110,7 @@ pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constra
 				--dest "$$wheels/all" --requirement "$$wheels/$$machine.txt"; \
 		done; \
 	done; \
-	$(BIN)/python -m olmc.integrations.pipelines.requirements --development "$$wheels/all" > "$$wheels/constraints.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.scaffolds --development "$$wheels/all" > "$$wheels/constraints.txt"; \
 	mv "$$wheels/constraints.txt" constraints.txt
 
 clean:  ## remove .venv and everything that can be made again

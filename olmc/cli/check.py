@@ -48,7 +48,7 @@ from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
-from olmc.compiler.rules.findings.foreign import EMPTY
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.review.check.check import CheckResult
-    from olmc.review.check.engine import CheckRules
+    from olmc.review.check.check import CheckResult, CheckRules
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -182,7 +181,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.review.check.engine import cel_problem
+    from olmc.review.check.check import cel_problem
     from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
@@ -278,7 +277,7 @@ class CheckedPath(NamedTuple):
 
 def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
     """What is found in a path."""
-    from olmc.review.check.engine import check_compiled
+    from olmc.review.check.check import check_compiled
 
     request = one.request(order.options, order.given, timings.stage)
     made = compile(request)
@@ -375,8 +374,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     timings = timings_of(ctx, opts.compiling.timings)
     settings = settings_of(opts.optional, opts.values)
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
-    from olmc.review.check.check import CheckScope
-    from olmc.review.check.engine import CheckRules
+    from olmc.review.check.check import CheckRules, CheckScope
 
     fields = fields_of(opts.scope, opts.compiling)
     options, given = options_of(ctx, fields), fixed_of(ctx, fields)
@@ -392,7 +390,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
 
         before = None
         if opts.since:
-            from olmc.cli.since import findings_at, only_new
+            from olmc.cli.inputs import findings_at, only_new
 
             before = findings_at(opts.since, inputs, found_at)
         count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)

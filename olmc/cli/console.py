@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, as_text, register
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, as_text, register, seen_from
 from olmc.k8s.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.request import CompileRequest
-    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.load.request import Beside, CompileRequest
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.model.options import Options
 
@@ -85,7 +83,7 @@ def bad_value(message: str, hint: str | None = None) -> NoReturn:
 
 def no_cluster(name: str, option: str) -> NoReturn:
     """End because what is called by a name is a bundle where a cluster is asked for."""
-    from olmc.review.plan.begun import NO_CLUSTER
+    from olmc.review.plan.engine import NO_CLUSTER
 
     bad_value(NO_CLUSTER.format(name), option)
 
@@ -223,7 +221,7 @@ def _aside(diagnostics: Iterable[Diagnostic], least: Severity) -> str:
     remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
     if not remarks:
         return ""
-    from olmc.compiler.rules.findings.foreign import aside
+    from olmc.compiler.rules.findings.workspace import aside
 
     line = aside(remarks)
     return f"olmc: left aside: {line} (olmc check --all lists them)\n" if line else ""

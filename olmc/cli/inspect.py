@@ -29,8 +29,7 @@ from olmc.cli.options import (
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 

@@ -47,7 +47,7 @@ from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
 from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
-from olmc.review.rbac.requested import asked_permissions
+from olmc.review.rbac.who_can import asked_permissions
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.load.request import Beside
     from olmc.compiler.model.workspace import LeftOut
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.k8s.api.restmapper import RestMapping

@@ -319,7 +319,7 @@ def _has_nothing(one: Input) -> bool:
 
 def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
     """Print the plan for all clusters of a repository, and return the exit code."""
-    from olmc.review.plan.begun import Beginning, place_of_state
+    from olmc.review.plan.engine import Beginning, place_of_state
     from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
 
     if opts.walk or opts.at is not None or opts.output == "html":

@@ -65,8 +65,7 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.explain.left_out import left_out_of
     from olmc.review.plan.outputs import as_html as plan_html
-    from olmc.review.report.folder import ForeignFileError, write_site
-    from olmc.review.report.operators import INDEX, operator_pages, overview, pages
+    from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
 
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     if len(inputs) > 1:

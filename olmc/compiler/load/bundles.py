@@ -12,7 +12,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Unused
 from olmc.compiler.olm.naming import CORE_KINDS
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean

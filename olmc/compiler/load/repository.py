@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
+from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import kustomization_in
@@ -21,7 +22,6 @@ from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_file
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
 from olmc.compiler.rules.findings import building as rules
-from olmc.compiler.rules.findings import charts as chart_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
@@ -36,7 +36,7 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
 )
-from olmc.k8s.yaml import at, read
+from olmc.k8s.yaml import read
 
 # Which entries make up which cluster.
 
@@ -106,7 +106,7 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
 _OFFLINE = frozenset(
     rule.code
     for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.BASE_OUTSIDE, rules.NO_KUSTOMIZE,
-                 chart_rules.REMOTE_CHART, chart_rules.NO_HELM, chart_rules.NOT_RENDERED, chart_rules.NO_VALUE_FILE)
+                 rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
 )  # fmt: skip
 """Codes of what olmc lacks to build an entry, and a GitOps tool may have."""
 
@@ -297,29 +297,6 @@ def _fill_in(reading: FoundFiles, variables: Variables, held: Mapping[str, str])
         for manifest in reading.manifests
     ]
     return tuple(unknown)
-
-
-# What the cluster is, as far as manifests show it.
-
-MARKETPLACE = "openshift-marketplace"
-_CONFIG_GROUP = "config.openshift.io"
-
-
-def openshift_place(manifests: Iterable[Manifest]) -> Location | None:
-    """The place that shows that the cluster of some manifests is an OpenShift, None where none does: a catalog of
-    openshift-marketplace, or an object of config.openshift.io."""
-    for manifest in manifests:
-        obj = manifest.object
-        gvk = gvk_of(obj)
-        if gvk.group == _CONFIG_GROUP:
-            return at(manifest.source, "apiVersion") or Location(manifest.source.path)
-        if gvk.group != OLM_GROUP:
-            continue
-        if gvk.kind == "CatalogSource" and namespace_of(obj) == MARKETPLACE:
-            return at(manifest.source, "metadata", "namespace") or Location(manifest.source.path)
-        if gvk.kind == "Subscription" and spec_of(obj).get("sourceNamespace") == MARKETPLACE:
-            return at(manifest.source, "spec", "sourceNamespace") or Location(manifest.source.path)
-    return None
 
 
 # Entries that are variants of each other, and entries that may be in a cluster as well.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from olmc.compiler.load.workspace_files import FoundFiles
 from olmc.compiler.model.options import Narrowing, Options
+from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
     from olmc.compiler.load.releases import Release
     from olmc.compiler.load.repository import ClusterPart
-    from olmc.compiler.load.workspace import Beside, CatalogLoader
 
 DEFAULTS = Options()
 
@@ -57,3 +59,14 @@ def request_of(
     if unknown:
         raise TypeError(f"there is no option {', '.join(unknown)}; see olmc.Options")
     return request._replace(options=request.options._replace(**fields), fixed=request.fixed | fields.keys())
+
+
+class BesideFolder(NamedTuple):
+    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
+
+    path: Path
+    found: FoundFiles
+    diagnostics: tuple[Diagnostic, ...]
+
+
+Beside: TypeAlias = Path | BesideFolder

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from olmc.compiler.load.bundles import (
     BUNDLE_FOLDERS,
@@ -20,7 +20,7 @@ from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.files import Folder, has_file, no_folder, scan, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
-from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.request import Beside, BesideFolder, CompileRequest
 from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
     CsvlessBundle,
@@ -64,17 +64,6 @@ if TYPE_CHECKING:
 # The folder whose files count beside those of a workspace: read where it is needed, or once for several workspaces.
 
 
-class BesideFolder(NamedTuple):
-    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
-
-    path: Path
-    found: FoundFiles
-    diagnostics: tuple[Diagnostic, ...]
-
-
-Beside: TypeAlias = Path | BesideFolder
-
-
 def read_beside(path: Path) -> BesideFolder:
     """A folder for several workspaces."""
     reading, report = found_files(is_named=True), Report()
@@ -114,10 +103,8 @@ def _read(path: Path, reading: FoundFiles, report: Report) -> None:
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
     from olmc.compiler.model.catalog import Catalog, CatalogBundle
-
-    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
-    """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
 
 
 def bundles_by_reference(
@@ -426,7 +413,7 @@ def is_empty(workspace: Workspace) -> bool:
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
-    from olmc.compiler.rules.findings.foreign import EMPTY  # most workspaces have something
+    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
 
     path = root.as_posix() if root is not None else "what was given"
     return EMPTY.finding(None, path="this directory" if path == "." else path)

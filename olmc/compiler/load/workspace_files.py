@@ -47,7 +47,7 @@ from olmc.compiler.model.workspace import (
     Unseen,
     Unused,
 )
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN
@@ -55,9 +55,8 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read, split
-from olmc.k8s.yaml.heads import head_of, plain_keys
 from olmc.k8s.yaml.rules import SPLIT
-from olmc.k8s.yaml.split import split_documents
+from olmc.k8s.yaml.split import head_of, plain_keys, split_documents
 
 if TYPE_CHECKING:
     from olmc.compiler.load.policies import Installed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,3 +225,64 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
     return QueryError(clean(f"{problem}. {did_you_mean(best) or there}"))
+
+
+def shares(needs: Sequence[int], weights: Sequence[int], space: int) -> list[int]:
+    """How much each of several parts gets of a space: never more than it needs, and as much in all as there is.
+
+    A part that needs less than its weight's share leaves the rest to those that need more, by their weights.
+
+    >>> shares([900, 10, 50], [2, 1, 1], 100)
+    [60, 10, 30]
+    >>> shares([5, 10], [1, 1], 100)
+    [5, 10]
+    """
+    given = [0] * len(needs)
+    wanting = [number for number, need in enumerate(needs) if need > 0]
+    left = max(space, 0)
+    while wanting:
+        total = sum(weights[number] for number in wanting)
+        content = [number for number in wanting if needs[number] * total <= left * weights[number]]
+        if not content:
+            for number in wanting:
+                given[number] = left * weights[number] // total
+            return given
+        for number in content:
+            given[number] = needs[number]
+        left -= sum(needs[number] for number in content)
+        wanting = [number for number in wanting if number not in content]
+    return given
+
+
+# A command about the workspace whose last argument is its folder; options may have a value in capitals.
+_HINTED = regex(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+# The place of a step, as the derivation of what can't be resolved has it at the end of a line.
+_PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
+
+
+def below(folder: str, path: str) -> str:
+    """The path of a file of the workspace in `folder`, "" where that is the current directory."""
+    return posixpath.normpath(posixpath.join(folder, path)) if folder or path.startswith("../") else path
+
+
+def seen_from(folder: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Diagnostics of the workspace in `folder` with their places, and the commands that they advise, as one gives them
+    where one stands: `olmc vendor` is about the current directory."""
+    for diagnostic in diagnostics:
+        place = diagnostic.location
+        yield diagnostic._replace(
+            location=_moved(folder, place) if place is not None else None,
+            related=tuple((text, _moved(folder, where)) for text, where in diagnostic.related),
+            hint=_hint(folder, diagnostic.hint) if folder else diagnostic.hint,
+        )
+
+
+def _moved(folder: str, place: Location) -> Location:
+    return place._replace(path=below(folder, place.path))
+
+
+def _hint(folder: str, hint: str) -> str:
+    import shlex  # few hints name a command
+
+    with_folder = _HINTED.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", hint)
+    return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

@@ -14,8 +14,7 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
-from olmc.compiler.output.budget import shares
-from olmc.compiler.output.messages import clean, in_black, in_color, json_text
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
 from olmc.compiler.output.text import aligned
 from olmc.integrations.fleet.config_maps import READS_VALUES
 from olmc.k8s.lean import NamedTuple

@@ -10,19 +10,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
 from olmc.compiler.load.repository import RepositoryCluster
-from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
-from olmc.compiler.output.messages import LineOf
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
@@ -45,11 +46,23 @@ from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
 from olmc.review.check.lints import olm_objects as ineffective
-from olmc.review.check.repository import CompiledRepository, cluster_findings, merged, repository_findings
+from olmc.review.check.repository import (
+    CompiledRepository,
+    cluster_findings,
+    compile_repository,
+    merged,
+    repository_findings,
+)
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
-from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings
-from olmc.review.explain.left_out import findings
+from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
+from olmc.review.explain.left_out import findings, left_out_of
 from olmc.review.rules.catalogue import all_rules, code_start
+from olmc.targets.pipeline import compile
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from olmc.compiler.model.options import OptionFields, Options
 
 # Whose the bundles of a directory are, and which of their versions anybody still works on.
 
@@ -478,3 +491,57 @@ def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
     if isinstance(diagnostic.cause, Mistake):
         return diagnostic.location, type(diagnostic.cause), diagnostic.cause
     return diagnostic.location, diagnostic.code, diagnostic.message
+
+
+class CheckRules(NamedTuple):
+    """What a check asks for: the settings of the validators, what is looked at, and the beginnings of the codes that
+    are selected and ignored."""
+
+    settings: ValidatorSettings
+    scope: CheckScope = DEFAULT_SCOPE
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+def check(
+    root: CompileRequest | Path | str = ".", options: Options | None = None, *, select: Iterable[str] = (),
+    ignore: Iterable[str] = (), optional: Iterable[str] = (), author: bool | None = None, all_versions: bool = False,
+    **fields: Unpack[OptionFields],
+) -> CheckResult:  # fmt: skip
+    """Find the mistakes in a workspace or a bundle, as `olmc check` does.
+
+    `root`, `options` and further options are those of `olmc.compile`. `select` and `ignore` are beginnings of codes;
+    `optional` are names of optional validators, or `all`. `author` is whether you author the bundles (None: olmc
+    decides); with `all_versions` not only the newest bundle of each package counts. Nothing is raised for bad input.
+    Raises ValueError for a validator that does not exist.
+    """
+    names, unknown = select_validators(optional)
+    if unknown:
+        raise ValueError(f"there is no optional validator {unknown[0]}")
+    settings = ValidatorSettings(names, cel_problem=cel_problem)
+    rules = CheckRules(settings, CheckScope(author, all_versions), tuple(select), tuple(ignore))
+    request = request_of(root, options, fields)
+    made = compile(request)
+    return check_compiled(request, made, rules, emptiness(request.root, made))
+
+
+def check_compiled(
+    request: CompileRequest, made: Compilation, rules: CheckRules, more: Sequence[Diagnostic] = ()
+) -> CheckResult:
+    """Check a directory that was compiled; `more` is what else there is to report."""
+    lenient = rules.settings._replace(modes_optional=made.options.descoped)
+    if made.workspace is not None and made.workspace.repository is not None:
+        done = compile_repository(request, made.workspace.repository)
+        found = check_clusters(request.root, done, lenient, request.options, request.fixed)
+        return select_findings(found, rules.select, rules.ignore)
+    left = left_out_of(request.root, made) if not made.failed else ()
+    compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left)
+    found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
+    return select_findings(found, rules.select, rules.ignore)
+
+
+def cel_problem(rule: str) -> str:
+    """Return what is wrong with a CEL rule, "" for nothing."""
+    from olmc.compiler.resolver.predicates import cel_problem as problem_of  # takes its time to import
+
+    return problem_of(rule)

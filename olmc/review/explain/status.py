@@ -21,7 +21,7 @@ from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
-from olmc.review.explain.installs import IMPORT_FAILED, of_operator
+from olmc.review.explain.left_out import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
     held_upgrades,

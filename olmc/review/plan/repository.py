@@ -14,8 +14,7 @@ from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.review.plan.begun import begun_at
-from olmc.review.plan.engine import PlannedPath, compile_planned, planned_for
+from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
 from olmc.review.plan.leftovers import Plan
 from olmc.review.plan.outputs import as_data, as_markdown, as_text
 

@@ -24,17 +24,6 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
-from olmc.targets.v1.catalog_content import served_content
-from olmc.targets.v1.catalog_status import stored_catalogs
-from olmc.targets.v1.extension_status import (
-    ActiveRevision,
-    Condition,
-    ExtensionStatus,
-    merged_conditions,
-    read_active,
-    read_conditions,
-    written_status,
-)
 from olmc.targets.v1.generators import FeatureGates, gates_of
 from olmc.targets.v1.installing import (
     SYNTHETIC_USER,
@@ -47,14 +36,12 @@ from olmc.targets.v1.installing import (
     kept_objects,
     rolling_bundle,
 )
-from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.object_set import EXTENSION_KIND
 from olmc.targets.v1.permissions import (
     CatalogFilter,
     ClusterCatalog,
     ClusterExtension,
     InstalledBundle,
-    ScopedRule,
     api_errors,
     cluster_catalog,
     cluster_extension,
@@ -64,7 +51,19 @@ from olmc.targets.v1.permissions import (
     without_status,
 )
 from olmc.targets.v1.releases import release_of
-from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, not_served, resolve
+from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, derivation, not_served, resolve
+from olmc.targets.v1.revision_rollout import locked_extensions, report_deviations, restricted
+from olmc.targets.v1.status import (
+    Condition,
+    ExtensionResult,
+    ExtensionStatus,
+    merged_conditions,
+    read_active,
+    read_conditions,
+    served_content,
+    stored_catalogs,
+    written_status,
+)
 
 CATALOG_KIND = "ClusterCatalog"
 UNKNOWN_IMAGE = "(unknown)"
@@ -75,43 +74,6 @@ _PRIORITIES = {
     "openshift-certified-operators": -200,
     "openshift-community-operators": -400,
 }
-
-
-class ExtensionResult(NamedTuple):
-    """What became of a ClusterExtension.
-
-    `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
-    With the latter, what the cluster does is `unknown`. `installed` is the bundle that is there in the end, `via` are
-    those that it passed on the way, and `further` is the next one where it never comes to rest, "" for none. `missing`
-    and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
-    ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
-    names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
-    Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
-    """
-
-    extension: ClusterExtension
-    manifest: Manifest
-    problem: str = ""
-    conditions: tuple[Condition, ...] = ()
-    resolution: ExtensionResolution | None = None
-    installed: InstalledBundle | None = None
-    objects: tuple[Rendered, ...] = ()
-    missing: tuple[ScopedRule, ...] = ()
-    required: tuple[ScopedRule, ...] = ()
-    further: str = ""
-    stored: KubernetesObject | None = None
-    unknown: bool = False
-    via: tuple[str, ...] = ()
-    is_refused: bool = False
-    active: tuple[ActiveRevision, ...] = ()
-    dropped: tuple[str, ...] = ()
-    controller: str = ""
-    trial: ExtensionResult | None = None
-
-    @property
-    def derivation(self) -> tuple[str, ...]:
-        """What each catalog came to, one sentence a catalog."""
-        return derivation(self.resolution) if self.resolution is not None else ()
 
 
 class ExtensionStage(NamedTuple):
@@ -457,22 +419,6 @@ def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting)
     """The first catalog that counts and whose content is not here, "" for none."""
     asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
     return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
-
-
-def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
-    """What each catalog came to, one sentence a catalog."""
-    return tuple(
-        f"catalog {outcome.name} (priority {outcome.priority}): "
-        + ", ".join(
-            [
-                *(f"{number} {what}" for what, number in outcome.left),
-                *([f"the best is {outcome.candidate}"] if outcome.candidate else []),
-                *(["deprecated"] if outcome.deprecated else []),
-                *([outcome.dropped] if outcome.dropped else []),
-            ]
-        )
-        for outcome in resolution.outcomes
-    )
 
 
 # The way that a ClusterExtension goes by itself: resolution after resolution, until nothing changes any more
