@@ -89,7 +89,8 @@ pictures: $(INSTALLED_DEV)  ## make the pictures of the docs again (needs Chromi
 
 pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constraints.txt and templates/requirements.txt
 	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*project["dependencies"], *project["optional-dependencies"]["cel"], sep="\n")' \
 		> "$$wheels/needs.txt"; \
 	for machine in x86_64 aarch64; do \
 		$(BIN)/python -m pip download --quiet --only-binary :all: --python-version 3.13 --implementation cp \

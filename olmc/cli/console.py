@@ -144,8 +144,12 @@ def say_table(text: str, *, wide: bool) -> None:
 
         columns = get_terminal_size().columns
         lines = text.splitlines()
-        if any(len(line) > columns for line in lines):
-            text = "".join(f"{line if len(line) <= columns else f'{line[: columns - 1]}…'}\n" for line in lines)
+        # What is indented tells about the row above, and goes on in the next line of the terminal.
+        wide_rows = {line for line in lines if len(_ESCAPE.sub("", line)) > columns and not line.startswith("    ")}
+        if wide_rows:
+            text = "".join(
+                f"{_ESCAPE.sub('', line)[: columns - 1]}…\n" if line in wide_rows else f"{line}\n" for line in lines
+            )
             say(text, nl=False, out=True)
             say("olmc: cut to the width of the terminal; -o wide has all of it")
             return

@@ -201,10 +201,11 @@ def _status(given: _Given) -> dict[str, Any]:
     else:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
+    table = as_table(found, color=True)
     return {
-        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),
+        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": table,
         "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),
-    } | _left_out(given, done, as_table(found))  # fmt: skip
+    } | _left_out(given, done, table)  # fmt: skip
 
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:

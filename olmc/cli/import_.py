@@ -24,7 +24,7 @@ class ImportOptions(NamedTuple):
 
     paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
     output: Path | None = option(
-        "-o", "--output", type=PathOf(dir_okay=False), metavar="FILE",
+        "--output-file", type=PathOf(dir_okay=False), metavar="FILE", old_names=("-o", "--output"),
         help="Write the state to FILE instead of stdout.",
     )  # fmt: skip
     print_command: bool = flag("--print-command", help="Print the commands that read a cluster's state, and exit.")
@@ -48,7 +48,7 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
       olmc import --print-command | sh                     read the cluster of the current context
       olmc import --print-command --oc --context prod      print the commands only
       kubectl get csv,sub -A -o yaml | olmc import -       reports what is missing
-      olmc import must-gather.tar.gz -o cluster-state.yaml
+      olmc import must-gather.tar.gz --output-file cluster-state.yaml
       olmc import cluster-state.yaml --verify              compare olmc's prediction with this cluster
       olmc status . --from cluster-state.yaml              the operators with this repository applied
 

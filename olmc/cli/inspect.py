@@ -157,7 +157,8 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     elif output == "prometheus":
         say(as_prometheus(done[0].settled, legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
-        say_table(as_table(found, wide=output == "wide"), wide=output == "wide")
+        here = "" if inputs[0].is_staged else folder_from_here(roots[0])
+        say_table(as_table(found, wide=output == "wide", color=True, here=here), wide=output == "wide")
         if not found:
             say("olmc: no operators here")
         for controller in sorted({operator.controller for _, operator in found} - {""}):

@@ -35,7 +35,7 @@ class ReportOptions(NamedTuple):
 
     paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]")
     folder: Path = option(
-        "-o", "--output-dir", type=PathOf(file_okay=False), required=True, metavar="DIR",
+        "--output-dir", type=PathOf(file_okay=False), required=True, metavar="DIR", old_names=("-o",),
         help="The folder to write to; stale pages of an earlier report are removed.",
     )  # fmt: skip
     entries: tuple[str, ...] = entry_option
@@ -53,9 +53,9 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
 
     \b
     Examples:
-      olmc report -o site                          this workspace; open site/index.html
-      olmc report clusters/prod -o site            another one
-      olmc report --from git:main -o site          the cluster after a change, with its plan
+      olmc report --output-dir site                        this workspace; open site/index.html
+      olmc report clusters/prod --output-dir site          another one
+      olmc report --from git:main --output-dir site        the cluster after a change, with its plan
 
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.

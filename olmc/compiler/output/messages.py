@@ -97,7 +97,8 @@ LineOf = Callable[[Location], str | None]
 Paint = Callable[[str, str], str]
 """Gives a text the style with this name."""
 
-_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32"}
+_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32",
+           "good": "32"}  # fmt: skip
 _WIDEST = 100
 """How much of a source line is shown; bundles hold lines of many thousand characters."""
 

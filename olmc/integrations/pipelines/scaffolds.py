@@ -14,10 +14,13 @@ from olmc.compiler.output.directory import put
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
-from olmc.resources import template_text
+from olmc.resources import REPOSITORY, template_text
 from olmc.version import __version__
 
 Values = Mapping[str, str]
+
+INSTALL = f"git+{REPOSITORY}@v{__version__}"
+"""The requirement that pipelines install as olmc by default: this version, out of its repository."""
 
 
 class Scaffold(NamedTuple):
@@ -116,7 +119,7 @@ def files_of(name: str, values: Values) -> dict[str, str]:
     environment.filters["tojson"] = _quoted
     parameters = dump_one(announcements()).rstrip("\n")
     pins = json.loads(template_text("pins.json"))
-    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
+    known = {"install": INSTALL, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
     return {
         file: environment.from_string(template_text(template)).render(known)
         for file, template in SCAFFOLDS[name].files.items()

@@ -515,7 +515,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
     return {
         "kind": change.kind.name,
         "group": change.group.value,
-        "gravity": SEVERITY_WORDS[change.severity],
+        "severity": SEVERITY_WORDS[change.severity],
         "sign": change.type.value,
         "object": dict(change.identity._asdict()),
         "text": plain(change.message),

@@ -18,7 +18,7 @@ CEL_RULES_UNJUDGED = Rule(
     Severity.WARNING,
     "Rules in CEL are not judged",
     "rules in CEL of {names} are not judged, since the CEL library is not installed",
-    "Install it with `pip install cel-expr-python` where there is a wheel of it; docs/install.md says where.",
+    "Install it with `pip install 'olmc[cel]'` where there is a wheel of it; docs/install.md says where.",
     "The API server refuses a CRD whose rules (x-kubernetes-validations) don't compile. Without the library olmc can't "
     "tell, and takes them for sound: what it prints is right if they are.",
 )

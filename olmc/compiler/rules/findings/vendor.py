@@ -246,8 +246,9 @@ NO_CLIENT = Rule(
     Severity.ERROR,
     "The libraries of olmc vendor are missing",
     "olmc vendor needs {module}, which is not installed",
-    "Install it with pip install 'olmc[vendor]'.",
-    "Talking to registries and unpacking images takes libraries that no other command needs.",
+    "Install it with pip install urllib3 zstandard.",
+    "Talking to registries and unpacking images takes libraries that no other command needs. `pip install olmc` brings "
+    "them; an installation with --no-deps may lack them.",
     found_by=FoundBy.OTHERS,
 )
 NOT_VENDORED = Rule(
