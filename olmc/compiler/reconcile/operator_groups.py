@@ -63,7 +63,10 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
         return cluster
-    added = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
+    added = tuple(
+        OperatorGroup(_as_stored(_global_group(namespace), cluster.profile), source, ("",))
+        for namespace, source in sources.items()
+    )
     groups = {**cluster.groups, **{namespaced_name(group): group for group in added}}
     seeded = {**cluster.seeded, **dict.fromkeys(map(namespaced_name, added))}
     return cluster._replace(groups=by_namespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
@@ -78,8 +81,11 @@ def platform_groups(
     for group in options.global_groups if options.state is None else ():
         if group.namespace in used and group not in own:
             obj = _group_for_all({"name": group.name, "namespace": group.namespace})
-            stored = stored_group(Manifest(obj, Source("", "")), profile_of(options.olm_version), Report())
-            yield OperatorGroup(stored, None, ())
+            yield OperatorGroup(_as_stored(obj, profile_of(options.olm_version)), None, ())
+
+
+def _as_stored(group: KubernetesObject, profile: Profile) -> KubernetesObject:
+    return stored_group(Manifest(group, Source("", "")), profile, Report())
 
 
 def _global_group(namespace: str) -> KubernetesObject:

@@ -33,6 +33,7 @@ from olmc.k8s.objects import (
     mappings,
     spec_of,
     status_of,
+    text,
 )
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import EditError, value_of, with_block, without_document
@@ -161,20 +162,50 @@ def _advice(installed: InstalledCsv, *, migrates: bool) -> str:
 
 
 def with_operators_renamed(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
-    """The objects, Operators with the name and the condition that the situation of their package gives them."""
-    by_name = {_suffixed(each.subscription): each for each in installs(world.cluster)}
-    return [_renamed(found, by_name.get(found.identity.name)) if _is_operator(found) else found for found in objects]
+    """The objects, Operators with the name and the condition that the situation of their package gives them.
+
+    An Operator of a state has its name already, which it keeps while nothing is installed for it.
+    """
+    found = installs(world.cluster)
+    by_name = {_suffixed(each.subscription): each for each in found}
+    stored = dict(_stored_names(world.cluster.objects.values()))
+    there = {entry.identity.name for entry in objects if _is_operator(entry)}
+    former = ({each.subscription.package for each in found} | set(stored.values())) - by_name.keys()
+    return [
+        _renamed(entry, by_name.get(entry.identity.name), stored.get(entry.identity.name, ""))
+        for entry in objects
+        if not _is_operator(entry) or entry.identity.name not in former or not _is_twice(entry, stored, there)
+    ]
+
+
+def _stored_names(objects: Iterable[Rendered]) -> Iterator[tuple[str, str]]:
+    """The names that Operators of a state have without their suffix, by those with it, which their selectors tell."""
+    for entry in objects:
+        if _is_operator(entry):
+            components = mapping(status_of(entry.object).get("components"))
+            for expression in mappings(mapping(components.get("labelSelector")).get("matchExpressions")):
+                suffixed = text(expression.get("key")).removeprefix(COMPONENT_PREFIX)
+                if suffixed.startswith(f"{entry.identity.name}."):
+                    yield suffixed, entry.identity.name
+
+
+def _is_twice(entry: Rendered, stored: Mapping[str, str], there: Set[str]) -> bool:
+    """Whether the Operator is on the other side of a renaming as well, under its name with the suffix."""
+    name = entry.identity.name
+    suffixed = [suffix for suffix, short in stored.items() if short == name]
+    return not suffixed or any(suffix in there for suffix in suffixed)
 
 
 def _is_operator(found: Rendered) -> bool:
     return (found.object["apiVersion"], found.object["kind"]) == ("operators.coreos.com/v1", "Operator")
 
 
-def _renamed(found: Rendered, installed: InstalledCsv | None) -> Rendered:
-    if installed is None:
+def _renamed(found: Rendered, installed: InstalledCsv | None, stored: str) -> Rendered:
+    if not _is_operator(found) or (installed is None and not stored):
         return found
-    obj: dict[str, Any] = {**found.object, "metadata": {**found.object["metadata"], "name": installed.operator}}
-    if installed.warnings:
+    name = installed.operator if installed is not None else stored
+    obj: dict[str, Any] = {**found.object, "metadata": {**found.object["metadata"], "name": name}}
+    if installed is not None and installed.warnings:
         condition = {
             "type": "Scoped",
             "status": "True",
