@@ -11,7 +11,7 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subsc
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import real_csvs
+from olmc.compiler.olm.facts import is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
@@ -411,7 +411,7 @@ def rbac_findings(cluster: Cluster, bundles: Mapping[str, Bundle], options: Opti
         yield from _optional_roles(csv, shipped)
         yield from _status_rights(csv, cluster)
     yield from _uncontrolled(cluster)
-    yield from _shared_apis(descoped, options)
+    yield from _shared_apis(cluster, options)
 
 
 def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Iterator[_Shipped]:
@@ -518,21 +518,24 @@ def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _shared_apis(descoped: Iterable[Csv], options: Options) -> Iterator[Diagnostic]:
-    """R-DESCOPE-9."""
-    for first, second in combinations(descoped, 2):
+def _shared_apis(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    """R-DESCOPE-9: an API of a descoped operator has no other provider, whichever scope that has."""
+    csvs = [csv for _, csv in sorted(cluster.csvs.items()) if not is_copy_by_metadata(csv.object)]
+    csvs.sort(key=lambda csv: not is_descoped(csv, options))
+    for first, second in combinations(csvs, 2):
         theirs = {api.key for api in second.owned_apis}
-        for api in first.owned_apis:
+        for api in first.owned_apis if theirs and is_descoped(first, options) else ():
             name = f"{api.plural}.{api.key.group}"
             if api.key not in theirs or name in options.shared_apis or _replaces(first, second):
                 continue
             texts = [str(namespaced_name(csv)) if first.name == second.name else csv.name for csv in (first, second)]
+            how = "" if is_descoped(second, options) else f", and {texts[0]} is descoped: it works in all namespaces"
             other = at(second.source, "metadata", "name")
             yield rules.SHARED_API.finding(
                 at(first.source, "metadata", "name"),
                 related=((f"ClusterServiceVersion {texts[1]}", other),) if other else (),
                 first=texts[0], second=texts[1], kind=api.key.kind, group=api.key.group, version=api.key.version,
-                api=name,
+                how=how, api=name,
             )  # fmt: skip
 
 

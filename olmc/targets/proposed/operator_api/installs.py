@@ -38,6 +38,7 @@ from olmc.k8s.objects import (
     spec_of,
     text,
 )
+from olmc.targets.proposed.operator_api import SEED_KEY
 from olmc.targets.proposed.operator_api.approval import (
     ApprovalContext,
     Setting,
@@ -53,8 +54,6 @@ from olmc.targets.proposed.operator_api.approval import (
     suggested_namespace,
 )
 from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
-
-SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
 
 
 class InitialInstalls(NamedTuple):
