@@ -52,12 +52,13 @@ fuzz: $(INSTALLED_DEV)  ## feed olmc with changed inputs for MINUTES=n (5), a pa
 	@$(BIN)/python -m pip install --quiet --only-binary :all: 'atheris>=3,<4' 2> /dev/null || echo "no wheel of atheris"
 	@$(BIN)/python tests/fuzz/fuzz.py --minutes $(or $(MINUTES),5)
 
-lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter and pylint's search for copies
+lint: $(INSTALLED_DEV)  ## run ruff, mypy, import-linter, pylint's search for copies, and the check of plain English
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet || { $(BIN)/ruff format --diff; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pylint olmc
+	$(BIN)/python docs/words.py
 
 conformance: $(INSTALLED_DEV)  ## compare with what a real OLM did (needs OLMC_SHARED or ../shared)
 	@$(BIN)/python tests/conformance/score.py --olmc $(OLMC)
@@ -88,14 +89,15 @@ pictures: $(INSTALLED_DEV)  ## make the pictures of the docs again (needs Chromi
 
 pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constraints.txt and templates/requirements.txt
 	@set -e; wheels=$$(mktemp -d); trap 'rm -rf "$$wheels"' EXIT; \
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*project["dependencies"], *project["optional-dependencies"]["cel"], sep="\n")' \
 		> "$$wheels/needs.txt"; \
 	for machine in x86_64 aarch64; do \
 		$(BIN)/python -m pip download --quiet --only-binary :all: --python-version 3.13 --implementation cp \
 			--abi cp313 --abi abi3 --abi none --platform "manylinux_2_28_$$machine" --platform "manylinux_2_24_$$machine" \
 			--platform "manylinux2014_$$machine" --platform any --dest "$$wheels" --requirement "$$wheels/needs.txt"; \
 	done; \
-	$(BIN)/python -m olmc.integrations.pipelines.requirements "$$wheels" > "$$wheels/requirements.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.scaffolds "$$wheels" > "$$wheels/requirements.txt"; \
 	mv "$$wheels/requirements.txt" templates/requirements.txt; \
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools > "$$wheels/x86_64.txt"; \
 	grep -v shellcheck "$$wheels/x86_64.txt" > "$$wheels/aarch64.txt"; \
@@ -109,7 +111,7 @@ pins: $(INSTALLED_DEV)  ## fetch all libraries and write their hashes to constra
 				--dest "$$wheels/all" --requirement "$$wheels/$$machine.txt"; \
 		done; \
 	done; \
-	$(BIN)/python -m olmc.integrations.pipelines.requirements --development "$$wheels/all" > "$$wheels/constraints.txt"; \
+	$(BIN)/python -m olmc.integrations.pipelines.scaffolds --development "$$wheels/all" > "$$wheels/constraints.txt"; \
 	mv "$$wheels/constraints.txt" constraints.txt
 
 clean:  ## remove .venv and everything that can be made again

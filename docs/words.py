@@ -130,7 +130,7 @@ def check(group: Group, verbose: bool) -> list[str]:
     elif verbose:
         found += places
     print(f"{group.name}: {rate:.1f} phrases per 1,000 of {words} words")
-    return found if rate > group.limit or long or verbose else []
+    return found
 
 
 def main() -> int:

@@ -4,9 +4,7 @@ Lifecycle Manager would leave in a cluster. The names below are the public API, 
 from __future__ import annotations
 
 import gc
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from olmc.version import __version__
@@ -18,8 +16,7 @@ if TYPE_CHECKING:
     from olmc.compiler.model.workspace import Workspace
     from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
     from olmc.k8s.objects import ObjectKey, Provenance, Rendered
-    from olmc.review.check.check import CheckResult
-    from olmc.review.check.engine import check
+    from olmc.review.check.check import CheckResult, check
     from olmc.review.diff.engine import DiffResult, diff
     from olmc.review.plan.engine import PlanResult, plan
     from olmc.targets.pipeline import compile
@@ -50,8 +47,7 @@ __all__ = [
 _MODULES = {
     "olmc.compiler.api": ("Compilation", "load"),
     "olmc.targets.pipeline": ("compile",),
-    "olmc.review.check.check": ("CheckResult",),
-    "olmc.review.check.engine": ("check",),
+    "olmc.review.check.check": ("CheckResult", "check"),
     "olmc.review.diff.engine": ("DiffResult", "diff"),
     "olmc.compiler.load.request": ("CompileRequest",),
     "olmc.k8s.diagnostics": ("Diagnostic", "Location", "Report", "Severity"),
@@ -63,19 +59,16 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-class _Package(ModuleType):
-    """The package with its public names. Some of them are those of packages in it as well: importing one of these sets
-    an attribute of this one, which must not hide the function."""
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: each command needs few of them."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = _imported(name)
+    return value
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = _imported(name)
-        setattr(self, name, value)
-        return value
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def _imported(name: str) -> Any:
@@ -87,13 +80,3 @@ def _imported(name: str) -> Any:
     finally:
         if collecting:
             gc.enable()
-
-
-def _function(name: str) -> property:
-    """A function of the public API with the name of a package."""
-    return property(lambda _: _imported(name), lambda _self, _package: None)
-
-
-for _name in ("check", "diff", "load", "plan"):
-    setattr(_Package, _name, _function(_name))
-sys.modules[__name__].__class__ = _Package

@@ -15,8 +15,13 @@ from olmc.cli.console import BAD_INPUT, DONE, UNREAD, give_up, interrupted
 if TYPE_CHECKING:
     from olmc.cli.running import Call
 
-# What olmc can do most of its work without, by the names of their modules.
-_LIBRARIES = {"cel_expr_python": "cel-expr-python", "jinja2": "jinja2", "pysat": "python-sat", "re2": "google-re2"}
+# The libraries that an installation may lack, by the names of their modules, with what pip installs.
+_LIBRARIES = {
+    "cel_expr_python": ("cel-expr-python", "'olmc[cel]'"), "click": ("click", "click"), "jinja2": ("jinja2", "jinja2"),
+    "jsonschema": ("jsonschema", "jsonschema"), "pathspec": ("pathspec", "pathspec"),
+    "pysat": ("python-sat", "python-sat"), "re2": ("google-re2", "google-re2"),
+    "ruamel": ("ruamel.yaml", "'ruamel.yaml[oldlibyaml]'"), "semver": ("semver", "semver"),
+}  # fmt: skip
 
 
 def run() -> None:
@@ -93,11 +98,12 @@ def exit_code() -> int:
             raise
         return _refused(error)
     except ModuleNotFoundError as error:
-        if error.name not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
+        module = (error.name or "").partition(".")[0]
+        if module not in _LIBRARIES or os.environ.get("OLMC_DEBUG"):
             raise
-        library = _LIBRARIES[error.name]
+        library, wanted = _LIBRARIES[module]
         print(f"error: this needs the library {library}, which is not installed", file=sys.stderr)
-        print(f"  pip install {library}; docs/install.md says where there are wheels of it.", file=sys.stderr)
+        print(f"  pip install {wanted}; docs/install.md says where there are wheels of it.", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
         click = sys.modules.get("click")

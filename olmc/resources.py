@@ -11,6 +11,8 @@ from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent
 _DOCS = "https://olmc.dev/docs"
+REPOSITORY = "https://olmc.dev/olmc.git"
+"""The address to clone olmc from."""
 
 
 def _folder(name: str) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 import olmc
 from olmc.k8s.diagnostics import Severity
-from olmc.review.plan.begun import NoStateError
+from olmc.review.plan.engine import NoStateError
 
 TRANSITION = "fixtures/transitions/subscription-removed"
 

@@ -22,6 +22,24 @@ class GivenPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _CurrentOption(click.Option):
+    """An option whose help does not show its old names."""
+
+    def __init__(self, names: list[str], old_names: tuple[str, ...], **values: Any) -> None:
+        super().__init__(names, **values)
+        self.old_names = old_names
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        every = self.opts
+        if set(every) <= set(self.old_names):
+            return None
+        self.opts = [name for name in every if name not in self.old_names]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = every
+
+
 class _CommandAbove(click.Command):
     """A command, or one of those below it if its name comes first: `rbac` and `rbac who-can`. A workspace with such a
     name is `./who-can`."""
@@ -65,13 +83,14 @@ def _param_of(param: DeclaredOption) -> click.Parameter:
     values: dict[str, Any] = {
         name: value for name, value in param._asdict().items() if value != DeclaredOption._field_defaults.get(name)
     }
-    names = [*values.pop("spellings"), values.pop("name")]
+    old_names = values.pop("old_names", ())
+    names = [*values.pop("spellings", ()), *old_names, values.pop("name")]
     if param.denied:
         values["default"] = param.default  # to click, no word is a no
     if param.type is not None:
         values["type"] = _type_of(param.type)
     if not param.is_argument:
-        return click.Option(names, **values)
+        return _CurrentOption(names, old_names, **values)
     if values.pop("multiple", False):
         values["nargs"] = -1
     return click.Argument(names, **values)

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import (
     BAD_INPUT,
@@ -48,7 +48,7 @@ from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
 from olmc.compiler.output.messages import json_text
-from olmc.compiler.rules.findings.foreign import EMPTY
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile
@@ -56,8 +56,8 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
-    from olmc.review.check.check import CheckResult
-    from olmc.review.check.engine import CheckRules
+    from olmc.compiler.load.repository import RepositoryCluster
+    from olmc.review.check.check import CheckResult, CheckRules
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -92,6 +92,15 @@ def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) 
     say(f"{len(reported)} findings ({bundles} bundle{'s' * (bundles != 1)} validated{_untold(done)})", out=True)
 
 
+def clusters_as_data(repositories: Sequence[Sequence[RepositoryCluster]]) -> list[dict[str, Any]]:
+    """The clusters of repositories with their entries, as in schemas/findings.schema.json."""
+    return [
+        {"names": list(cluster.names), "entries": list(cluster.paths)}
+        for clusters in repositories
+        for cluster in clusters
+    ]
+
+
 def shown_as(root: Path | None, output: str, count: int) -> str:
     """What the paths of a directory begin with: for people as seen from where they stand, for programs relative to the
     directory (as it was given, where there are several), for a CI system as its checkout has it. None for a folder that
@@ -124,10 +133,17 @@ def print_findings(
         bundles, suppressed = sum(each.bundles for each in done), sum(len(each.suppressed) for each in done)
         aside = f"{bundles} bundle{'s' * (bundles != 1)} validated" + f", {suppressed} suppressed" * bool(suppressed)
         aside += f", {amount} left out" if (amount := counted(left)) else ""
+        clusters = [cluster for each in done for cluster in each.clusters]
+        if clusters:
+            from olmc.review.explain.repository import clusters_as_text, in_short
+
+            say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
+            aside += f", {in_short(clusters)}"
         aside += _untold(done)
         say(f"{as_counts(found, least=least)} ({aside})", out=True)
     elif output == "json":
-        say(as_json(found, least=least), nl=False, out=True)
+        repositories = [each.clusters for each in done if each.clusters]
+        say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
         from olmc.compiler.output.ci_reports import as_github
         from olmc.review.rules.catalogue import all_rules
@@ -165,7 +181,7 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
-    from olmc.review.check.engine import cel_problem
+    from olmc.review.check.check import cel_problem
     from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
@@ -261,7 +277,7 @@ class CheckedPath(NamedTuple):
 
 def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
     """What is found in a path."""
-    from olmc.review.check.engine import check_compiled
+    from olmc.review.check.check import check_compiled
 
     request = one.request(order.options, order.given, timings.stage)
     made = compile(request)
@@ -358,8 +374,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     timings = timings_of(ctx, opts.compiling.timings)
     settings = settings_of(opts.optional, opts.values)
     check_codes(("--select", opts.select), ("--ignore", opts.ignore))
-    from olmc.review.check.check import CheckScope
-    from olmc.review.check.engine import CheckRules
+    from olmc.review.check.check import CheckRules, CheckScope
 
     fields = fields_of(opts.scope, opts.compiling)
     options, given = options_of(ctx, fields), fixed_of(ctx, fields)
@@ -375,7 +390,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
 
         before = None
         if opts.since:
-            from olmc.cli.since import findings_at, only_new
+            from olmc.cli.inputs import findings_at, only_new
 
             before = findings_at(opts.since, inputs, found_at)
         count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)

@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, as_text, register
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import ESCAPED, SHOWN_FROM, as_text, register, seen_from
 from olmc.k8s.diagnostics import Diagnostic, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.request import CompileRequest
-    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.load.request import Beside, CompileRequest
     from olmc.compiler.model.cluster import Cluster
     from olmc.compiler.model.options import Options
 
@@ -57,6 +55,11 @@ class Input(NamedTuple):
     is_staged: bool = False
     release: Release | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a folder of the user's with nothing beside it."""
+        return self.beside is None and self.release is None and not self.is_staged
+
     def request(self, options: Options, fixed: frozenset[str], stage: Callable[[str], object] = str) -> CompileRequest:
         """Return the request to compile it."""
         from olmc.compiler.load.request import CompileRequest  # `olmc version` compiles nothing
@@ -80,7 +83,7 @@ def bad_value(message: str, hint: str | None = None) -> NoReturn:
 
 def no_cluster(name: str, option: str) -> NoReturn:
     """End because what is called by a name is a bundle where a cluster is asked for."""
-    from olmc.review.plan.begun import NO_CLUSTER
+    from olmc.review.plan.engine import NO_CLUSTER
 
     bad_value(NO_CLUSTER.format(name), option)
 
@@ -141,8 +144,12 @@ def say_table(text: str, *, wide: bool) -> None:
 
         columns = get_terminal_size().columns
         lines = text.splitlines()
-        if any(len(line) > columns for line in lines):
-            text = "".join(f"{line if len(line) <= columns else f'{line[: columns - 1]}…'}\n" for line in lines)
+        # What is indented tells about the row above, and goes on in the next line of the terminal.
+        wide_rows = {line for line in lines if len(_ESCAPE.sub("", line)) > columns and not line.startswith("    ")}
+        if wide_rows:
+            text = "".join(
+                f"{_ESCAPE.sub('', line)[: columns - 1]}…\n" if line in wide_rows else f"{line}\n" for line in lines
+            )
             say(text, nl=False, out=True)
             say("olmc: cut to the width of the terminal; -o wide has all of it")
             return
@@ -218,7 +225,7 @@ def _aside(diagnostics: Iterable[Diagnostic], least: Severity) -> str:
     remarks = [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.INFO < least]
     if not remarks:
         return ""
-    from olmc.compiler.rules.findings.foreign import aside
+    from olmc.compiler.rules.findings.workspace import aside
 
     line = aside(remarks)
     return f"olmc: left aside: {line} (olmc check --all lists them)\n" if line else ""

@@ -60,7 +60,8 @@ class DeclaredOption(NamedTuple):
 
     `spellings`: all of them, of a flag that can be denied as `--yes/--no`. `name`: that of its field. `callback` makes
     of context, parameter and value the value that counts, first for those that are `is_eager`. An argument without a
-    default is `required` unless this is False, and a flag that can be denied may then be neither.
+    default is `required` unless this is False, and a flag that can be denied may then be neither. `old_names` are
+    spellings that still work, and that no help shows.
     """
 
     spellings: tuple[str, ...]
@@ -77,15 +78,16 @@ class DeclaredOption(NamedTuple):
     envvar: str | None = None
     is_eager: bool = False
     required: bool | None = None
+    old_names: tuple[str, ...] = ()
 
     @property
     def is_argument(self) -> bool:
-        return not self.spellings
+        return not self.spellings and not self.old_names
 
     @property
     def opts(self) -> list[str]:
         """How it is spelt, without how it is denied."""
-        return [spelling.partition("/")[0] for spelling in self.spellings]
+        return [spelling.partition("/")[0] for spelling in self.spellings + self.old_names]
 
     @property
     def denied(self) -> str:

@@ -40,7 +40,7 @@ from olmc.cli.options import (
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Certificates, Narrowing, Options, Purpose
-from olmc.compiler.rules.findings.foreign import EMPTY
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.targets.pipeline import compile

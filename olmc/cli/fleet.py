@@ -25,8 +25,8 @@ from olmc.cli.options import (
 )
 from olmc.compiler.load.files import MAX_FILE_BYTES, read_bounded
 from olmc.compiler.output.messages import clean
-from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.compiler.rules.findings.output import NO_GIT
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.integrations.fleet.outputs import GRAVITIES, FleetReport, merged, report_of
 from olmc.integrations.fleet.pool import TaskEnd, default_jobs, fleet_worker, run_tasks
 from olmc.integrations.fleet.run import FleetCount, FleetOrder, Runner, reader_of, results_of, tasks_of

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.console import Input, tell
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.kustomization import REPOSITORY_MARK
-from olmc.compiler.load.workspace import BesideFolder, read_beside
+from olmc.compiler.load.request import BesideFolder
+from olmc.compiler.load.workspace import read_beside
 from olmc.compiler.model.options import Options
 from olmc.integrations.fleet.config_maps import READS_VALUES, reads_values
 from olmc.integrations.fleet.outputs import LEFT_OUT, failed_result, packed
@@ -138,8 +139,7 @@ def _failed_by(diagnostics: tuple[Diagnostic, ...]) -> dict[str, Any]:
 
 
 def _plan(given: _Given) -> dict[str, Any]:
-    from olmc.review.plan.begun import begun_at
-    from olmc.review.plan.engine import PlannedPath, compile_planned, planned_for
+    from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
     from olmc.review.plan.outputs import as_data, as_text, in_short
 
     options, fixed = given.options._replace(show_secrets=True), given.given | _EVERYTHING
@@ -201,10 +201,11 @@ def _status(given: _Given) -> dict[str, Any]:
     else:
         headline = f"{number}, none fails" if rows else "no operators"
     found = [("", row) for row in rows]
+    table = as_table(found, color=True)
     return {
-        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": as_table(found),
+        "headline": headline, "gravity": "failing" if failing or done.findings else "none", "text": table,
         "data": as_data(found)["operators"], READS_VALUES: _reads_values(done, None),
-    } | _left_out(given, done, as_table(found))  # fmt: skip
+    } | _left_out(given, done, table)  # fmt: skip
 
 
 def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
@@ -223,7 +224,7 @@ def _left_out(given: _Given, done: Compilation, text: str) -> dict[str, Any]:
 def _check(given: _Given) -> dict[str, Any]:
     from olmc.cli.check import settings_of
     from olmc.compiler.output.messages import as_json, as_text
-    from olmc.review.check.engine import CheckRules, check_compiled
+    from olmc.review.check.check import CheckRules, check_compiled
 
     request = _input(given).request(given.options, given.given)
     select, ignore = (tuple(given.values.get(name) or ()) for name in ("select", "ignore"))

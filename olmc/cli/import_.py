@@ -24,7 +24,7 @@ class ImportOptions(NamedTuple):
 
     paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
     output: Path | None = option(
-        "-o", "--output", type=PathOf(dir_okay=False), metavar="FILE",
+        "--output-file", type=PathOf(dir_okay=False), metavar="FILE", old_names=("-o", "--output"),
         help="Write the state to FILE instead of stdout.",
     )  # fmt: skip
     print_command: bool = flag("--print-command", help="Print the commands that read a cluster's state, and exit.")
@@ -48,7 +48,7 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
       olmc import --print-command | sh                     read the cluster of the current context
       olmc import --print-command --oc --context prod      print the commands only
       kubectl get csv,sub -A -o yaml | olmc import -       reports what is missing
-      olmc import must-gather.tar.gz -o cluster-state.yaml
+      olmc import must-gather.tar.gz --output-file cluster-state.yaml
       olmc import cluster-state.yaml --verify              compare olmc's prediction with this cluster
       olmc status . --from cluster-state.yaml              the operators with this repository applied
 
@@ -58,7 +58,7 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
     if print_command:
         if paths or output is not None:
             wrong_usage("--print-command reads and writes no file.")
-        from olmc.compiler.transition.state_commands import state_commands
+        from olmc.compiler.transition.state import state_commands
 
         say(state_commands("oc" if oc else "kubectl", context), nl=False, out=True)
         return
@@ -69,7 +69,7 @@ def import_(ctx: click.Context, opts: ImportOptions) -> None:
     if not paths:
         wrong_usage("Give what kubectl prints: a file, a folder, or - for stdin; see --print-command.")
     from olmc.compiler.load.live_objects import read_dump
-    from olmc.compiler.transition.state_commands import state_text
+    from olmc.compiler.transition.state import state_text
 
     report = Report()
     dump = read_dump(paths, report)
@@ -114,8 +114,8 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
     """Say which kinds the dump has none of, and how to read them."""
-    from olmc.compiler.rules.findings.cluster_state import INCOMPLETE
-    from olmc.compiler.transition.state_commands import command_for, lacking
+    from olmc.compiler.rules.findings.workspace import INCOMPLETE
+    from olmc.compiler.transition.state import command_for, lacking
 
     absent = lacking(dump)
     certain = [each for each in absent if each.is_always_there]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from olmc.cli.console import DONE, FINDINGS, folder_from_here, say, say_table, w
 from olmc.cli.declared import PathOf, argument, command, flag, targets
 from olmc.cli.options import (
     ClusterOptions,
+    CompiledInput,
     CompileOptions,
     ProposedOptions,
     ScopeOptions,
@@ -17,6 +18,7 @@ from olmc.cli.options import (
     allow_empty_option,
     approve_option,
     compiled,
+    compiled_clusters,
     entry_option,
     fields_of,
     inputs_of,
@@ -27,9 +29,8 @@ from olmc.cli.options import (
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text
-from olmc.compiler.output.places import seen_from
-from olmc.k8s.diagnostics import Severity
+from olmc.compiler.output.messages import as_text, json_text, seen_from
+from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
     from olmc.compiler.output.messages import QueryError
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
     from olmc.review.explain.status import ExplainContext
@@ -83,6 +85,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         answers = answers_to(opts.target, scene)
     except QueryError as error:
         wrong_usage(str(error))
+    answers = with_causes(answers, diagnose(scene_of(done)), settled.cluster)
     if opts.output == "json":
         say(json_text(as_data(opts.target, answers)), out=True)
     else:
@@ -142,32 +145,54 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     fields = fields_of(
         opts.scope, opts.state, opts.cluster, opts.proposed, approve=opts.approve, olm_version=opts.olm_version
     )
-    done = [
-        compiled(ctx, path, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings)
-        for path, beside, _, release in inputs
-    ]
+    by_input = [compiled_clusters(ctx, one, fields, least=Severity.ERROR, timings=timings) for one in inputs]
+    done = [each for several in by_input for each in several]
+    if output == "prometheus" and len(done) != 1:
+        wrong_usage("-o prometheus takes one cluster: metrics have no label for clusters. Choose one with --entry.")
     found = [
-        (path.as_posix() if len(roots) > 1 else "", operator)
-        for path, (one, settled) in zip(roots, done, strict=True)
-        for operator in operators(settled, one.operators, extension_rows(one))
+        pair
+        for path, several in zip(roots, by_input, strict=True)
+        for pair in _rows(path.as_posix() if len(roots) > 1 else "", several)
     ]
     if output == "json":
         say(json_text(as_data(found)), out=True)
     elif output == "prometheus":
-        say(as_prometheus(done[0][1], legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
+        say(as_prometheus(done[0].settled, legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
-        say_table(as_table(found, wide=output == "wide"), wide=output == "wide")
+        here = "" if inputs[0].is_staged else folder_from_here(roots[0])
+        say_table(as_table(found, wide=output == "wide", color=True, here=here), wide=output == "wide")
         if not found:
             say("olmc: no operators here")
         for controller in sorted({operator.controller for _, operator in found} - {""}):
             say(f"OLM v1 as in operator-controller {controller_text(controller)}")
-    for (path, _, is_staged, _), (one, settled) in zip(inputs, done, strict=True):
-        tell_left_out(path, one)
-        folder = "" if is_staged else folder_from_here(path)
-        untold_here = seen_from(folder, untold(one.diagnostics, operators(settled, one.operators, extension_rows(one))))
-        say(as_text(untold_here), nl=False)
-    fails = any(operator.fails for _, operator in found) or any(one.findings for one, _ in done)
-    raise SystemExit(FINDINGS if fails else DONE)
+    for one, several in zip(inputs, by_input, strict=True):
+        for made, settled, cluster in several:
+            if cluster is not None:
+                continue  # olmc check reports each finding about a repository once
+            tell_left_out(one.root, made)
+            folder = "" if one.is_staged else folder_from_here(one.root)
+            rows = operators(settled, made.operators, extension_rows(made))
+            say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
+    findings = any(made.findings for made, _, cluster in done if cluster is None)
+    raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
+
+
+def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, OperatorStatus]]:
+    """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters."""
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
+    from olmc.review.explain.status import operators
+
+    alike: dict[OperatorStatus, list[str]] = {}
+    for made, settled, cluster in compiled:
+        titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
+        rows = operators(settled, made.operators, extension_rows(made))
+        for operator in with_diagnoses(rows, diagnose(scene_of(made))):
+            alike.setdefault(operator, []).extend(titles)
+    for operator, titles in alike.items():
+        yield join_limited(list(dict.fromkeys(titles)), _MOST_CLUSTERS), operator
+
+
+_MOST_CLUSTERS = 2
 
 
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:

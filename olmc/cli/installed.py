@@ -39,7 +39,7 @@ class GetOptions(NamedTuple):
     """The options of `olmc get`."""
 
     resource: str = argument(shell_complete=resources)
-    name: str = argument(default="")
+    words: tuple[str, ...] = argument(multiple=True, metavar="[NAME] [PATH]")
     namespace: str = option(
         "-n", "--namespace", default="default", show_default=True, metavar="NS", shell_complete=namespaces,
         help="The namespace.",
@@ -48,10 +48,7 @@ class GetOptions(NamedTuple):
     output: str = output_option(
         ["table", "wide", "yaml", "json", "name"], "A table, one with more columns, the objects, or their names."
     )
-    workspace: Path = option(
-        "-C", "--workspace", type=PathOf(), default=Path(), metavar="DIR",
-        help="The workspace. [default: the current directory]",
-    )  # fmt: skip
+    workspace: Path | None = option(type=PathOf(), metavar="DIR", old_names=("-C", "--workspace"), help="PATH.")
     icons: bool = flag("--icons", help="Show the icons of packages.")
     compiling: CompileOptions = CompileOptions()
 
@@ -64,14 +61,15 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
 
     RESOURCE is `installed` (the operators that are installed and configured to watch the namespace), `packagemanifests`
     (the packages of the catalogs), or a kind of OLM: `operators`, `installs`, `csv`, `sub`, `ip`, `og`, `catsrc`. NAME
-    shows one of them.
+    shows one of them. PATH is a workspace or a bundle; the default is the current directory. A word that is a file or a
+    folder here is the PATH.
 
     \b
     Examples:
       olmc get installed -n harbour                    the operators that watch a namespace
       olmc get installed -A                            and those of all namespaces
       olmc get installed beacon.v1.0.0 -n harbour -o yaml
-      olmc get packagemanifests -o wide -C fixtures/upgrade
+      olmc get packagemanifests fixtures/upgrade -o wide
       olmc get csv -A                                  ClusterServiceVersions, as kubectl prints them
 
     Exit codes: 0 done, 1 findings (an operator would fail, or nothing has this name), 2 wrong usage, 3 input that can't
@@ -79,7 +77,8 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
     """
     from olmc.targets.proposed.installed.resources import INSTALLED, OLM_RESOURCES, RESOURCES, resource_called
 
-    resource, name, namespace, all_namespaces, output, workspace, icons, compiling = opts
+    resource, words, namespace, all_namespaces, output, _, icons, compiling = opts
+    name, workspace = _name_and_path(words, opts.workspace)
     resources = (*RESOURCES, *OLM_RESOURCES)
     found = resource_called(resource, resources)
     if found is None:
@@ -117,6 +116,17 @@ def get(ctx: click.Context, opts: GetOptions) -> None:
         say(f"olmc: there are some in {others}; choose with -n, or take all with -A")
     missing = bool(name) and not got.items
     raise SystemExit(FINDINGS if done.findings or missing else DONE)
+
+
+def _name_and_path(words: tuple[str, ...], workspace: Path | None) -> tuple[str, Path]:
+    """The name and the path that the words behind RESOURCE are; more than these is wrong usage."""
+    *names, last = words or ("",)
+    is_path = workspace is None and bool(last) and ("/" in last or Path(last).exists())
+    names = names if is_path else [*names, last]
+    if len(names) > 1:
+        wrong_usage(f"{names[1]} is no file or folder; give one NAME, and then a PATH.")
+    place = Path(last) if is_path else workspace or Path()
+    return (names[0] if names else ""), place
 
 
 class ServeOptions(NamedTuple):

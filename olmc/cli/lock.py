@@ -47,7 +47,7 @@ from olmc.k8s.diagnostics import LockFault, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import ACCOUNT, OLM_GROUP, RBAC, APIResource, Rendered
 from olmc.review.explain.resolution import WantedOperators, in_words, outside_apis, wanted_operators, with_outside_apis
-from olmc.review.rbac.requested import asked_permissions
+from olmc.review.rbac.who_can import asked_permissions
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
+    from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
     from olmc.review.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
 
     if done.settled is None:
@@ -150,7 +151,8 @@ def _print(done: Compilation, output: str) -> None:
             of_extensions = resolutions_data(done.extensions)
         say(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)), out=True)
     else:
-        rows = (*hops(done.settled), *operator_hops(done.operators))
+        causes = diagnose(scene_of(done))
+        rows = (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators))
         if done.extensions:
             from olmc.review.explain.extensions import extension_hops  # most workspaces have none
 

@@ -16,6 +16,7 @@ import click
 from olmc.cli.as_click import GivenPath, cache_option, color_option, command_of
 from olmc.cli.console import DONE, say
 from olmc.cli.declared import Choice, argument, command
+from olmc.cli.options import PROPOSED_OPTIONS
 from olmc.cli.running import MODULES, declared_command
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import POSSIBLE, close_matches, did_you_mean
@@ -42,6 +43,7 @@ class Commands(click.Group):
         if cmd_name not in MODULES:
             return None
         command = command_of(declared_command(cmd_name), cmd_name)
+        command.hidden = cmd_name in HIDDEN
         _fit_out(command, cmd_name)
         return command
 
@@ -115,6 +117,8 @@ def _fit_out(command: click.Command, name: str) -> None:
     command.help = examples_first(command.help or "")
     command.params.append(color_option())
     if not isinstance(command, click.Group):
+        if len(options) > _MOST_OPTIONS:
+            command.params.append(_help_all_option())
         vars(command)["format_options"] = partial(_format_options, command)
     nested: Mapping[str, click.Command] = getattr(command, "commands", {})
     for word, below in nested.items():
@@ -122,18 +126,58 @@ def _fit_out(command: click.Command, name: str) -> None:
 
 
 def _format_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """As click does, but the options of the proposed APIs stand behind all others, in a section of their own."""
-    from olmc.cli.options import PROPOSED_OPTIONS
-
-    sections: dict[str, list[tuple[str, str]]] = {"Options": [], "Options of the proposed APIs": []}
-    for param in command.get_params(ctx):
-        record = param.get_help_record(ctx)
-        if record is not None:
-            sections[list(sections)[param.name in PROPOSED_OPTIONS]].append(record)
-    for heading, records in sections.items():
+    """As click does, but in groups, and of many options those that are used most; --help-all shows the rest."""
+    params = [param for param in command.get_params(ctx) if isinstance(param, click.Option)]
+    options = [(param, record) for param in params if (record := param.get_help_record(ctx))]
+    own = [param.name or "" for param, _ in options if param.expose_value]
+    is_short = len(own) > _MOST_OPTIONS and not ctx.meta.get(_WHOLE)
+    hidden = {"no_cache", *sorted(own, key=_rank)[_MOST_SHOWN:]} if is_short else set()
+    groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (*OPTION_GROUPS, _OTHERS)}
+    for param, (spelling, text) in options:
+        if param.name not in hidden:
+            groups[_group_of(param.name or "")].append((spelling, _in_short(text) if is_short else text))
+    for heading, records in groups.items():
         if records:
             with formatter.section(heading):
                 formatter.write_dl(records)
+    if hidden:
+        formatter.write_paragraph()
+        formatter.write_text(f"{len(hidden)} more options: {ctx.command_path} --help-all")
+
+
+def _in_short(text: str) -> str:
+    """The first sentence of the help of an option, with its default."""
+    first = _SENTENCE.split(text, maxsplit=1)[0].removesuffix(" (may be repeated).").rstrip(".")
+    default = _DEFAULT.search(text)
+    return f"{first}{f'  {default[0]}' if default else ''}" if "[default" not in first else first
+
+
+def _help_all_option() -> click.Option:
+    def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            ctx.meta[_WHOLE] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    text = "Show all options and exit."
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        allow_from_autoenv=False,
+        help=text,
+    )
+
+
+def _rank(name: str) -> int:
+    """How seldom an option is used."""
+    return _OFTEN.index(name) if name in _OFTEN else len(_OFTEN)
+
+
+def _group_of(name: str) -> str:
+    return next((heading for heading, names in OPTION_GROUPS.items() if name in names), _OTHERS)
 
 
 def examples_first(text: str) -> str:
@@ -147,6 +191,36 @@ def examples_first(text: str) -> str:
     return f"{first}\n\n{found[1].rstrip()}\n\n{more.strip()}".rstrip()
 
 
+# The options of a command by what they are about; what is in no group is particular to a command.
+OPTION_GROUPS = {
+    "Input": frozenset(
+        "entries entry from_ prune delete allow_empty approve namespace install_namespace watch all_namespaces"
+        " watch_all beside entries_from repository locked layouts catalogs".split()
+    ),
+    "Output": frozenset(
+        "output output_dir folder for_ include exclude certs copied_csvs phase show_secrets verbose check"
+        " fail_on_change provenance flux keep_going everything statistics icons print_csv".split()
+    ),
+    "Cluster": frozenset("olm_version kube_version apis api_resources to to_kube to_catalogs resolve_timeout".split()),
+    "Review": frozenset(
+        "fail_on exit_code strict select ignore since optional values author all_versions walk at fresh subject"
+        " installers name".split()
+    ),
+    "Proposed APIs, which no release of OLM has": PROPOSED_OPTIONS,
+}
+_OTHERS = "Options"
+_SENTENCE = regex(r"(?<=\.)\s+(?=[A-Z\[])|(?<=\))\.\s+")
+_DEFAULT = regex(r"\[default: [^\]]*\]$")
+_OFTEN = (
+    "output output_dir folder for_ from_ certs namespace install_namespace fail_on exit_code select"
+    " strict subject update locked pin entries entry since olm_version approve kube_version walk to check include"
+    " exclude ignore optional everything verbose watch watch_all all_namespaces layouts platform offline host port"
+    " kubeconfig".split()
+)
+"""Options by how often they are used; a command with many shows the first of them."""
+_MOST_OPTIONS, _MOST_SHOWN = 12, 10
+_WHOLE = "olmc.help_all"
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", "max_content_width": 110}
 
 # What `olmc --help` shows: the commands by task, those first that somebody new begins with.
@@ -154,9 +228,11 @@ SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
     "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
     "Set up, fetch and convert": ("init", "vendor", "import", "migrate"),
-    "Integrate and verify": ("lsp", "argocd", "fn", "serve", "verify"),
-    "Other": ("explain", "cache", "completion", "version"),
+    "Integrate and verify": ("lsp", "plugin", "serve", "verify"),
+    "Other": ("explain", "completion", "version"),
 }
+HIDDEN = frozenset({"argocd", "cache", "fn"})
+"""The commands that still have their old name, or that few need; `olmc COMMAND --help` explains them."""
 
 # The commands that read catalogs, and may keep what they have read of them.
 READING_CATALOGS = frozenset(

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.workspace import Beside
+    from olmc.compiler.load.repository import RepositoryCluster
+    from olmc.compiler.load.request import Beside
     from olmc.compiler.model.workspace import LeftOut
     from olmc.compiler.reconcile.loop import SettledCluster
     from olmc.k8s.api.restmapper import RestMapping
@@ -434,17 +435,73 @@ def compiled(
     with progress() as doing:
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
-    tell(done.diagnostics, None if beside == path else path, least=least)
+    return report_compilation(ctx, Input(path, beside), done, least)
+
+
+def report_compilation(
+    ctx: click.Context, one: Input, done: Compilation, least: Severity
+) -> tuple[Compilation, SettledCluster]:
+    """A compilation and its cluster at rest, after its findings and what has no effect are reported. Ends the command
+    if there is none."""
+    tell(done.diagnostics, None if one.beside == one.root else one.root, least=least)
     tell_idle(ctx, given_of([done]))
-    tell_empty(None if beside == path else path, done, ctx.params)
+    tell_empty(None if one.beside == one.root else one.root, done, ctx.params)
     if done.failed or done.settled is None:
         if not done.failed:
             from olmc.targets.v1.rules import NO_STATE
 
-            tell([NO_STATE.finding(None, path=path, version=done.options.olm_version)])
+            tell([NO_STATE.finding(None, path=one.root, version=done.options.olm_version)])
         raise SystemExit(BAD_INPUT)
-    tell_approvals(options.approve, [done.settled.cluster])
+    tell_approvals(done.options.approve, [done.settled.cluster])
     return done, done.settled
+
+
+class CompiledInput(NamedTuple):
+    """What an input was compiled to; `cluster` is one of a repository, None for a workspace."""
+
+    compilation: Compilation
+    settled: SettledCluster
+    cluster: RepositoryCluster | None = None
+
+
+def compiled_clusters(
+    ctx: click.Context, one: Input, fields: dict[str, Any], *, least: Severity, timings: Timings = UNTIMED
+) -> tuple[CompiledInput, ...]:
+    """The compilations of an input: that of a workspace, or those of the clusters of a repository.
+
+    As `compiled`; entries of a repository that can't be built are counted on stderr.
+    """
+    from olmc.targets.pipeline import compile
+
+    given = EVERYTHING | fixed_of(ctx, fields)
+    request = one.request(options_of(ctx, fields), given, timings.stage)
+    with progress() as doing:
+        doing(f"compiling {one.root}")
+        done = compile(request)
+        timings.compiled(one.root, done)
+        repository = done.workspace.repository if done.workspace is not None else None
+        if repository is None:
+            made = report_compilation(ctx, one, done, least)
+            return (CompiledInput(*made),)
+        from olmc.review.check.repository import compile_repository
+
+        doing(f"compiling the clusters of {one.root}")
+        whole = compile_repository(request, repository)
+    left_out = {path for part in whole.built.parts for path in part.left_out}
+    if left_out:
+        entries = "entry is" if len(left_out) == 1 else "entries are"
+        say(f"olmc: {len(left_out)} {entries} left out; `olmc check` lists them with the reasons")
+    tell_idle(ctx, given_of([cluster.compilation for cluster in whole.clusters]))
+    found = []
+    for cluster in whole.clusters:
+        each = cluster.compilation
+        tell(each.diagnostics, one.root, least=Severity.ERROR)
+        if each.settled is not None and not each.failed:
+            found.append(CompiledInput(each, each.settled, cluster.part.cluster))
+    tell_approvals(request.options.approve, [each.settled.cluster for each in found])
+    if whole.clusters and not found:
+        raise SystemExit(BAD_INPUT)
+    return tuple(found)
 
 
 class GivenInput(NamedTuple):

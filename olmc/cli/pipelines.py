@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, NoOptions, PathOf, argument, command, flag, group, option
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 
 if TYPE_CHECKING:
     import click
@@ -27,6 +27,20 @@ _FOLDER = argument(type=PathOf(file_okay=False), default=Path(), metavar="[DIR]"
 _WORKSPACE = option("--path", default=".", show_default=True, metavar="PATH", help="The workspace in the repository.")
 
 
+def _installable(ctx: click.Context, param: click.Parameter, value: str) -> str:  # noqa: ARG001
+    """A requirement of pip that is one word in a script; other texts are wrong usage."""
+    if value and not _INSTALLABLE.fullmatch(value):
+        bad_value("give git+https://HOST/PATH@COMMIT, the address of a wheel, or olmc==VERSION", "--install")
+    return value
+
+
+_INSTALLABLE = regex(r"[A-Za-z0-9][A-Za-z0-9@:/._+=#&?~%-]*")
+_INSTALL = option(
+    "--install", default="", metavar="REQUIREMENT", callback=_installable,
+    help="What pip installs as olmc, such as git+https://HOST/PATH@COMMIT. [default: this version's repository]",
+)  # fmt: skip
+
+
 class PluginOptions(NamedTuple):
     """The options of `olmc init argocd`."""
 
@@ -36,6 +50,7 @@ class PluginOptions(NamedTuple):
         "--image", default="registry.example.com/olmc-argocd:latest", show_default=True, metavar="IMAGE",
         help="The image of the sidecar.",
     )  # fmt: skip
+    install: str = _INSTALL
 
 
 @command(PluginOptions)
@@ -45,7 +60,7 @@ def argocd_plugin(_: click.Context, opts: PluginOptions) -> None:
     Writes plugin.yaml, a Containerfile for the sidecar's image and the patch that adds it to Argo CD's repo server to
     DIR (by default argocd/).
     """
-    _write("argocd", opts.folder, {"image": opts.image}, opts.scaffold)
+    _write("argocd", opts.folder, {"image": opts.image, "install": opts.install}, opts.scaffold)
 
 
 class FluxOptions(NamedTuple):
@@ -61,6 +76,7 @@ class FluxOptions(NamedTuple):
     ci: str = option(
         "--ci", type=Choice(("github", "gitlab")), default="github", show_default=True, help="The CI system."
     )
+    install: str = _INSTALL
 
 
 @command(FluxOptions)
@@ -72,7 +88,8 @@ def flux(_: click.Context, opts: FluxOptions) -> None:
     """
     if not opts.url.startswith("oci://"):
         bad_value("it begins with oci://", "--url")
-    _write(f"flux-{opts.ci}", opts.folder, {"url": opts.url, "path": opts.path, "name": opts.name}, opts.scaffold)
+    values = {"url": opts.url, "path": opts.path, "name": opts.name, "install": opts.install}
+    _write(f"flux-{opts.ci}", opts.folder, values, opts.scaffold)
 
 
 class RepositoryOptions(NamedTuple):
@@ -81,6 +98,7 @@ class RepositoryOptions(NamedTuple):
     folder: Path = _FOLDER
     scaffold: ScaffoldOptions = ScaffoldOptions()
     path: str = _WORKSPACE
+    install: str = _INSTALL
 
 
 @command(RepositoryOptions)
@@ -89,7 +107,7 @@ def github(_: click.Context, opts: RepositoryOptions) -> None:
 
     Writes .github/actions/olmc/action.yml and a workflow that uses it below DIR (by default the current directory).
     """
-    _write("github", opts.folder, {"path": opts.path}, opts.scaffold)
+    _write("github", opts.folder, {"path": opts.path, "install": opts.install}, opts.scaffold)
 
 
 @command(RepositoryOptions)
@@ -98,7 +116,7 @@ def gitlab(_: click.Context, opts: RepositoryOptions) -> None:
 
     Writes the template .gitlab/olmc.yml below DIR (by default the current directory).
     """
-    _write("gitlab", opts.folder, {"path": opts.path}, opts.scaffold)
+    _write("gitlab", opts.folder, {"path": opts.path, "install": opts.install}, opts.scaffold)
 
 
 class WorkspaceOptions(NamedTuple):
@@ -147,6 +165,7 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 def _write(name: str, folder: Path, values: dict[str, Any], scaffold: ScaffoldOptions) -> None:
     from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 
+    values = {key: value for key, value in values.items() if key != "install" or value}
     next_step = SCAFFOLDS[name].next_step.format(folder=folder.as_posix(), **values)
     _write_files(files_of(name, values), folder, next_step, scaffold)
 
@@ -307,3 +326,15 @@ def fn(_: click.Context, opts: FunctionOptions) -> None:
     sys.stdout.write(outcome.text)
     worst = max((diagnostic.severity for diagnostic in outcome.diagnostics), default=Severity.INFO)
     raise SystemExit(DONE if not outcome.stops else BAD_INPUT if worst is Severity.ERROR else FINDINGS)
+
+
+plugin = group(
+    {"argocd": argocd, "fn": fn},
+    """Run as a plugin of Argo CD, kustomize or kpt.
+
+    \b
+    Examples:
+      olmc plugin argocd generate      print the objects of an Application
+      olmc plugin fn                   a KRM function: a ResourceList from stdin to stdout
+    """,
+)

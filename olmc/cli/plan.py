@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -45,6 +46,8 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.api import Compilation, emptiness
+from olmc.compiler.load.entries import Repository, repository_at
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.output.messages import json_text
 from olmc.k8s.diagnostics import Report, Severity, close_matches, did_you_mean
@@ -266,6 +269,9 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
         fields["from_"] = ("git:HEAD",)
         if not _in_repository() and _has_nothing(inputs[0]):
             fields["from_"] = (inputs[0].root.as_posix(),)  # no change, whatever the cluster was
+    repository = repository_at(inputs[0].root) if inputs[0].is_plain else None
+    if repository is not None:
+        raise SystemExit(_plan_repository(ctx, opts, repository, fields))
     options, begun = options_and_begun(ctx, fields, _COMPARED, may_be_absent=opts.allow_empty)
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
@@ -309,6 +315,44 @@ def _in_repository() -> bool:
 def _has_nothing(one: Input) -> bool:
     """Whether PATH is a folder with nothing for OLM."""
     return not one.is_staged and bool(emptiness(one.root, compile(one.request(Options(), frozenset()))))
+
+
+def _plan_repository(ctx: click.Context, opts: PlanOptions, now: Repository, fields: dict[str, Any]) -> int:
+    """Print the plan for all clusters of a repository, and return the exit code."""
+    from olmc.review.plan.engine import Beginning, place_of_state
+    from olmc.review.plan.repository import plan_repository, repository_json, repository_markdown, repository_text
+
+    if opts.walk or opts.at is not None or opts.output == "html":
+        wrong_usage("--walk, --at and -o html take one cluster; choose one with --entry.")
+    if len(fields["from_"]) > 1:
+        wrong_usage("a plan for all clusters takes one --from; choose a cluster with --entry.")
+    given = engine.EVERYTHING | fixed_of(ctx, fields)
+    options = options_of(ctx, {**fields, "from_": ()}, _COMPARED)
+    request = CompileRequest(now.root, options, given)
+    report = Report()
+    (name,) = fields["from_"]
+    with progress() as doing, tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
+        doing(f"compiling the clusters of {now.root}")
+        place = place_of_state(name, Beginning(os.fspath(now.root), request, as_side=True), Path(folder), report)
+        tell(tuple(report), least=Severity.FAILURE)
+        if place is None:
+            return BAD_INPUT
+        if not place.is_dir():
+            wrong_usage(f"{name} is the state of one cluster; choose its entry with --entry.")
+        before = repository_at(place) or now._replace(root=place, entries=())
+        planned = plan_repository(request, before, now)
+    if opts.output == "json":
+        say(repository_json(planned), out=True)
+    elif opts.output == "markdown":
+        say(repository_markdown(planned), nl=False, out=True)
+    else:
+        say(repository_text(planned, color=True, verbose=opts.verbose), nl=False, out=True)
+    if planned.failed:
+        return BAD_INPUT
+    least = least_of(opts.fail_on, exit_code=opts.exit_code)
+    changes = (change for each in planned.clusters for change in each.plan.difference.changes)
+    is_grave = least is not None and any(change.severity >= least for change in changes)
+    return FINDINGS if is_grave or (least is Severity.INFO and not planned.is_empty) else DONE
 
 
 def plan_of(ctx: click.Context, one: Input, name: str, fields: dict[str, Any]) -> Plan:

@@ -149,8 +149,7 @@ class VersionOptions(NamedTuple):
     """The options of `olmc version`."""
 
     profile: str | None = option(
-        "--profile", metavar="VERSION", shell_complete=olm_versions,
-        help="Print what olmc can't reproduce of this OLM version.",
+        metavar="VERSION", old_names=("--profile",), shell_complete=olm_versions, help="As olmc explain gaps VERSION.",
     )  # fmt: skip
 
 
@@ -158,10 +157,7 @@ class VersionOptions(NamedTuple):
 def version(_: click.Context, opts: VersionOptions) -> None:
     """Print the versions of olmc, OLM and the runtime.
 
-    \b
-    Examples:
-      olmc version
-      olmc version --profile ocp-4.3     what olmc can't reproduce of that OLM
+    `olmc explain gaps VERSION` prints what olmc can't reproduce of an OLM version.
     """
     if opts.profile is None:
         tell_version()

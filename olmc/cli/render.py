@@ -48,8 +48,7 @@ from olmc.cli.options import (
 )
 from olmc.compiler.api import Compilation
 from olmc.compiler.model.options import Certificates, Options, Phase, Purpose
-from olmc.compiler.output.held import HeldParts, held_parts, hold, roomy
-from olmc.compiler.output.text import FORMATS, whole_text
+from olmc.compiler.output.text import FORMATS, HeldParts, held_parts, hold, roomy, whole_text
 from olmc.compiler.rules.findings import output as rules
 from olmc.k8s.api.restmapper import RestMapping
 from olmc.k8s.diagnostics import LockFault, Severity

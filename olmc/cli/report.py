@@ -35,7 +35,7 @@ class ReportOptions(NamedTuple):
 
     paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]")
     folder: Path = option(
-        "-o", "--output-dir", type=PathOf(file_okay=False), required=True, metavar="DIR",
+        "--output-dir", type=PathOf(file_okay=False), required=True, metavar="DIR", old_names=("-o",),
         help="The folder to write to; stale pages of an earlier report are removed.",
     )  # fmt: skip
     entries: tuple[str, ...] = entry_option
@@ -53,9 +53,9 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
 
     \b
     Examples:
-      olmc report -o site                          this workspace; open site/index.html
-      olmc report clusters/prod -o site            another one
-      olmc report --from git:main -o site          the cluster after a change, with its plan
+      olmc report --output-dir site                        this workspace; open site/index.html
+      olmc report clusters/prod --output-dir site          another one
+      olmc report --from git:main --output-dir site        the cluster after a change, with its plan
 
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.
@@ -65,8 +65,7 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.explain.left_out import left_out_of
     from olmc.review.plan.outputs import as_html as plan_html
-    from olmc.review.report.folder import ForeignFileError, write_site
-    from olmc.review.report.operators import INDEX, operator_pages, overview, pages
+    from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
 
     inputs = inputs_of(ctx, opts.paths, opts.entries)
     if len(inputs) > 1:
@@ -77,7 +76,9 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     with progress() as doing:
         doing(f"checking {root}")
         left = left_out_of(root, done)
-        compilation = CheckInput(done.workspace, settled, done.diagnostics, done.suppressed, left)
+        compilation = CheckInput(
+            done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions
+        )
         given = fixed_of(ctx, fields)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics

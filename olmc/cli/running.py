@@ -37,6 +37,7 @@ MODULES = {
     "lsp": "editor",
     "migrate": "installed",
     "plan": "plan",
+    "plugin": "pipelines",
     "rbac": "rbac",
     "render": "render",
     "report": "report",

@@ -71,7 +71,6 @@ def vendor(_: click.Context, opts: VendorOptions) -> None:
     """Fetch catalogs and bundles that are named by image.
 
     Content goes to vendor/, digests to olmc.lock. Commit both: every other command then works without a network.
-    Access to registries needs pip install 'olmc[vendor]'.
 
     \b
     Examples:

@@ -92,12 +92,31 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     ignored, catalogs = tuple(config.get("ignore") or ()), cluster_catalogs(path, config)
     settings = WorkspaceSettings(ignored, indexing_from(config), lock, catalogs)
     workspace = load_workspace(request._replace(options=options), report, settings)
+    options = _on_inferred_platform(request, options, config, workspace, report)
     if release is not None and release.namespace:
         from olmc.compiler.load.bundles import in_default_namespace
 
         there = options._replace(default_namespace=release.namespace)
         workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
     return workspace, options, config
+
+
+def _on_inferred_platform(
+    request: CompileRequest, options: Options, config: Mapping[str, Any], workspace: Workspace, report: Report
+) -> Options:
+    """Return the options for OpenShift where manifests show that it is one and nobody has chosen a platform."""
+    from olmc.compiler.load.config import on_openshift, openshift_place
+
+    part = request.part
+    given = (*workspace.manifests, *workspace.cluster_catalogs)
+    place = part.openshift if part is not None else openshift_place(given)
+    if place is None or is_openshift(options.olm_version):
+        return options
+    if part is None:
+        from olmc.compiler.rules.findings.building import OPENSHIFT
+
+        report.add(OPENSHIFT.finding(place))
+    return on_openshift(options, request.fixed | config.keys())
 
 
 def _bundle_options(folder: Folder, request: CompileRequest, report: Report) -> tuple[Options, Mapping[str, Any]]:
@@ -133,7 +152,8 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         return Compilation((), tuple(report), {})
     scanned = Report()
     ignored = narrowing.ignored if narrowing is not None else ()
-    folder = scan(path, scanned, ignored=ignored, ignore_file=narrowing is None) if not no_folder(path) else None
+    is_folder = request.part is None and not no_folder(path)
+    folder = scan(path, scanned, ignored=ignored, ignore_file=narrowing is None) if is_folder else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
@@ -178,6 +198,8 @@ def emptiness(root: Path | None, made: Compilation) -> tuple[Diagnostic, ...]:
 
     something = made.failed or made.findings or made.suppressed
     if made.workspace is None or something or not is_empty(made.workspace):
+        return ()
+    if made.workspace.repository is not None:  # of something else than operators
         return ()
     return (empty_finding(root),)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def _check_proposed(workspace: Workspace, options: Options, report: Report) -> None:
     if any(manifest.object["apiVersion"] == OPERATOR_API for manifest in workspace.manifests):
-        from olmc.targets.proposed.operator_api.unknown_fields import check_fields
+        from olmc.targets.proposed.operator_api.manifests import check_fields
 
         check_fields(workspace, options, report)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from commands import olmc
 from scenarios import write
 
 from olmc.cli.console import progress
-from olmc.cli.main import SECTIONS, examples_first, main, variable
+from olmc.cli.main import HIDDEN, SECTIONS, examples_first, main, variable
 from olmc.cli.running import MODULES
 
 NAMES = sorted(MODULES)
@@ -101,11 +102,22 @@ def test_tables_end_where_the_terminal_does(command: tuple[str, ...], project: P
     shown = on_a_terminal(*command, cwd=project / "fixtures", columns=48).replace("\r\n", "\n").splitlines()
     end = shown.index("olmc: cut to the width of the terminal; -o wide has all of it")
     table = shown[end - whole.count("\n") if command[0] != "status" else 0 : end]
+    table = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in table if command[0] != "status" or "  " in line.strip()]
     assert table[0].startswith("NAMESPACE")
     assert any(line.endswith("…") for line in table)
     assert max(map(len, table)) == 48
     assert whole.count("\n") <= on_a_terminal(*command, "-o", "wide", cwd=project / "fixtures", columns=48).count("\n")
     assert "…" not in olmc(*command).stdout
+
+
+@pytest.mark.process
+def test_the_cause_goes_on_where_a_row_ends(project: Path) -> None:
+    """At 80 columns the table of status is whole, and each cause has a line of its own below its row."""
+    text = olmc("status", "port", "requirements-not-met", "api-conflict").stdout
+    rows = [line for line in text.splitlines() if not line.startswith("    ")]
+    assert max(map(len, rows)) <= 80
+    assert rows[0].split()[:6] == ["WORKSPACE", "NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
+    assert "\x1b[32mSucceeded\x1b[0m" in on_a_terminal("status", "api-conflict", cwd=project / "fixtures")
 
 
 class Terminal(io.StringIO):
@@ -265,9 +277,9 @@ def test_kinds_and_approvals_of_olmc_yaml(project: Path, tmp_path: Path) -> None
     write(tmp_path, {"olmc.yaml": f"apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n{spec}"})
     shutil.copytree(project / "fixtures" / "manual-approval", tmp_path / "files")
     assert olmc("render", tmp_path).stderr == (
-        "olmc.yaml:4:13: warning: exclude in olmc.yaml: Zebra [OLMC152]\n"
+        "olmc.yaml:4:13: warning: exclude in olmc.yaml: Zebra is an unknown kind [OLMC152]\n"
         "  Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes.\n"
-        "olmc.yaml:4:20: warning: exclude in olmc.yaml: Deploymnet [OLMC152]\n"
+        "olmc.yaml:4:20: warning: exclude in olmc.yaml: Deploymnet is an unknown kind [OLMC152]\n"
         "  Did you mean Deployment?\n"
         "olmc.yaml:7:5: warning: approve in olmc.yaml: there is no InstallPlan harbour/becon.v1.0.0 [OLMC153]\n"
         "  Did you mean harbour/beacon.v1.0.0?\n"
@@ -300,7 +312,9 @@ def test_commands_of_several_words_have_what_all_have(words: str) -> None:
     assert "No such option '--nope'" in olmc(*words.split(), "--color", "never", "--nope").stderr
     first, second = words.split()
     nested = command(first).commands[second]  # type: ignore[attr-defined]
-    options = [each for each in nested.params if isinstance(each, click.Option) and each.name != "color"]
+    options = [
+        each for each in nested.params if isinstance(each, click.Option) and each.name not in ("color", "help_all")
+    ]
     assert all(each.envvar == variable(words.replace(" ", "_"), each) for each in options)
 
 
@@ -315,8 +329,33 @@ def test_the_list_of_commands_fits() -> None:
     sections = text[text.index(f"{next(iter(SECTIONS))}:") :].splitlines()
     assert [line[:-1] for line in sections if line and not line.startswith(" ")] == list(SECTIONS)
     listed = [line for line in sections if line.startswith("  ")]
-    assert sorted(line.split()[0] for line in listed) == NAMES
+    assert sorted(line.split()[0] for line in listed) == sorted(set(NAMES) - HIDDEN)
     assert [line for line in listed if "..." in line or not line.endswith(".")] == []
+
+
+@pytest.mark.parametrize("name", ["render", "check", "plan", "diff", "status"])
+def test_help_shows_the_options_that_are_used_most(name: str) -> None:
+    """In groups, ten of them; --help-all has all, those of APIs that no release has behind the others."""
+    short, whole = (olmc(name, flag).stdout for flag in ("--help", "--help-all"))
+    listed = short[short.index("\nInput:") :]
+    options = [line for line in listed.splitlines() if line.startswith("  -")]
+    assert len(options) == 10 + len(("--color", "--help-all", "--help")), short
+    assert "more options:" in short
+    assert "--enable-v2alpha1" not in short
+    params = [each for each in command(name).params if isinstance(each, click.Option)]
+    assert [each.name for each in params if max(each.opts, key=len) not in whole and each.name != "help"] == []
+    assert whole.index("\nCluster:") < whole.index("\nProposed APIs, which no release of OLM has:")
+
+
+def test_names_of_before_still_work(tmp_path: Path) -> None:
+    """No help shows them."""
+    assert olmc("report", "own-namespace", "-o", tmp_path / "site").exit_code == 0
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert "-o," not in olmc("report", "--help-all").stdout
+    assert olmc("get", "csv", "-C", "own-namespace", "-A").stdout == olmc("get", "csv", "own-namespace", "-A").stdout
+    assert "--workspace" not in olmc("get", "--help-all").stdout
+    assert olmc("version", "--profile", "0.25").stdout == olmc("explain", "gaps", "0.25").stdout
+    assert olmc("argocd", "--help").exit_code == olmc("plugin", "argocd", "--help").exit_code == 0
 
 
 def test_the_version_as_an_option() -> None:
@@ -384,7 +423,8 @@ def test_examples_move_and_everything_stays() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_an_environment_variable(name: str) -> None:
     """Named after the command and the option's long form, and the help says so."""
-    options = [each for each in command(name).params if isinstance(each, click.Option) and each.name != "color"]
+    params = [each for each in command(name).params if each.name not in ("color", "help_all")]
+    options = [each for each in params if isinstance(each, click.Option)]
     assert all(each.envvar == variable(name, each) for each in options)
     if options:
         assert f"{options[0].envvar} is --" in " ".join(olmc(name, "--help").stdout.split())

@@ -83,7 +83,7 @@ def test_settings_that_hide_are_told_in_every_format(name: str, sides: Path) -> 
     write(sides / "new", SETTINGS[name])
     data = json.loads(olmc("diff", "old", "new", "-o", "json").stdout)
     assert list(Draft202012Validator(schema("diff")).iter_errors(data)) == []
-    told = {(change["group"], change["gravity"], change["kind"]) for change in data["changes"]}
+    told = {(change["group"], change["severity"], change["kind"]) for change in data["changes"]}
     assert told <= {("settings", "risk", "SettingChanged"), ("settings", "risk", "PatternAdded")}
     assert len(told) == 1
     assert "⚠️ Risks (1)" in olmc("diff", "old", "new", "-o", "markdown").stdout

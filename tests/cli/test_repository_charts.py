@@ -86,7 +86,7 @@ def test_a_fleet_installs_charts_on_both_sides_as_their_applications_say(
     template.write_text(f"{{{{/* more */}}}}\n{template.read_text(encoding='utf-8')}", encoding="utf-8")
     told = olmc("fleet", "plan", ".", "--from", "git:HEAD", "--no-cache", "-o", "json")
     outcomes = json.loads(told.stdout)["outcomes"]
-    gravities = {cluster: outcome["gravity"] for outcome in outcomes for cluster in outcome["clusters"]}
+    gravities = {cluster: outcome["severity"] for outcome in outcomes for cluster in outcome["clusters"]}
     # The second Application lacks a value, before as well as now.
     assert gravities == {"charts/operators": "none", "charts/operators#2": "error"}
 

@@ -26,8 +26,8 @@ HEAD = """\
 # The documents, statement by statement
 
 Every statement of the five documents that olmc implements, in our words, and the tests that show it, named below
-`tests/`. What differs on purpose has its reason; [Where olmc and the documents differ](differences.md) and
-[What the documents say](spec/documents.md) have more about it. What is open does not hold yet. The page is made of
+`tests/`. Intended differences have a reason; [Where olmc and the documents differ](differences.md) and
+[the rule book](spec/documents.md) have more about it. Open statements do not hold yet. The page is made of
 [tests/documents](../tests/documents/README.md).
 """.splitlines()
 

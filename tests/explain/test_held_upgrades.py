@@ -54,7 +54,7 @@ def test_resolve_says_what_holds_it_back(deprecating: Path) -> None:
 
 def test_status_and_why_say_it_as_well(deprecating: Path) -> None:
     """R-CAT-547: the operator runs on and nothing of it fails, but its upgrade is named, with who requires what."""
-    assert "garden.v2.0.0 (HeldBack)" in run(deprecating, "status")
+    assert "  garden.v2.0.0  HeldBack\n" in run(deprecating, "status")
     shown = run(deprecating, "why", "Subscription/ns/garden")
     assert "Subscription/ns/garden is there\n" in shown
     assert "garden.v2.0.0 is held back (" in shown

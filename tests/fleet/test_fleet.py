@@ -24,7 +24,7 @@ def test_clusters_with_the_same_outcome_stand_together(fleet: Fleet) -> None:
     done = fleet.run(*PLAN, "-o", "json")
     data = json.loads(done.out)
     jsonschema.validate(data, schema("fleet"))
-    found = [(one["gravity"], one["count"], one["clusters"][0]) for one in data["outcomes"]]
+    found = [(one["severity"], one["count"], one["clusters"][0]) for one in data["outcomes"]]
     assert found == [
         ("breaking", 3, "clusters/cadiz"), ("risk", 1, "clusters/izmir"), ("change", 7, "clusters/aalborg"),
         ("change", 1, "clusters/esbjerg"),
@@ -125,7 +125,7 @@ def test_status_check_and_render(fleet: Fleet, tmp_path: Path) -> None:
     status = fleet.run("status", "clusters/*", "-o", "json")
     data = json.loads(status.out)
     jsonschema.validate(data, schema("fleet"))
-    assert [(one["gravity"], one["count"]) for one in data["outcomes"]] == [
+    assert [(one["severity"], one["count"]) for one in data["outcomes"]] == [
         ("failing", 3),
         ("none", 7),
         ("none", 1),

@@ -32,7 +32,7 @@ def _errors(out: str) -> dict[str, str]:
     outcomes = json.loads(out)["outcomes"]
     return {
         name: f"{one['headline']} {one['problem']['problem']}"
-        for one in outcomes for name in one["clusters"] if one["gravity"] == "error"
+        for one in outcomes for name in one["clusters"] if one["severity"] == "error"
     }  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_what_is_wrong_is_named_and_the_rest_is_done(
     assert "signal 9" in errors["clusters/new-3"]
     assert "OLMC504" in errors["clusters/new-4"]
     assert "1,000 conflicts" in errors["clusters/new-4"]
-    counts = [one["count"] for one in json.loads(done.out)["outcomes"] if one["gravity"] != "error"]
+    counts = [one["count"] for one in json.loads(done.out)["outcomes"] if one["severity"] != "error"]
     assert sum(counts) == 15
 
 

@@ -196,7 +196,7 @@ def test_a_part_as_it_was_written_is_read() -> None:
     "text",
     [
         part(clusters=[]), part(clusters="hull"), part(clusters=[1]), part(clusters=["clusters/hull", "clusters/kiel"]),
-        part(gravity="none"), part(gravity=[]), part(headline="nothing happens"), part(plan={"a": 2}),
+        part(severity="none"), part(severity=[]), part(headline="nothing happens"), part(plan={"a": 2}),
         part(key="0" * 64), part("render", key="0" * 64), part("render", rendered={"objects": 1, "content": "0" * 64}),
         part("status", leftOut=[{"path": "a", "what": "b", "reason": "c"}]), part("status", leftOut="x"),
         part(text=1), part().replace('"total": 1', '"total": -1'), part().replace('{"a": 1}', '{"a": NaN}'),

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from olmc.k8s.gojson.type_table import Field, fields, full_type, underlying
+from olmc.k8s.gojson.decode_errors import Field, fields, full_type, underlying
 
 PROJECT = Path(__file__).resolve().parents[2]
 # A value that is made up has no more parts in each other.

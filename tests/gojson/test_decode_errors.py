@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from properties import examples
 
 from olmc.k8s.gojson import DecodeError, decode, encode
-from olmc.k8s.gojson.decode_errors import first_error
+from olmc.k8s.gojson.decode_errors import first_error, full_type
 from olmc.k8s.gojson.decoder import reader
 from olmc.k8s.gojson.scalars import Mismatch, quantity
-from olmc.k8s.gojson.type_table import full_type
 
 
 def deployment(**container: Any) -> dict[str, Any]:

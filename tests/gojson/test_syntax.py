@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmc.k8s.gojson.syntax import syntax_error
+from olmc.k8s.gojson.generate import syntax_error
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 
 import olmc.k8s.gojson
 from olmc.k8s.gojson import decode, encode
+from olmc.k8s.gojson.decode_errors import field_of, fields, full_type, printed, struct_name, underlying
 from olmc.k8s.gojson.decoder import reader
 from olmc.k8s.gojson.generate import compact, merge, render
-from olmc.k8s.gojson.type_table import field_of, fields, full_type, printed, struct_name, underlying
 
 TYPES = Path(olmc.k8s.gojson.__file__).parent / "types"
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from olmc.cli.main import main
-from olmc.review.graph.channel_rows import MARKS
+from olmc.review.graph.catalogs import MARKS
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PAGE = (PROJECT / "docs" / "graph.md").read_text(encoding="utf-8")

@@ -14,8 +14,7 @@ from properties import examples
 from olmc.compiler.model.catalog import Deprecation, Package
 from olmc.compiler.resolver.upgrade_path import EDGE_KINDS
 from olmc.k8s.diagnostics import Report
-from olmc.review.graph.catalogs import catalogs_at
-from olmc.review.graph.channel_rows import MARKS, channel_rows
+from olmc.review.graph.catalogs import MARKS, catalogs_at, channel_rows
 from olmc.review.graph.output import draw_package
 from olmc.review.graph.svg import BOX_HEIGHT, Picture, as_svg, layout, shortened
 from olmc.review.graph.upgrade_graph import upgrade_graph

@@ -12,8 +12,7 @@ from hypothesis import given
 
 from olmc.compiler.model.catalog import Deprecation, Package
 from olmc.k8s.diagnostics import Report
-from olmc.review.graph.catalogs import NamedCatalog, catalogs_at
-from olmc.review.graph.channel_rows import MARKS, Arrow, ChannelRow, channel_rows
+from olmc.review.graph.catalogs import MARKS, Arrow, ChannelRow, NamedCatalog, catalogs_at, channel_rows
 from olmc.review.graph.output import as_dot, as_mermaid, draw_package
 from olmc.review.graph.upgrade_graph import upgrade_graph
 

@@ -17,7 +17,7 @@ from olmc import Report
 from olmc.compiler.load.live_objects import read_dump, read_served, read_state
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.naming import COPIED_FROM
-from olmc.compiler.transition.state_commands import state_text
+from olmc.compiler.transition.state import state_text
 from olmc.k8s.objects import CRD_KIND, CRD_V1, LAST_APPLIED, APIResource, ObjectKey, object_key
 from olmc.k8s.yaml import dump as dump_yaml
 

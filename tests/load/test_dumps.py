@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from olmc import Report
-from olmc.compiler.load import dumps
+from olmc.compiler.load import live_objects
 from olmc.compiler.load.live_objects import read_state
 from olmc.k8s.yaml import dump
 
@@ -143,13 +143,13 @@ def test_names_that_lead_out_are_only_names(tmp_path: Path) -> None:
 
 def test_more_than_anybody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archive(tmp_path / "must-gather.tar.gz", MUST_GATHER)
-    monkeypatch.setattr(dumps, "MAX_MEMBERS", 3)
+    monkeypatch.setattr(live_objects, "MAX_MEMBERS", 3)
     assert names_in(path) == (set(), ["OLMC158"])
-    monkeypatch.setattr(dumps, "MAX_MEMBERS", 1000)
-    monkeypatch.setattr(dumps, "MAX_ARCHIVE_BYTES", 2000)
+    monkeypatch.setattr(live_objects, "MAX_MEMBERS", 1000)
+    monkeypatch.setattr(live_objects, "MAX_ARCHIVE_BYTES", 2000)
     assert names_in(path) == (set(), ["OLMC158"])
-    monkeypatch.setattr(dumps, "MAX_ARCHIVE_BYTES", 1 << 30)
-    monkeypatch.setattr(dumps, "MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(live_objects, "MAX_ARCHIVE_BYTES", 1 << 30)
+    monkeypatch.setattr(live_objects, "MAX_FILE_BYTES", 1000)
     large = archive(tmp_path / "large.tar", {"namespaces/a.yaml": "#" * 1001})
     assert names_in(large) == (set(), ["OLMC124"])
     (tmp_path / "large.yaml.gz").write_bytes(gzip.compress(b"#" * 100_000))
@@ -160,7 +160,7 @@ def test_more_than_anybody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_header_that_claims_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """tarfile reads the headers of PAX into memory, however long they say they are."""
-    monkeypatch.setattr(dumps, "MAX_FILE_BYTES", 100_000)
+    monkeypatch.setattr(live_objects, "MAX_FILE_BYTES", 100_000)
     header = tarfile.TarInfo("pax")
     header.type, header.size = tarfile.XHDTYPE, 200_000
     (tmp_path / "dump.tar.gz").write_bytes(gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + bytes(201_000)))

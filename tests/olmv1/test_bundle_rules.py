@@ -21,6 +21,7 @@ from olmv1_bundles import (
     strategy,
 )
 
+from olmc.targets.v1.api_server import server_errors
 from olmc.targets.v1.generators import (
     FeatureGates,
     InstallRequest,
@@ -30,7 +31,6 @@ from olmc.targets.v1.generators import (
     render_objects,
 )
 from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
-from olmc.targets.v1.server_errors import server_errors
 from olmc.targets.v1.validators import validation_errors
 
 

@@ -12,10 +12,10 @@ from olmv1_bundles import CONVERSION, CRD, HOOK, OWNED, PERMISSION, bundle, csv,
 
 from olmc.compiler.olm.naming import h36, joined_name
 from olmc.k8s.gojson import encode_plain
+from olmc.targets.v1.api_server import server_errors
 from olmc.targets.v1.generators import render_objects, secret_name, service_name
 from olmc.targets.v1.object_set import Owner, RevisionBundle, labelled, object_set, phase_of, phases_of, revision_object
 from olmc.targets.v1.registry_bundle import BundleError
-from olmc.targets.v1.server_errors import server_errors
 from olmc.targets.v1.single_extension import MAX_DATA, pack
 
 PREFIX = "olm.operatorframework.io/"

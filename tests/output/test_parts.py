@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from olmc.compiler.output import directory
 from olmc.compiler.output.directory import files_of
-from olmc.compiler.output.held import held_parts, hold, roomy
 from olmc.compiler.output.messages import legible
-from olmc.compiler.output.text import FORMATS, as_json, as_names, as_yaml, whole_text
+from olmc.compiler.output.text import FORMATS, as_json, as_names, as_yaml, held_parts, hold, roomy, whole_text
 from olmc.k8s.objects import Origin, Provenance, Rendered
 from olmc.k8s.yaml import dump_one
 

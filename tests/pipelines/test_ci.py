@@ -262,8 +262,8 @@ def test_the_action_plans(status: str, changed: str, repository: Repository) -> 
     """From the commit that the pull request starts from, which it fetches, to what is checked out."""
     code, out = repository.runs(step("Plan"), STATUS=status)
     assert code == 0, out
-    asked = f"plan operators --from git:{repository.base} --allow-empty -o "
-    fresh = f"diff git:{repository.base}:operators operators --allow-empty -o "
+    asked = f"plan operators --from git:{repository.base} --allow-empty --exit-code -o "
+    fresh = f"diff git:{repository.base}:operators operators --allow-empty --exit-code -o "
     lines = repository.log.read_text(encoding="utf-8").splitlines()
     assert lines == [f"{each}{form}" for each in (asked, fresh) for form in ("markdown", "json")]
     assert repository.output("output") == f"changed={changed}\nkey={KEY}\n"

@@ -132,6 +132,16 @@ def scripts(content: str) -> str:
     )
 
 
+def test_what_pip_installs_is_a_setting() -> None:
+    """One word, whatever characters a shell or YAML would read otherwise."""
+    commit = f"git+https://git.example.com/olmc.git@{'0123456789' * 4}"
+    for name in SCAFFOLDS:
+        files = files_of(name, {"path": ".", "url": "oci://a", "name": "a", "image": "a", "install": commit})
+        assert any(commit in content for content in files.values()), name
+        assert not any("install olmc==" in content for content in files.values()), name
+    assert CliRunner().invoke(main, ["init", "github", "--dry-run", "--install", "a; rm -rf /"]).exit_code == 2
+
+
 def test_the_version_of_olmc_is_fixed() -> None:
     """What a pipeline does must not depend on the day."""
     for name in SCAFFOLDS:

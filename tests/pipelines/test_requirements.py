@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from pipeline_workshop import PROJECT
 
-from olmc.integrations.pipelines.requirements import requirements
+from olmc.integrations.pipelines.scaffolds import requirements
 from olmc.resources import template_text
 
 LINE = re.compile(r"^([a-z0-9.-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)$", re.MULTILINE)

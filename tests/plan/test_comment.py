@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from olmc.cli.main import main
-from olmc.compiler.output.budget import shares
+from olmc.compiler.output.messages import shares
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.outputs import LIMIT

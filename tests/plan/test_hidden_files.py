@@ -36,7 +36,7 @@ def test_what_was_left_out_before_stays_left_out_and_is_told(project: Path, tmp_
     (after / "hidden.yaml").write_text(NAMESPACE)
     planned = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", "json"])
     plan = json.loads(planned.stdout)
-    changes = [(change["kind"], change["gravity"]) for change in plan["difference"]["changes"]]
+    changes = [(change["kind"], change["severity"]) for change in plan["difference"]["changes"]]
     assert (planned.exit_code, plan["applied"], changes) == (1, [], [("LeftOutAdded", "risk")])
 
 

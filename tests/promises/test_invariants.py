@@ -20,7 +20,7 @@ from olmc.k8s.api.validation.metadata import object_name_problems
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.objects import ObjectKey, Rendered
 from olmc.review.diff.deltas import deltas, path_text
-from olmc.review.plan.begun import begun_at
+from olmc.review.plan.engine import begun_at
 from olmc.targets.pipeline import compile
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

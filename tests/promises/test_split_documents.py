@@ -158,7 +158,7 @@ def test_the_last_definition_in_the_order_of_kubectl_counts(last: str, first: st
     old, new = sides(tmp_path, {last: NAMESPACE + "---\n" + VIEW}, {last: NAMESPACE + "---\n" + ADMIN, first: VIEW})
     done = run("diff", old, new, "-o", "json")
     changes = json.loads(done.stdout)["changes"]
-    assert any(each["gravity"] == "risk" and "crew" in str(each["object"]) for each in changes), done.output
+    assert any(each["severity"] == "risk" and "crew" in str(each["object"]) for each in changes), done.output
     assert [each["object"]["name"] for each in changes if each["kind"] == "LeftOutAdded"] == [first]
     plan = run("plan", "--from", old, new, "--fail-on", "risk")
     assert plan.exit_code == 1

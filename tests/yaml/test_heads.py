@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.yaml import read
-from olmc.k8s.yaml.heads import Head, head_of, plain_keys
-from olmc.k8s.yaml.split import split_documents
+from olmc.k8s.yaml.split import Head, head_of, plain_keys, split_documents
 
 PLAIN = """\
 apiVersion: v1

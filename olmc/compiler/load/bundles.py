@@ -12,7 +12,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, BundleFile, Inputs, Unused
 from olmc.compiler.olm.naming import CORE_KINDS
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.restmapper import BUILTIN, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, close_matches, did_you_mean
@@ -26,6 +26,7 @@ from olmc.k8s.objects import (
     gvk_of,
     mapping,
     name_of,
+    namespace_of,
     object_key,
     split_api_version,
 )
@@ -87,6 +88,27 @@ def in_default_namespace(manifests: tuple[Manifest, ...], options: Options, repo
     from olmc.compiler.load.manifests import without_duplicates  # a bundle by itself has no manifests
 
     return without_duplicates(tuple(placed), report)
+
+
+def manifests_in_namespace(
+    manifests: Sequence[Manifest], namespace: str, options: Options, *, replaces: bool = False
+) -> tuple[list[Manifest], tuple[Manifest, ...]]:
+    """The manifests with a namespace for those that name none, or, if it `replaces` others, for all; and those that
+    have none in the end."""
+    if all(namespace_of(manifest.object) for manifest in manifests) and not (namespace and replaces):
+        return list(manifests), ()
+    mapper = rest_mapper((manifest.object for manifest in manifests), options.api_resources)
+    placed: list[Manifest] = []
+    homeless: list[Manifest] = []
+    for manifest in manifests:
+        is_open = replaces if namespace_of(manifest.object) else True
+        if is_open and mapper.scope(gvk_of(manifest.object), options.kube_version) == "Namespaced":
+            if namespace:
+                manifest = _in_namespace(manifest, namespace)
+            elif not namespace_of(manifest.object):
+                homeless.append(manifest)
+        placed.append(manifest)
+    return placed, tuple(homeless)
 
 
 def _in_namespace(manifest: Manifest, namespace: str) -> Manifest:

@@ -7,7 +7,7 @@ for them nothing is looked up, hashed or written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from olmc.compiler.load.files import decode_utf8
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
     from olmc.compiler.model.catalog import Catalog
     from olmc.compiler.model.options import Indexing
+
+    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
+    """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
 
 WORTH_IT = 1_000_000
 """Bytes of a catalog from which on the cache is asked: parsing them takes ten times as long as all that it does."""

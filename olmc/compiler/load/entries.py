@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, is_bundle
-from olmc.compiler.load.charts import charts_of_operators, outside_of_charts
+from olmc.compiler.load.charts import charts_of_operators, outside_of_charts, read_chart
 from olmc.compiler.load.files import Folder, has_file, no_folder, read_text, scan
 from olmc.compiler.load.kustomization import (
     NAMES,
@@ -25,7 +25,9 @@ from olmc.compiler.load.kustomization import (
     references,
 )
 from olmc.compiler.load.manifests import SUFFIXES
-from olmc.compiler.load.releases import Applier, Release, read_appliers
+from olmc.compiler.load.patterns import cluster_groups
+from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
+from olmc.compiler.load.workspace_files import is_chart
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
@@ -35,6 +37,27 @@ _OLM_INPUT = regex(
     r"^(?:[\"'{-]|[^\S\n])*+kind[\"']?\s*:\s*[\"']?(Subscription|OperatorGroup|CatalogSource|OperatorPolicy)\b",
     re.MULTILINE,
 )
+# What values of charts, names of bases and settings of generators have in them if operators come of them.
+_OLM_SETTINGS = regex(
+    r"\bsource(?:Namespace|Type)\s*:|ocpCatalog|installPlanApproval|startingCSV|subscriptions?\s*:"
+    r"|kind:\s*[\"']?(?:Subscription|OperatorGroup|CatalogSource)\b",
+    re.IGNORECASE,
+)
+_ANY_OLM = regex(
+    r"operators\.coreos\.com|olm\.operatorframework\.io|schema[\"']?\s*:\s*[\"']?olm\.|policy\.open-cluster"
+)
+_OLM_NAMES = regex(r"operator|subscription|opergroup|catalogsource|\bolm\b", re.IGNORECASE)
+_OLM_BASES = regex(
+    r"gitops-catalog|subscription|operator-?group|catalog-?source|\bolm\b"
+    r"|operator.*\b(?:overlays?|channels?|stable|fast|latest|candidate|base|aggregate)\b",
+    re.IGNORECASE,
+)
+_GENERATORS = regex(r"^kind\s*:\s*[\"']?(?:PolicyGenTemplate|PolicyGenerator)\b", re.MULTILINE)
+_ASIDE = frozenset({
+    "archive", "archived", "archives", "doc", "docs", "example", "examples", "hack", "sample", "samples", "template",
+    "templates", "test", "testdata", "tests",
+})  # fmt: skip
+"""Names of folders with files that no tool applies."""
 _COMPONENT = "Component"
 _MOST = 40
 _MARKS = (OLM_GROUP, POLICY_GROUP)
@@ -43,7 +66,8 @@ _MARKS = (OLM_GROUP, POLICY_GROUP)
 class RepositoryEntry(NamedTuple):
     """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known.
 
-    A Helm chart is an entry for each `release` of it: with other values it becomes something else.
+    A Helm chart is an entry for each `release` of it: with other values it becomes something else. With `is_pattern`
+    the path is that of a file with the values of a validated pattern.
     """
 
     path: str
@@ -51,20 +75,29 @@ class RepositoryEntry(NamedTuple):
     is_kustomization: bool = False
     is_chart: bool = False
     release: Release | None = None
+    is_pattern: bool = False
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(applier.name for applier in self.appliers))
         return f"{self.path} ({names})" if names else self.path
 
 
+class Repository(NamedTuple):
+    """A repository that holds several entries, and its tree."""
+
+    root: Path
+    folder: Folder
+    entries: tuple[RepositoryEntry, ...]
+
+
 class _KustomizedFolder(NamedTuple):
-    """A folder with a kustomization: the folders and the files that it names, what may stand in it unseen, and which
-    of the files are no objects by themselves."""
+    """A folder with a kustomization: the folders and the files that it names, the texts by which it names something
+    that is not in the repository, and which of the files are no objects by themselves."""
 
     is_component: bool
     folders: tuple[str, ...]
     files: tuple[str, ...]
-    has_remotes: bool
+    absent: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
 
 
@@ -82,27 +115,53 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
     applied = read_appliers(root, folder)
-    appliers = {path: _told_once(several) for path, several in applied.items()}
     taken = {target for node in nodes.values() for target in node.folders}
     holds = _Holding(root, nodes, {})
     entries = [
-        RepositoryEntry(path, appliers.get(path, ()), is_kustomization=True)
+        RepositoryEntry(path, _told_once(applied.of(path)), is_kustomization=True)
         for path, node in nodes.items()
-        if not node.is_component and (path not in taken or path in appliers) and holds.olm(path)
+        if not node.is_component
+        and (path not in taken or path in applied.by_path or path in applied.by_values)
+        and holds.olm(path)
     ]
     charts = dict.fromkeys(chart.path or "." for chart in charts_of_operators(root, folder))
+    charts |= dict.fromkeys(chart.path for chart in _charts_of_others(root, folder) if chart.path)
     for path in charts:
-        entries += _releases(path, applied.get(path, ()))
-    plain = [path for path in appliers if path not in nodes and path not in charts and _has_olm(root, folder, path)]
-    plain += [path for path in _policy_folders(root, folder, nodes) if path not in appliers and path not in charts]
-    entries += (RepositoryEntry(path, appliers.get(path, ())) for path in plain)
+        entries += _releases(path, applied.of(path))
+    plain = [
+        path for path in applied.by_path if path not in nodes and path not in charts and _has_olm(root, folder, path)
+    ]
+    loose = [
+        *_policy_folders(root, folder, nodes, charts),
+        *_loose_folders(root, folder, nodes, (*plain, *charts), applied),
+    ]
+    plain += [path for path in dict.fromkeys(loose) if path not in plain and path not in charts]
+    entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
+    patterns = [group.path for group in cluster_groups(root, folder)]
+    entries += (RepositoryEntry(path, _told_once(applied.of(path)), is_pattern=True) for path in patterns)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
 
 
 def _told_once(appliers: Sequence[Applier]) -> tuple[Applier, ...]:
-    """The objects that apply a folder without what is made by another one of them."""
+    """The objects that apply a folder without those that another one of them makes, and without the base of an object
+    whose overlays name clusters."""
     names = {applier.name for applier in appliers}
-    return tuple(applier for applier in appliers if applier.made_by not in names)
+    named = {_without_namespace(applier) for applier in appliers if not _is_local(applier)}
+    return tuple(
+        applier
+        for applier in appliers
+        if applier.made_by not in names and not (_is_local(applier) and _without_namespace(applier) in named)
+    )
+
+
+def _is_local(applier: Applier) -> bool:
+    return applier.destination.cluster in ("", LOCAL_CLUSTER)
+
+
+def _without_namespace(applier: Applier) -> tuple[str, str]:
+    """The kind and the name of an applier, which are all that a patch of it has."""
+    kind, *_, name = applier.name.split("/")
+    return kind, name
 
 
 def _releases(chart: str, appliers: Sequence[Applier]) -> Iterator[RepositoryEntry]:
@@ -125,13 +184,27 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
     it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
     applied, each by itself."""
-    if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
+    is_built = has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))
+    if not is_built and not any(True for _ in cluster_groups(root, folder)):
         applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
         return applied if len({entry.path for entry in applied}) > 1 else ()
     entries = find_entries(root, folder)
     if any(entry.appliers or not entry.is_chart for entry in entries):
         return entries
-    return () if any(_is_olm(root, path) for path in outside_of_charts(folder)) else entries
+    loose = (path for path in outside_of_charts(folder) if _ASIDE.isdisjoint(path.lower().split("/")[:-1]))
+    return () if any(_is_whole_olm(root, path) for path in loose) else entries
+
+
+def is_without_olm(root: Path, folder: Folder) -> bool:
+    """Whether no file below a folder has anything of OLM in it."""
+    for below in _folders(folder):
+        if is_bundle(below):
+            return False
+        for name in below.files:
+            text = (read_text(root, below.join(name), Report()) or "") if name.endswith(SUFFIXES) else ""
+            if _ANY_OLM.search(text):
+                return False
+    return True
 
 
 def _without_content(folder: Folder) -> Folder:
@@ -167,6 +240,17 @@ def report_entries(entries: Sequence[RepositoryEntry], report: Report) -> None:
         report.add(rules.SEVERAL_ENTRIES.finding(None, kinds=kinds, count=count, hint=hint))
 
 
+def repository_at(root: Path) -> Repository | None:
+    """Read the repository at `root` with its entries, None for a workspace."""
+    if no_folder(root):
+        return None
+    folder = scan(root, Report())
+    if kustomization_in(root, folder) is not None or is_bundle(folder):
+        return None
+    entries = entries_to_choose(root, folder)
+    return Repository(root, folder, entries) if entries else None
+
+
 def entries_at(root: Path) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, () where there is nothing to read."""
     return () if no_folder(root) else find_entries(root, scan(root, Report()))
@@ -178,12 +262,16 @@ def chosen(entries: Iterable[RepositoryEntry], name: str) -> list[RepositoryEntr
     return [entry for entry in entries if path == entry.path or any(_is_called(a, name) for a in entry.appliers)]
 
 
-def changed_entries(entries: Iterable[RepositoryEntry], report: Report) -> None:
-    """Say of entries what GitOps tools change in them while they apply them."""
+def changed_entries(entries: Iterable[RepositoryEntry], report: Report, *, is_placed: bool = False) -> None:
+    """Report what GitOps tools change in entries while they apply them; if they are `is_placed`, the namespaces and the
+    variables of the tools count already."""
     for entry in entries:
         for applier in entry.appliers:
-            if applier.changes:
-                fields = " and ".join(applier.changes)
+            there = applier.destination
+            placed = (("targetNamespace", there.replaces), ("postBuild", there.variables is not None))
+            changes = (*applier.changes, *(field for field, is_set in placed if is_set and not is_placed))
+            if changes:
+                fields = " and ".join(changes)
                 finding = rules.ENTRY_CHANGED.finding(applier.place, name=applier.name, path=entry.path, fields=fields)
                 report.add(finding)
 
@@ -204,13 +292,15 @@ def _kustomized(folder: Folder) -> Iterator[Folder]:
 def _node(root: Path, folder: Folder) -> _KustomizedFolder:
     name = next(name for name in NAMES if name in folder.files)
     content, _ = read_kustomization(root / folder.join(name), folder.join(name))
-    folders, files, has_remotes = [], [], False
+    folders: list[str] = []
+    files: list[str] = []
+    absent: list[str] = []
     parts: list[str] = []
     for reference in policy_references(content, root / folder.path):
         path = _joined(folder.path, reference)
         below = next((f for f in _folders(folder) if f.path == path), None)
-        if path is None:
-            has_remotes = True
+        if path is None or not (root / path).exists():
+            absent.append(reference.text)
         elif below is not None and any(name in below.files for name in NAMES):
             folders.append(path)
         else:
@@ -219,13 +309,14 @@ def _node(root: Path, folder: Folder) -> _KustomizedFolder:
     for reference in references(content):
         path = _joined(folder.path, reference)
         if reference.is_chart or path is None:
-            has_remotes = True
+            absent.append(reference.text)
         elif path.endswith(SUFFIXES) or not reference.may_be_folder:
             files.append(path)
             parts += [path] if reference.keys[0] in PART_FIELDS else []
         else:
             folders.append(path)
-    return _KustomizedFolder(content.get("kind") == _COMPONENT, tuple(folders), tuple(files), has_remotes, tuple(parts))
+    is_component = content.get("kind") == _COMPONENT
+    return _KustomizedFolder(is_component, tuple(folders), tuple(files), tuple(absent), tuple(parts))
 
 
 def _joined(folder: str, reference: KustomizationReference) -> str | None:
@@ -244,25 +335,84 @@ class _Holding(NamedTuple):
     known: dict[str, bool]
 
     def olm(self, path: str) -> bool:
-        """Whether a kustomization, or one that it takes in, names a file with something of OLM."""
+        """Whether a kustomization, or one that it takes in, names a file with something of OLM, or something that is
+        not in the repository and is called like an operator."""
         if path not in self.known and path in self.nodes:
             self.known[path] = False  # for those that take in each other
             node = self.nodes[path]
             here = any(_is_olm(self.root, file) for file in node.files)
+            here = here or any(map(_OLM_BASES.search, node.absent)) or any(map(self._generates, node.parts))
             self.known[path] = here or any(self.olm(below) for below in node.folders)
         return self.known.get(path, False)
 
+    def _generates(self, path: str) -> bool:
+        """Whether a file configures a generator of policies, and manifests of it are called like those of operators."""
+        text = read_text(self.root, path, Report()) or "" if has_file(self.root, path) else ""
+        return _GENERATORS.search(text) is not None and _OLM_NAMES.search(text) is not None
 
-def _policy_folders(root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder]) -> list[str]:
-    """The topmost folders with policies about OLM in files that belong to no kustomization."""
+
+def _policy_folders(
+    root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder], charts: Iterable[str]
+) -> list[str]:
+    """The topmost folders with policies about OLM in files that belong to no kustomization and no chart."""
     named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *charts}
     topmost: list[str] = []
-    for below in _folders(folder):
-        is_part = any(_is_below(below.path, path) for path in (*nodes, *topmost))
-        paths = [below.join(name) for name in below.files] if below.path and not is_part else []
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        if below.path in parts:
+            continue
+        paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, POLICY_GROUP) for path in paths):
             topmost.append(below.path)
-    return topmost
+        else:
+            waiting.extend(below.folders)
+    return sorted(topmost)
+
+
+def _loose_folders(
+    root: Path, folder: Folder, nodes: Mapping[str, _KustomizedFolder], known: Sequence[str], applied: Appliers
+) -> list[str]:
+    """The folders with objects of OLM in files that belong to no kustomization and no chart; none where the repository
+    says who applies its folders."""
+    if applied.by_path or applied.open_sources:
+        return []
+    named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *known}
+    found: list[str] = []
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        name = below.path.rpartition("/")[2].lower()
+        if below.path in parts or name in _ASIDE or is_chart(below):
+            # A chart may have folders beside it that are none of its own.
+            waiting.extend(f for f in below.folders if below.path not in parts and name not in _ASIDE)
+            continue
+        paths = (below.join(name) for name in below.files if below.path)
+        if any(path not in named and _is_whole_olm(root, path) for path in paths):
+            found.append(below.path)
+        else:
+            waiting.extend(below.folders)
+    return sorted(found)
+
+
+def _is_whole_olm(root: Path, path: str) -> bool:
+    """Whether a file has something of OLM that can be applied as it stands."""
+    return _is_olm(root, path, OLM_GROUP) and "{{" not in (read_text(root, path, Report()) or "")
+
+
+def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:
+    """The charts that need others from elsewhere and have settings of OLM for them."""
+    if is_chart(folder):
+        texts = (read_text(root, folder.join(name), Report()) or "" for name in folder.files if name.endswith(SUFFIXES))
+        if any(map(_OLM_SETTINGS.search, texts)):
+            chart = read_chart((root / folder.path).resolve(), root)
+            if any(dependency.folder is None and not dependency.is_local for dependency in chart.dependencies):
+                yield folder
+        return
+    for below in folder.folders:
+        yield from _charts_of_others(root, below)
 
 
 def _is_below(path: str, folder: str) -> bool:

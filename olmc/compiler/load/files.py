@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Indexing, IndexingMode
 from olmc.compiler.model.workspace import Bundle, Workspace
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, did_you_mean
 from olmc.k8s.diagnostics import closest as closest_of

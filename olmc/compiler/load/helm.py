@@ -23,7 +23,7 @@ from olmc.compiler.load.kustomize import Output, relative_to, run
 from olmc.compiler.load.locked_down import merged
 from olmc.compiler.load.manifests import manifests_in
 from olmc.compiler.load.releases import Release, ValueFile
-from olmc.compiler.rules.findings import charts as rules
+from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.restmapper import builtin_kinds, versions_of
 from olmc.k8s.api.selectors import is_dns1123_subdomain
 from olmc.k8s.diagnostics import Location, Report, Severity, Source, join_limited

@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.compiler.model.workspace import PolicyApproval
 from olmc.compiler.olm.naming import named
-from olmc.compiler.rules.findings import policies as rules
+from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.selectors import is_dns1123_label
 from olmc.k8s.diagnostics import Diagnostic, Source, join_limited
 from olmc.k8s.lean import NamedTuple

@@ -25,7 +25,7 @@ from olmc.compiler.load.operator_policies import (
     without_templates,
 )
 from olmc.compiler.model.workspace import PolicyApproval
-from olmc.compiler.rules.findings import policies as rules
+from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Source, join_limited

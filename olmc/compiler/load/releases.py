@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.load.files import Folder, fits_parts, read_text
 from olmc.compiler.load.kustomization import NAMES
+from olmc.compiler.load.patterns import cluster_groups
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
@@ -354,17 +360,54 @@ def _text(value: Any) -> str:
 # Who applies the folders of a repository: Applications of Argo CD, Kustomizations and HelmReleases of Flux.
 
 _APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
+_APPLYING_KIND = regex(r"kind[\"']?\s*:\s*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
-# What changes the objects of a folder when Flux applies it.
-_FLUX_CHANGES = ("targetNamespace", "patches", "postBuild", "components", "images", "namePrefix", "nameSuffix")
+# What changes the objects of a folder when Flux applies it, apart from its namespace and its variables.
+_FLUX_CHANGES = ("patches", "components", "images", "namePrefix", "nameSuffix")
+_APPLYING = ("Application", "ApplicationSet", "Kustomization", "HelmRelease")
+_IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc", "https://kubernetes.default.svc:443")
+LOCAL_CLUSTER = "in-cluster"
+"""The cluster in which a GitOps tool runs, where the repository names it nowhere."""
+
+_FOLDERS_OF_CLUSTERS = frozenset(
+    "clusters cluster environments environment envs env sites site hubs hub spokes managed-clusters overlays".split()
+)
+_NO_CLUSTERS = frozenset("base bases common default shared all".split())
+
+
+class VariableSource(NamedTuple):
+    """A ConfigMap or a Secret from which Flux takes the values of variables."""
+
+    kind: str
+    name: str
+
+
+class Variables(NamedTuple):
+    """What Flux fills into the objects of a folder: values by name, and the objects that hold further ones."""
+
+    values: tuple[tuple[str, str], ...] = ()
+    sources: tuple[VariableSource, ...] = ()
+
+
+class Destination(NamedTuple):
+    """Where a GitOps tool applies a folder, and how it changes the folder on the way.
+
+    `cluster` is "" where the repository names none. `namespace` is for objects that name none; with `replaces` it is
+    the namespace of all objects. `variables` are those of Flux, None where it fills in none.
+    """
+
+    cluster: str = ""
+    namespace: str = ""
+    replaces: bool = False
+    variables: Variables | None = None
 
 
 class Applier(NamedTuple):
     """An object by which a GitOps tool applies a folder, where it stands, its fields that change what is in the
     folder, and how it installs the folder if that is a Helm chart.
 
-    `made_by` is the ApplicationSet that makes it, "" for an object of its own. `is_recursive`: it applies all files
-    below the folder, as far as that has no kustomization.
+    `made_by` is the ApplicationSet that makes it, "" for an object of its own; `destination` is where it applies it.
+    `is_recursive`: it applies all files below the folder, as far as that has no kustomization.
     """
 
     name: str
@@ -372,31 +415,124 @@ class Applier(NamedTuple):
     changes: tuple[str, ...] = ()
     release: Release | None = None
     made_by: str = ""
+    destination: Destination = Destination()
     is_recursive: bool = False
 
 
-def read_appliers(root: Path, folder: Folder) -> dict[str, tuple[Applier, ...]]:
-    """By the path of a folder the objects by which it is applied."""
+class _AppliedSource(NamedTuple):
+    """A path that an object applies, the fields by which it changes what is there, how it installs a chart, and
+    where."""
+
+    path: str
+    changes: tuple[str, ...] = ()
+    release: Release | None = None
+    destination: Destination = Destination()
+
+
+class OpenSource(NamedTuple):
+    """Paths that an ApplicationSet applies for clusters that only Argo CD knows: the segments of a path, in which a
+    field that is unknown is `{NAME}`."""
+
+    segments: tuple[str, ...]
+    applier: Applier
+
+    def at(self, path: str) -> Applier | None:
+        """Return who applies the folder at a path, with the cluster that its name stands for; None for others."""
+        parts, values = path.split("/"), dict[str, str]()
+        for number, segment in enumerate(self.segments):
+            pattern = _OPEN_FIELD.sub("*", segment)
+            if number >= len(parts):
+                if pattern != "*":
+                    return None
+                continue  # a value may be empty
+            if not fnmatchcase(parts[number], pattern):
+                return None
+            if field := _OPEN_FIELD.fullmatch(segment):
+                values[field[1]] = parts[number]
+        if len(parts) > len(self.segments):
+            return None
+        cluster = next((value for name, value in values.items() if _is_cluster(name, value)), "")
+        destination = self.applier.destination
+        return self.applier._replace(destination=destination._replace(cluster=cluster or destination.cluster))
+
+
+class Appliers(NamedTuple):
+    """Who applies the folders of a repository: by path, by patterns of paths, and by paths of which the parts stand in
+    several ApplicationSets."""
+
+    by_path: Mapping[str, tuple[Applier, ...]]
+    open_sources: tuple[OpenSource, ...] = ()
+    by_values: Mapping[str, tuple[Applier, ...]] = MappingProxyType({})
+
+    def of(self, path: str) -> tuple[Applier, ...]:
+        """Return those that apply the folder at a path."""
+        found = (applier for source in self.open_sources if (applier := source.at(path)) is not None)
+        return tuple(dict.fromkeys((*self.by_path.get(path, ()), *self.by_values.get(path, ()), *found)))
+
+
+_OPEN_FIELD = regex(r"\{([\w.\[\]-]*)\}")
+_CLUSTER_FIELDS = frozenset("name namenormalized cluster clustername clusterdir clusterfolder server".split())
+
+
+def read_appliers(root: Path, folder: Folder) -> Appliers:
+    """Read the objects by which the folders of a repository are applied."""
     known: dict[str, list[Applier]] = {}
+    sets: list[tuple[dict[str, Any], Location]] = []
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not _APPLIES.search(text):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
-            if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
+            if obj.get("kind") not in _APPLYING or not isinstance(mapping(obj.get("metadata")).get("name"), str):
                 continue
             made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
+            place = locate(document.source, ())
+            if obj["kind"] == "ApplicationSet" and not made:
+                sets.append((dict(obj), place))
             for one in (obj, *made):
-                for source, changes, release in _sources(one, document.source):
-                    target = posixpath.normpath(source.strip("/") or ".")
-                    release = release and release._replace(top=root)
+                for source in _sources(one, document.source):
+                    target = posixpath.normpath(source.path.strip("/") or ".")
+                    release = source.release and source.release._replace(top=root)
                     made_by = "" if one is obj else applier_of(obj)
-                    place, recurses = locate(document.source, ()), _recurses(one, source, target, files)
-                    applier = Applier(applier_of(one), place, changes, release, made_by, recurses)
+                    applier = Applier(
+                        applier_of(one), place, source.changes, release, made_by, source.destination,
+                        _recurses(one, source.path, target, files),
+                    )  # fmt: skip
                     known.setdefault(target, []).append(applier)
-    return {target: tuple(appliers) for target, appliers in known.items()}
+    for target, applier in _of_patterns(root, folder):
+        known.setdefault(target, []).append(applier)
+    open_sources: list[OpenSource] = []
+    possible: dict[str, list[Applier]] = {}
+    folders = {above for path in files for above in _above(path)} if sets else set()
+    for found in _open_sources(sets):
+        release = found.applier.release and found.applier.release._replace(top=root)
+        one_source = found._replace(applier=found.applier._replace(release=release))
+        path = "/".join(found.segments)
+        if any(map(_OPEN_FIELD.search, found.segments)):
+            open_sources.append(one_source)
+        elif path in folders:
+            possible.setdefault(path, []).append(one_source.applier)
+    by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
+    return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values)
+
+
+def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
+    """The folders that validated patterns apply, and their files of values, which are entries themselves."""
+    for group in cluster_groups(root, folder):
+        place = Location(group.path)
+        yield group.path, Applier(f"clusterGroup/{group.name}", place, destination=Destination(group.name))
+        files = tuple(
+            ValueFile(name, name, place, may_be_absent=True) for name in ("values-global.yaml", group.path)
+        )  # fmt: skip
+        for application in group.applications:
+            name = f"clusterGroup/{group.name}/{application.name}"
+            release = Release(
+                application.name, application.namespace, name, application.place, files, top=root,
+            )  # fmt: skip
+            there = Destination(group.name, application.namespace)
+            yield application.path, Applier(name, application.place, (), release, "", there)
 
 
 def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:
@@ -410,27 +546,156 @@ def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[st
     )
 
 
-def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[tuple[str, tuple[str, ...], Release | None]]:
-    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there, and
-    how it installs what is there if that is a chart."""
+def _sources(obj: Mapping[str, Any], place: Source) -> Iterator[_AppliedSource]:
+    """The paths that an object of Argo CD or Flux applies, each with the fields by which it changes what is there, how
+    it installs what is there if that is a chart, and where."""
     api, spec = as_text(obj.get("apiVersion")), spec_of(obj)
     if api.startswith(HELM_RELEASE):
         installed = flux_release(obj, place) if obj["kind"] == "HelmRelease" else None
         if installed is not None:
-            yield installed[0], (), installed[1]
+            cluster = _cluster_of_flux(spec, place.path)
+            yield _AppliedSource(installed[0], (), installed[1], Destination(cluster, installed[1].namespace))
     elif api.startswith(_FLUX):
         for path in _paths([spec]):
-            yield path, tuple(field for field in _FLUX_CHANGES if spec.get(field)), None
+            yield _AppliedSource(path, tuple(f for f in _FLUX_CHANGES if spec.get(f)), None, _of_flux(spec, place.path))
     elif obj["kind"] == "Application":
-        releases = dict(application_releases(obj, place))
+        releases, destination = dict(application_releases(obj, place)), _of_application(spec, place.path)
         for source in (mapping(spec.get("source")), *mappings(spec.get("sources"))):
             changes = tuple(field for field in ("kustomize", "helm", "plugin") if source.get(field))
+            namespace = as_text(mapping(source.get("kustomize")).get("namespace"))
+            there = destination._replace(namespace=namespace, replaces=True) if namespace else destination
+            if mapping(source.get("kustomize")).keys() == {"namespace"}:
+                changes = tuple(field for field in changes if field != "kustomize")
             for path in _paths([source]):
-                yield path, tuple(f"source.{field}" for field in changes), releases.get(source["path"])
+                fields = tuple(f"source.{field}" for field in changes)
+                yield _AppliedSource(path, fields, releases.get(source["path"]), there)
     elif obj["kind"] == "ApplicationSet":
         open_values = ("what its generators fill in",)
+        body = mapping(mapping(spec.get("template")).get("spec"))
+        release = Release(applier=applier_of(obj), place=locate(place, ()), unknown=open_values)
         for path in _paths(_with_path(spec)):
-            yield path, (), Release(applier=applier_of(obj), place=locate(place, ()), unknown=open_values)
+            yield _AppliedSource(path, (), release, _of_application(body, place.path))
+
+
+def _of_application(spec: Mapping[str, Any], path: str) -> Destination:
+    """Where an Application applies its sources; a template's field stands for nothing that is known."""
+    destination = mapping(spec.get("destination"))
+    cluster, namespace = (as_text(destination.get("name")) or as_text(destination.get("server"))), ""
+    if "{{" not in as_text(destination.get("namespace")):
+        namespace = as_text(destination.get("namespace"))
+    if cluster in _IN_CLUSTER:
+        cluster = _cluster_of(path) or LOCAL_CLUSTER
+    return Destination("" if "{{" in cluster else cluster, namespace)
+
+
+def _of_flux(spec: Mapping[str, Any], path: str) -> Destination:
+    """Where a Kustomization of Flux applies its folder, and with which variables."""
+    given = mapping(spec.get("postBuild"))
+    variables = None
+    if given:
+        values = tuple((str(name), _plain(value)) for name, value in mapping(given.get("substitute")).items())
+        held = mappings(given.get("substituteFrom"))
+        variables = Variables(
+            values, tuple(VariableSource(as_text(o.get("kind")), as_text(o.get("name"))) for o in held)
+        )
+    namespace = as_text(spec.get("targetNamespace"))
+    return Destination(_cluster_of_flux(spec, path), namespace, bool(namespace), variables)
+
+
+def _cluster_of_flux(spec: Mapping[str, Any], path: str) -> str:
+    remote = as_text(mapping(mapping(spec.get("kubeConfig")).get("secretRef")).get("name"))
+    return remote or _cluster_of(path) or LOCAL_CLUSTER
+
+
+def _cluster_of(path: str) -> str:
+    """The cluster that the folder of a file is called after, as in `clusters/NAME/apps.yaml`; "" for none."""
+    parts = path.split("/")[:-1]
+    for above, name in itertools.pairwise(parts):
+        if above in _FOLDERS_OF_CLUSTERS and name not in _FOLDERS_OF_CLUSTERS | _NO_CLUSTERS:
+            return name
+    return ""
+
+
+def _open_sources(sets: Sequence[tuple[Mapping[str, Any], Location]]) -> Iterator[OpenSource]:
+    """The paths of ApplicationSets whose generators ask clusters, as far as the repository has their values.
+
+    Values with a slash in them are folders of the repository. Any other value may be another one in a cluster: overlays
+    of an ApplicationSet give it one that other sets have.
+    """
+    values = [_values_by_name(obj) for obj, _ in sets]
+    others: dict[str, dict[str, None]] = {name: {} for known in values for name in known}
+    for known in values:
+        plain = {name: {text: None for text in texts if "/" not in text} for name, texts in known.items()}
+        others.update({name: {**others[name], **texts} for name, texts in plain.items()})
+    for (obj, place), known in zip(sets, values, strict=True):
+        yield from _sources_of_set(obj, place, known, others)
+
+
+def _values_by_name(obj: Mapping[str, Any]) -> dict[str, dict[str, None]]:
+    values: dict[str, dict[str, None]] = {}
+    for name, value in _generator_values(spec_of(obj).get("generators")):
+        values.setdefault(name, {})[value] = None
+    return values
+
+
+def _sources_of_set(
+    obj: Mapping[str, Any], place: Location, values: Mapping[str, Iterable[str]], others: Mapping[str, Iterable[str]]
+) -> Iterator[OpenSource]:
+    body = mapping(mapping(spec_of(obj).get("template")).get("spec"))
+    destination = _of_application(body, place.path)
+    release = Release(
+        namespace=destination.namespace, applier=applier_of(obj), place=place, unknown=("what its generators fill in",)
+    )
+    applier = Applier(applier_of(obj), place, (), release, "", destination)
+    for source in (mapping(body.get("source")), *mappings(body.get("sources"))):
+        template = as_text(source.get("path"))
+        if "{{" not in template:
+            continue
+        fields = tuple(dict.fromkeys(match[1] for match in _FIELD.finditer(template)))
+        # A value without a slash is one among others, which overlays of the ApplicationSet may have.
+        folders = [[v for v in values.get(name, ()) if "/" in v] or [f"{{{name}}}"] for name in fields]
+        known = [list((values if folder != [f"{{{name}}}"] else others).get(name, ()))
+                 for name, folder in zip(fields, folders, strict=True)]  # fmt: skip
+        for choice in itertools.islice(
+            itertools.chain(itertools.product(*folders), itertools.product(*known)), _MOST_VALUES
+        ):
+            path = _FIELD.sub(partial(_chosen, dict(zip(fields, choice, strict=True))), template)
+            segments = tuple(part for part in path.strip("/").split("/") if part not in ("", "."))
+            # What overlays take in is no folder of a cluster.
+            is_whole = segments[-1:] and segments[-1] not in _NO_CLUSTERS
+            if is_whole and "{{" not in path and any("{" not in part and set(part) != {"*"} for part in segments):
+                cluster = next((v for name, v in zip(fields, choice, strict=True) if _is_cluster(name, v)), "")
+                there = destination._replace(cluster=cluster or destination.cluster)
+                yield OpenSource(segments, applier._replace(destination=there))
+
+
+def _chosen(values: Mapping[str, str], match: re.Match[str]) -> str:
+    return values[match[1]]
+
+
+def _is_cluster(field: str, value: str) -> bool:
+    """Whether the value of a field is the name of a cluster."""
+    is_known = bool(value) and not value.startswith("{") and value not in _NO_CLUSTERS
+    return is_known and field.rpartition(".")[2].lower() in _CLUSTER_FIELDS
+
+
+_MOST_VALUES = 1_000
+
+
+def _generator_values(generators: Any) -> Iterator[tuple[str, str]]:
+    """The names and texts that generators have for templates, at any depth: values, elements of lists, and folders."""
+    for generator in mappings(generators):
+        for kind, given in generator.items():
+            body = mapping(given)
+            yield from _generator_values(body.get("generators"))
+            for name, value in _flat(mapping(body.get("values")), "values"):
+                yield name, _plain(value)
+            for element in mappings(body.get("elements")):
+                for name, value in _flat(element, ""):
+                    yield name, _plain(value)
+            for folder in mappings(body.get("directories")) if kind == "git" else ():
+                if folder.get("exclude") is not True:
+                    yield from ((name, as_text(folder.get("path"))) for name in ("path", "path.path"))
 
 
 def _with_path(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from olmc.compiler.load.workspace_files import FoundFiles
 from olmc.compiler.model.options import Narrowing, Options
+from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.workspace import Beside, CatalogLoader
+    from olmc.compiler.load.repository import ClusterPart
 
 DEFAULTS = Options()
 
@@ -23,7 +26,8 @@ class CompileRequest(NamedTuple):
     options that `olmc.yaml` may not override. `narrowing`: what is left out, whatever `.olmcignore` and `olmc.yaml`
     leave out. `beside`: a folder whose files count as well. `release`: how a folder that is a Helm chart is installed.
     `loader`: a function that loads catalogs in the place of `load_catalog`. `stage`: a function that hears when a stage
-    begins. Without `obey_lock` the resolver chooses all versions, whatever `olmc.lock` has.
+    begins. `part`: what is compiled of a repository at `root`, as one cluster. Without `obey_lock` the resolver
+    chooses all versions, whatever `olmc.lock` has.
     """
 
     root: Path
@@ -35,6 +39,7 @@ class CompileRequest(NamedTuple):
     loader: CatalogLoader | None = None
     stage: Callable[[str], object] = str
     obey_lock: bool = True
+    part: ClusterPart | None = None
 
 
 def request_of(
@@ -54,3 +59,14 @@ def request_of(
     if unknown:
         raise TypeError(f"there is no option {', '.join(unknown)}; see olmc.Options")
     return request._replace(options=request.options._replace(**fields), fixed=request.fixed | fields.keys())
+
+
+class BesideFolder(NamedTuple):
+    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
+
+    path: Path
+    found: FoundFiles
+    diagnostics: tuple[Diagnostic, ...]
+
+
+Beside: TypeAlias = Path | BesideFolder

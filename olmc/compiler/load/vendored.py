@@ -23,7 +23,7 @@ from olmc.k8s.yaml import read
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.workspace import CatalogLoader
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
 
 VENDOR_FOLDER = "vendor"
 MARK_FILE = ".gitattributes"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from olmc.compiler.load.bundles import (
     BUNDLE_FOLDERS,
@@ -16,11 +16,11 @@ from olmc.compiler.load.bundles import (
     is_bundle,
     manifests_in_their_scope,
 )
-from olmc.compiler.load.config import CONFIG_FILE, read_lock
-from olmc.compiler.load.files import Folder, no_folder, scan, without_files
+from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
+from olmc.compiler.load.files import Folder, has_file, no_folder, scan, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
-from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.request import Beside, BesideFolder, CompileRequest
 from olmc.compiler.load.vendored import vendored_bundles, without_vendored
 from olmc.compiler.load.workspace_files import (
     CsvlessBundle,
@@ -54,23 +54,14 @@ from olmc.k8s.objects import (
 from olmc.k8s.yaml import Document, locate, reader_of
 
 if TYPE_CHECKING:
+    from olmc.compiler.load.entries import Repository
     from olmc.compiler.load.releases import Release
+    from olmc.compiler.load.repository import ClusterPart
     from olmc.compiler.model.catalog import Catalog
     from olmc.compiler.model.workspace import LockFile
     from olmc.k8s.yaml.reader import Documents
 
 # The folder whose files count beside those of a workspace: read where it is needed, or once for several workspaces.
-
-
-class BesideFolder(NamedTuple):
-    """A folder that was read already: what was found in it, which nobody changes, and what there is to say of it."""
-
-    path: Path
-    found: FoundFiles
-    diagnostics: tuple[Diagnostic, ...]
-
-
-Beside: TypeAlias = Path | BesideFolder
 
 
 def read_beside(path: Path) -> BesideFolder:
@@ -90,6 +81,11 @@ def add_beside(beside: Beside, reading: FoundFiles, report: Report) -> None:
         _read(beside.path, reading._replace(is_named=True), report)  # of two with one name one replaces the other
         return
     report.found.extend(beside.diagnostics)
+    add_found(found, reading)
+
+
+def add_found(found: FoundFiles, reading: FoundFiles) -> None:
+    """Add what was found elsewhere to what was found in a workspace."""
     # The texts of a catalog stay the very value that was read, by which the cache knows it.
     for mine, theirs in ((reading.bundles, found.bundles), (reading.roots, found.roots), (reading.files, found.files),
                          (reading.built, found.built), (reading.catalogs, found.catalogs)):  # fmt: skip
@@ -107,10 +103,8 @@ def _read(path: Path, reading: FoundFiles, report: Report) -> None:
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
     from olmc.compiler.model.catalog import Catalog, CatalogBundle
-
-    CatalogLoader = Callable[[str, Mapping[str, str], Report, Mapping[str, UncataloguedBundle], Indexing], Catalog]
-    """What makes a catalog of a folder and the texts in it, as `olmc.compiler.catalogs.loading.load_catalog` does."""
 
 
 def bundles_by_reference(
@@ -280,9 +274,10 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     A folder with manifests/ and metadata/ is a bundle; `catalogs/NAME/` is the content of the CatalogSource NAME; every
     other YAML or JSON file holds manifests or a file-based catalog. Problems go to `report`.
     """
-    root, options, beside, loader = request.root, request.options, request.beside, request.loader
+    if request.part is not None:
+        return _load_part(request.part, request, report, settings)
+    root, options, beside = request.root, request.options, request.beside
     ignored = settings.ignored if request.narrowing is None else request.narrowing.ignored
-    indexing, cluster_catalogs = settings.indexing, settings.cluster_catalogs
     kube_version, resources = options.kube_version, options.api_resources
     known = options.state.documents if options.state is not None else _NO_DOCUMENTS
     problem = no_folder(root)
@@ -297,7 +292,6 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
             return Workspace((), {}, {})
         folder = compiled_part(folder)
     lock = settings.lock if settings.lock is not None else read_lock(root, report)
-    images = lock.images
     documents: dict[tuple[str, str], list[Document]] = {}
     read = reader_of(known, documents)
     reading = found_files(is_named=beside == root, read=read)
@@ -306,8 +300,8 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     is_built = kustomization is not None or kinds is not None
     if not is_built:
         whole = _without_parts(root, folder, reading, report)
-        if whole is None:
-            return Workspace((), {}, {})
+        if not isinstance(whole, Folder):
+            return Workspace((), {}, {}, repository=whole)
         folder = whole
     unbuilt = frozenset(reading.built)
     read_by = add_catalog_files if is_built else None
@@ -320,23 +314,79 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     if beside is not None and beside != root:
         add_beside(beside, reading, report)
     _add_installed_by_policies(reading, report, built)
-    vendored = vendored_bundles(root, images, report)
+    homes = (LockedHome(root, lock),)
+    workspace = _workspace_of(reading, request, homes, settings, report)
+    inputs = workspace.inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
+    return workspace._replace(
+        inputs=inputs, documents={file: held for file, held in documents.items() if file[0] in inputs.files}
+    )
+
+
+class LockedHome(NamedTuple):
+    """A folder with an olmc.lock and what it vendors."""
+
+    root: Path
+    lock: LockFile
+
+
+def _load_part(part: ClusterPart, request: CompileRequest, report: Report, settings: WorkspaceSettings) -> Workspace:
+    """The workspace that the entries of a repository make up in one cluster.
+
+    The vendored content and the lock of an entry go before those of the repository.
+    """
+    reading = found_files()
+    # The build of a kustomization reports already which operators its policies install.
+    contents = sorted(part.contents, key=lambda content: not content.placement.entry.is_kustomization)
+    for content in contents:
+        report.found.extend(content.findings)
+        add_found(content.found, reading)
+    built = sum(len(c.found.manifests) for c in contents if c.placement.entry.is_kustomization)
+    add_found(part.shared, reading)
+    _add_installed_by_policies(reading, report, built)
+    reading.manifests[:] = _without_repeated((*part.others, *reading.manifests))
+    homes = [LockedHome(request.root, settings.lock if settings.lock is not None else read_lock(request.root, report))]
+    for path in part.cluster.paths:
+        home = request.root / path
+        if path not in ("", ".") and has_file(home, LOCK_FILE):
+            homes.insert(0, LockedHome(home, read_lock(home, report)))
+    return _workspace_of(reading, request, homes, settings, report)
+
+
+def _without_repeated(manifests: Iterable[Manifest]) -> list[Manifest]:
+    """The manifests without those that a later one stands for: entries of one cluster bring one object several times,
+    which is no mistake."""
+    return list({object_key(manifest.object): manifest for manifest in manifests}.values())
+
+
+def _workspace_of(
+    reading: FoundFiles, request: CompileRequest, homes: Sequence[LockedHome], settings: WorkspaceSettings,
+    report: Report,
+) -> Workspace:  # fmt: skip
+    """The workspace that found files make up, with what is vendored in the homes, the first one first."""
+    root, options, loader, indexing = request.root, request.options, request.loader, settings.indexing
+    images = tuple({image.image: image for home in reversed(homes) for image in home.lock.images}.values())
+    locks = [home.lock.operators for home in homes if home.lock.operators is not None]
+    vendored: dict[str, Bundle] = {}
+    for home in reversed(homes):
+        vendored |= vendored_bundles(home.root, home.lock.images, report)
     by_reference = bundles_by_reference(reading.bundles, vendored) if reading.catalogs or images else {}
     served = load_catalogs(reading, by_reference, indexing, report, loader) if reading.catalogs else {}
     # CRDs of bundles say of which scope their kinds are, so manifests have to wait for bundles.
     of_bundles = (*reading.bundles.values(), *vendored.values())
-    placed = manifests_in_their_scope(reading.manifests, of_bundles, report, resources)
+    placed = manifests_in_their_scope(reading.manifests, of_bundles, report, options.api_resources)
     kept = without_duplicates(placed, report)
     reading.unused.extend(redefined(placed) if len(kept) < len(placed) else ())
     served |= configmap_catalogs(kept, report)
     own = {object_key(manifest.object) for manifest in kept}
-    there = tuple(manifest for manifest in cluster_catalogs if object_key(manifest.object) not in own)
+    there = tuple(manifest for manifest in settings.cluster_catalogs if object_key(manifest.object) not in own)
     if images:
         from olmc.compiler.load.vendored import image_catalogs  # many workspaces have none
 
-        served |= image_catalogs(
-            root, (*kept, *there), images, kube_version, served, by_reference, indexing, report, loader
-        )
+        for home in reversed(homes):
+            served |= image_catalogs(
+                home.root, (*kept, *there), home.lock.images, options.kube_version, served, by_reference, indexing,
+                report, loader,
+            )  # fmt: skip
     if served and (reading.bundles or reading.without_csv):
         taken = bundles_of_images(reading.bundles, served, vendored)
         _report_other_names(reading.bundles.values(), taken, served, report)
@@ -349,12 +399,10 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     kept = (*kept, *_installed_from_catalogs(reading, served, (*kept, *there), report))
     reading.unused.extend(Unused(manifest, Reason.COPY) for manifest in kept if is_copy_by_status(manifest.object))
     inputs = _inputs(reading, served.values(), vendored.values())
-    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
     return Workspace(
-        kept, reading.bundles, served, lock.operators, images, vendored, inputs,
+        kept, reading.bundles, served, locks[0] if locks else None, images, vendored, inputs,
         cluster_catalogs=there, approvals=tuple(chain.from_iterable(part.approvals for part in reading.policies)),
         cel=CelAccount(), without_csv=csvless,
-        documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )  # fmt: skip
 
 
@@ -365,7 +413,7 @@ def is_empty(workspace: Workspace) -> bool:
 
 def empty_finding(root: Path | None) -> Diagnostic:
     """Report that there is nothing in the workspace at `root`, or in the files and streams that were given (None)."""
-    from olmc.compiler.rules.findings.foreign import EMPTY  # most workspaces have something
+    from olmc.compiler.rules.findings.workspace import EMPTY  # most workspaces have something
 
     path = root.as_posix() if root is not None else "what was given"
     return EMPTY.finding(None, path="this directory" if path == "." else path)
@@ -394,12 +442,14 @@ def read_as(root: Path, folder: Path) -> str:
     return ""
 
 
-def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | None:
-    """The folder without the files that kustomizations in it take for parts of objects; None, which is reported, for a
-    repository with several workspaces in it, of which none is taken."""
+def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> Folder | Repository:
+    """The folder without the files that kustomizations in it take for parts of objects; the repository, which is
+    reported, for one with several workspaces in it, of which none is taken."""
     from olmc.compiler.load.entries import (  # few have any
+        Repository,
         entries_to_choose,
         has_kustomizations,
+        is_without_olm,
         part_files,
         report_entries,
     )
@@ -407,9 +457,11 @@ def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Repo
     entries = entries_to_choose(root, folder)
     if entries:
         report_entries(entries, report)
-        return None
+        return Repository(root, folder, entries)
     if not has_kustomizations(folder):
         return folder
+    if is_without_olm(root, folder):
+        return Repository(root, folder, ())
     parts = part_files(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)

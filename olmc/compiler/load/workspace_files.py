@@ -47,7 +47,7 @@ from olmc.compiler.model.workspace import (
     Unseen,
     Unused,
 )
-from olmc.compiler.rules.findings import foreign as foreign_rules
+from olmc.compiler.rules.findings import workspace as foreign_rules
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, tool_lists
 from olmc.k8s.api.restmapper import BUILTIN
@@ -55,9 +55,8 @@ from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex, sha256
 from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read, split
-from olmc.k8s.yaml.heads import head_of, plain_keys
 from olmc.k8s.yaml.rules import SPLIT
-from olmc.k8s.yaml.split import split_documents
+from olmc.k8s.yaml.split import head_of, plain_keys, split_documents
 
 if TYPE_CHECKING:
     from olmc.compiler.load.policies import Installed
@@ -412,8 +411,8 @@ def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str]
     apply with all subfolders. Plain manifests and a bundle may be applied as a whole folder.
     """
     appliers = read_appliers(root, folder)
-    if appliers or _has_kustomization(root, folder) or is_chart(folder):
-        paths = [path for path, several in appliers.items() if any(each.is_recursive for each in several)]
+    if appliers.by_path or appliers.open_sources or _has_kustomization(root, folder) or is_chart(folder):
+        paths = [path for path, several in appliers.by_path.items() if any(each.is_recursive for each in several)]
         return lambda path: any(top == "." or path.startswith(f"{top}/") for top in paths)
     is_of_bundle = is_bundle(folder) or project_bundle(folder) is not None
     if not is_of_bundle and inputs.files - inputs.content <= {CONFIG_FILE}:

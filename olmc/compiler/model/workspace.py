@@ -266,7 +266,8 @@ class Workspace(NamedTuple):
     `is_live`: the manifests are all that a cluster holds, so that what is not among them does not exist. `documents` is
     what files hold, by path and text, of which there was nothing to say. `unpacked` is what plans of the cluster that
     are not finished have unpacked, by image.
-    `cel`: what rules in CEL have cost so far, whatever is compiled of it.
+    `cel`: what rules in CEL have cost so far, whatever is compiled of it. `repository`: the entries of what is no
+    workspace (`olmc.compiler.load.entries.Repository`).
     """
 
     manifests: tuple[Manifest, ...]
@@ -284,6 +285,7 @@ class Workspace(NamedTuple):
     documents: Mapping[tuple[str, str], Any] = MappingProxyType({})
     cel: CelAccount | None = None
     unpacked: Mapping[str, Bundle] = MappingProxyType({})
+    repository: Any = None
 
     @property
     def extensions(self) -> tuple[Manifest, ...]:

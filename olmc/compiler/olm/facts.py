@@ -6,7 +6,7 @@ does an operator use. Each function takes untrusted objects, and a value of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.catalog import Property
@@ -19,6 +19,7 @@ from olmc.k8s.objects import (
     OLM_GROUP,
     annotations_of,
     labels_of,
+    mapping,
     name_of,
     namespace_of,
     owner_references,
@@ -268,3 +269,60 @@ def operator_accounts(csv: Csv) -> tuple[str, ...]:
     """List the ServiceAccounts of an operator: those of its permissions, then those that it runs as."""
     running = (account_of_deployment(csv, deployment) for deployment in csv.deployments)
     return tuple(dict.fromkeys((*csv.service_account_names, *running)))
+
+
+CERTIFICATE_VOLUMES = (
+    ("webhook-cert", "/tmp/k8s-webhook-server/serving-certs", "tls.crt", "tls.key"),
+    ("apiservice-cert", "/apiserver.local.config/certificates", "apiserver.crt", "apiserver.key"),
+)
+"""The volume, where every container mounts it, what the certificate and its key are called there."""
+
+
+def certificate_volume(name: str, secret: str) -> dict[str, Any]:
+    """The volume of that name with the certificate that a Secret has."""
+    certificate, key = next(files for known, _, *files in CERTIFICATE_VOLUMES if known == name)
+    items = [{"key": "tls.crt", "path": certificate}, {"key": "tls.key", "path": key}]
+    return {"name": name, "secret": {"secretName": secret, "items": items}}
+
+
+FROM_CONFIGMAP = ("configmap", "internal")
+_DEFAULT_POLL = 15 * 60.0
+
+
+def spec_problem(spec: Mapping[str, Any]) -> str:
+    """What OLM writes into the status of a CatalogSource with this spec, "" if it can be used (R-CAT-161)."""
+    kind = spec.get("sourceType")
+    if kind in FROM_CONFIGMAP:
+        return "" if spec.get("configMap") else f"configmap name unset: must be set for sourcetype: {kind}"
+    if kind == "grpc":
+        given = spec.get("image") or spec.get("address")
+        return "" if given else "image and address unset: at least one must be set for sourcetype: grpc"
+    # Without the field the API server takes no CatalogSource, so OLM never sees it.
+    return f"unknown sourcetype: {kind}" if kind is not None else ""
+
+
+def is_stated_to_run(source: Mapping[str, Any], running: Collection[str]) -> bool:
+    """Whether the Pod of a CatalogSource runs: by `running`, which has `namespace/name` or `all`, or by its status
+    (R-CAT-166)."""
+    state = mapping(mapping(source.get("status")).get("connectionState")).get("lastObservedState")
+    return state == "READY" or "all" in running or f"{namespace_of(source)}/{name_of(source)}" in running
+
+
+class PollInterval(NamedTuple):
+    """How often OLM looks for a new image of a catalog, in seconds, and what keeps it from reading what is written."""
+
+    seconds: float
+    problem: str = ""
+
+
+def poll_interval(spec: Mapping[str, Any]) -> PollInterval | None:
+    """The interval in the spec of a CatalogSource, None without one (R-CAT-160)."""
+    written = text(mapping(mapping(spec.get("updateStrategy")).get("registryPoll")).get("interval"))
+    if not written:
+        return None
+    from olmc.k8s.api.formats import seconds  # few workspaces have catalogs that are polled
+
+    try:
+        return PollInterval(float(seconds(written)))
+    except ValueError as error:
+        return PollInterval(_DEFAULT_POLL, str(error))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.k8s.diagnostics import (
@@ -96,7 +97,8 @@ LineOf = Callable[[Location], str | None]
 Paint = Callable[[str, str], str]
 """Gives a text the style with this name."""
 
-_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32"}
+_STYLES = {"ERROR": "1;31", "FAILURE": "31", "WARNING": "33", "INFO": "36", "bold": "1", "faint": "2", "caret": "32",
+           "good": "32"}  # fmt: skip
 _WIDEST = 100
 """How much of a source line is shown; bundles hold lines of many thousand characters."""
 
@@ -118,10 +120,13 @@ def as_text_with_source(
     return "".join(f"{line}\n" for diagnostic in shown for line in _lines(diagnostic, line_of, paint))
 
 
-def as_json(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
-    """The diagnostics as in schemas/findings.schema.json."""
+def as_json(
+    diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM, clusters: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """The diagnostics as in schemas/findings.schema.json, with the clusters of a repository if there are any."""
     records = [_record(diagnostic) for diagnostic in diagnostics if diagnostic.severity >= least]
-    return json_text({"version": 1, "findings": records}) + "\n"
+    more = {"clusters": list(clusters)} if clusters else {}
+    return json_text({"version": 1, "findings": records, **more}) + "\n"
 
 
 def as_counts(diagnostics: Iterable[Diagnostic], *, least: Severity = SHOWN_FROM) -> str:
@@ -221,3 +226,64 @@ def not_found(problem: str, name: str, known: Iterable[str], others: Iterable[st
     best = closest(name, [*names, *others], POSSIBLE if len(name) <= _SHORT else LIKELY)
     there = f"There is {join_limited(names, _MOST)}." if names else "There is none at all."
     return QueryError(clean(f"{problem}. {did_you_mean(best) or there}"))
+
+
+def shares(needs: Sequence[int], weights: Sequence[int], space: int) -> list[int]:
+    """How much each of several parts gets of a space: never more than it needs, and as much in all as there is.
+
+    A part that needs less than its weight's share leaves the rest to those that need more, by their weights.
+
+    >>> shares([900, 10, 50], [2, 1, 1], 100)
+    [60, 10, 30]
+    >>> shares([5, 10], [1, 1], 100)
+    [5, 10]
+    """
+    given = [0] * len(needs)
+    wanting = [number for number, need in enumerate(needs) if need > 0]
+    left = max(space, 0)
+    while wanting:
+        total = sum(weights[number] for number in wanting)
+        content = [number for number in wanting if needs[number] * total <= left * weights[number]]
+        if not content:
+            for number in wanting:
+                given[number] = left * weights[number] // total
+            return given
+        for number in content:
+            given[number] = needs[number]
+        left -= sum(needs[number] for number in content)
+        wanting = [number for number in wanting if number not in content]
+    return given
+
+
+# A command about the workspace whose last argument is its folder; options may have a value in capitals.
+_HINTED = regex(r"`olmc (?:vendor|init workspace|resolve|check)(?: --?[a-z-]+(?: [A-Z]+)?)*(?=`)")
+# The place of a step, as the derivation of what can't be resolved has it at the end of a line.
+_PLACE = regex(r"\(([^\s():]+)(:\d+:\d+)\)$", re.MULTILINE)
+
+
+def below(folder: str, path: str) -> str:
+    """The path of a file of the workspace in `folder`, "" where that is the current directory."""
+    return posixpath.normpath(posixpath.join(folder, path)) if folder or path.startswith("../") else path
+
+
+def seen_from(folder: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Diagnostics of the workspace in `folder` with their places, and the commands that they advise, as one gives them
+    where one stands: `olmc vendor` is about the current directory."""
+    for diagnostic in diagnostics:
+        place = diagnostic.location
+        yield diagnostic._replace(
+            location=_moved(folder, place) if place is not None else None,
+            related=tuple((text, _moved(folder, where)) for text, where in diagnostic.related),
+            hint=_hint(folder, diagnostic.hint) if folder else diagnostic.hint,
+        )
+
+
+def _moved(folder: str, place: Location) -> Location:
+    return place._replace(path=below(folder, place.path))
+
+
+def _hint(folder: str, hint: str) -> str:
+    import shlex  # few hints name a command
+
+    with_folder = _HINTED.sub(lambda match: f"{match[0]} {shlex.quote(folder)}", hint)
+    return _PLACE.sub(lambda match: f"({below(folder, match[1])}{match[2]})", with_folder)

@@ -23,9 +23,8 @@ from olmc.compiler.model.cluster import (
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Workspace
-from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP, is_stated_to_run, spec_problem
 from olmc.compiler.olm.csv_schema import default_csv, list_map_conflicts
-from olmc.compiler.olm.facts import home_of_copy, is_copy
+from olmc.compiler.olm.facts import FROM_CONFIGMAP, home_of_copy, is_copy, is_stated_to_run, spec_problem
 from olmc.compiler.olm.naming import prune_unsupported, with_known_config
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.install_plans import WAITING, is_approved, is_heeded, plan_of, with_steps

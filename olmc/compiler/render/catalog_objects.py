@@ -8,8 +8,7 @@ from typing import Any
 
 from olmc.compiler.model.cluster import CatalogSource
 from olmc.compiler.model.options import Profile
-from olmc.compiler.olm.catalog_sources import FROM_CONFIGMAP
-from olmc.compiler.olm.facts import CATALOG_SOURCE
+from olmc.compiler.olm.facts import CATALOG_SOURCE, FROM_CONFIGMAP
 from olmc.compiler.olm.naming import (
     CSV_API,
     MANAGED,

@@ -14,8 +14,7 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
-from olmc.compiler.output.budget import shares
-from olmc.compiler.output.messages import clean, in_black, in_color, json_text
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
 from olmc.compiler.output.text import aligned
 from olmc.integrations.fleet.config_maps import READS_VALUES
 from olmc.k8s.lean import NamedTuple
@@ -351,7 +350,7 @@ def as_json(report: FleetReport) -> str:
     """The report in the format of `schemas/fleet.schema.json`."""
     outcomes = [
         {
-            "gravity": group.gravity,
+            "severity": group.gravity,
             "headline": group.headline,
             "count": len(group.clusters),
             "clusters": list(group.clusters),
@@ -383,7 +382,8 @@ def from_json(text: str) -> FleetReport | None:
 
 def _group_of(data: Mapping[str, Any], command: str) -> OutcomeGroup:
     """An outcome, without what no outcome of olmc has in its text; raises ValueError, KeyError and TypeError."""
-    headline, gravity, text, key, clusters = (data[name] for name in ("headline", "gravity", "text", "key", "clusters"))
+    fields = ("headline", "severity", "text", "key", "clusters")
+    headline, gravity, text, key, clusters = (data[name] for name in fields)
     if not all(isinstance(value, str) for value in (headline, gravity, text, key, *clusters)):
         raise TypeError
     if gravity not in GRAVITIES or not isinstance(clusters, list) or not clusters:

@@ -26,14 +26,14 @@ from olmc.compiler.output.messages import clean
 from olmc.compiler.resolver.predicates import cel_problem
 from olmc.k8s.diagnostics import Diagnostic, Location, Misspelling, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.review.check.engine import CheckRules, check_compiled
+from olmc.review.check.check import CheckRules, check_compiled
 from olmc.review.check.validators.findings import ValidatorSettings
 from olmc.review.rules.catalogue import rule_page
 from olmc.targets.pipeline import compile
 
 if TYPE_CHECKING:
     from olmc.compiler.catalogs.properties import UncataloguedBundle
-    from olmc.compiler.load.workspace import CatalogLoader
+    from olmc.compiler.load.cached_catalogs import CatalogLoader
 
 # Places as editors count them, in units of UTF-16 mostly, and as olmc does, in characters; between them offsets.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,10 +14,13 @@ from olmc.compiler.output.directory import put
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
-from olmc.resources import template_text
+from olmc.resources import REPOSITORY, template_text
 from olmc.version import __version__
 
 Values = Mapping[str, str]
+
+INSTALL = f"git+{REPOSITORY}@v{__version__}"
+"""The requirement that pipelines install as olmc by default: this version, out of its repository."""
 
 
 class Scaffold(NamedTuple):
@@ -114,7 +119,7 @@ def files_of(name: str, values: Values) -> dict[str, str]:
     environment.filters["tojson"] = _quoted
     parameters = dump_one(announcements()).rstrip("\n")
     pins = json.loads(template_text("pins.json"))
-    known = {"version": __version__, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
+    known = {"install": INSTALL, "parameters": parameters, "mark": SCAFFOLDED, "pins": pins, **values}
     return {
         file: environment.from_string(template_text(template)).render(known)
         for file, template in SCAFFOLDS[name].files.items()
@@ -144,3 +149,34 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             put(path, files[name])
+
+
+_HEAD = """\
+# What olmc needs, for CPython 3.13 on Linux (x86_64, aarch64). To pin olmc itself, add its line:
+#     olmc==VERSION --hash=sha256:…    (pip download --no-deps olmc==VERSION, then pip hash on the file)
+"""
+_DEVELOPMENT = """\
+# All libraries of olmc and of its development, for CPython 3.11 to 3.13 on Linux (x86_64, aarch64). make pins
+# writes it, make venv installs by it.
+"""
+
+
+def requirements(wheels: Iterable[Path], head: str = _HEAD) -> str:
+    """The lines of a requirements file for wheels: each library with its version and the hashes of all its files."""
+    hashes: dict[str, set[str]] = {}
+    for wheel in wheels:
+        name, version, *_ = wheel.name.split("-")
+        library = f"{name.lower().replace('_', '-')}=={version}"
+        hashes.setdefault(library, set()).add(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    lines = (
+        " \\\n    ".join((library, *(f"--hash=sha256:{digest}" for digest in sorted(digests))))
+        for library, digests in sorted(hashes.items())
+    )
+    return head + "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    is_development = sys.argv[1:2] == ["--development"]
+    folders = sys.argv[2:] if is_development else sys.argv[1:]
+    found = (wheel for folder in folders for wheel in Path(folder).glob("*.whl"))
+    sys.stdout.write(requirements(found, _DEVELOPMENT if is_development else _HEAD))

@@ -8,10 +8,18 @@ The names of fields count in any case unless `exact` is asked for: encoding/json
 properties and manifests with it; the API server decodes with sigs.k8s.io/json, which does not.
 """
 
-from olmc.k8s.gojson.decode_errors import DecodeError, Path, decode_failure, decode_hint, mismatch_text, unknown_keys
+from olmc.k8s.gojson.decode_errors import (
+    DecodeError,
+    Path,
+    decode_failure,
+    decode_hint,
+    fold,
+    match_keys,
+    mismatch_text,
+    unknown_keys,
+)
 from olmc.k8s.gojson.decoder import decode, decode_error, encode, encode_decoded, encode_plain, unmarshal
 from olmc.k8s.gojson.scalars import canonical_base64, json_kind
-from olmc.k8s.gojson.type_table import fold, match_keys
 
 __all__ = [
     "DecodeError",

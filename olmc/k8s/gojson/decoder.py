@@ -12,9 +12,19 @@ from functools import cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from olmc.k8s.gojson.decode_errors import DecodeError, first_error
+from olmc.k8s.gojson.decode_errors import (
+    PREFIXES,
+    DecodeError,
+    Field,
+    element,
+    field_of,
+    fields,
+    first_error,
+    full_type,
+    members,
+    underlying,
+)
 from olmc.k8s.gojson.scalars import SCALARS, UNIONS, Mismatch, json_kind, read_octets
-from olmc.k8s.gojson.type_table import PREFIXES, Field, element, field_of, fields, full_type, members, underlying
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.strconv import number_text
 

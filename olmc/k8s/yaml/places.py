@@ -36,7 +36,7 @@ _CONTENT = regex(r"^[ \t]*[^\s#]", re.MULTILINE)
 
 
 def find(source: Source, keys: Sequence[str | int], *, of_key: bool = False) -> Location:
-    """See `olmc.k8s.yaml.locate`; `keys` lead from the root of the document."""
+    """See `olmc.k8s.yaml.document`; `keys` lead from the root of the document."""
     text = source.text.removeprefix(BYTE_ORDER_MARK)
     if not keys:
         return _root_location(source.path, text, source.document)

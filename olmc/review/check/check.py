@@ -10,18 +10,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from olmc.compiler.api import Compilation, emptiness
 from olmc.compiler.catalogs.content import check_content
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.compiler.load.files import check_update_graphs, no_folder, read_text, scan
-from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.repository import RepositoryCluster
+from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.suppressions import Suppression, apply_suppressions, collect_suppressions
 from olmc.compiler.load.workspace import WorkspaceSettings, load
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, LeftOut, Workspace
-from olmc.compiler.output.messages import LineOf
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
@@ -38,16 +40,32 @@ from olmc.k8s.diagnostics import (
     did_you_mean,
 )
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import MASK, OLM_GROUP, may_hold_secrets, redacted
+from olmc.k8s.objects import MASK, OLM_GROUP, Rendered, may_hold_secrets, redacted
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
 from olmc.review.check.lints import LintSubject, objects, olm_objects, permissions, publishing
 from olmc.review.check.lints import olm_objects as ineffective
-from olmc.review.check.validators.bundles import validate
-from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings
-from olmc.review.explain.left_out import findings
+from olmc.review.check.repository import (
+    CompiledRepository,
+    cluster_findings,
+    compile_repository,
+    merged,
+    repository_findings,
+)
+from olmc.review.check.validators.bundles import operator_group_findings_of, validate
+from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
+from olmc.review.diagnose.diagnosis import Scene
+from olmc.review.diagnose.engine import diagnose
+from olmc.review.diagnose.engine import findings as diagnosed
+from olmc.review.explain.left_out import findings, left_out_of
 from olmc.review.rules.catalogue import all_rules, code_start
+from olmc.targets.pipeline import compile
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from olmc.compiler.model.options import OptionFields, Options
 
 # Whose the bundles of a directory are, and which of their versions anybody still works on.
 
@@ -190,6 +208,10 @@ def _masked(lines: Iterable[str]) -> Iterator[str]:
         depth = len(match["pad"]) if match["value"] and match["value"] != "#" else None
 
 
+if TYPE_CHECKING:
+    from olmc.compiler.results import ExtensionOutcome
+
+
 Lint = Callable[[LintSubject], Iterator[Diagnostic]]
 
 LINTS: tuple[Lint, ...] = (
@@ -239,13 +261,16 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 
 class CheckInput(NamedTuple):
-    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
+    `objects` is what was rendered."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
     diagnostics: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    objects: tuple[Rendered, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
 
 class CheckScope(NamedTuple):
@@ -263,7 +288,8 @@ class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not reported, since a revision has them.
+    since there is a newer version; `known` how many findings are not reported, since a revision has them. `clusters`
+    are those of a repository.
     """
 
     root: Path
@@ -274,6 +300,7 @@ class CheckResult(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     older: int = 0
     known: int = 0
+    clusters: tuple[RepositoryCluster, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -319,6 +346,11 @@ def check_directory(
     report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective, whole), report)
+    if compiled.settled is not None:
+        scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
+        for diagnostic in diagnosed(diagnose(scene)):
+            if not is_in(diagnostic, older):
+                report.add(diagnostic)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])
@@ -334,6 +366,36 @@ def check_directory(
                 kept.add(diagnostic)
     suppressed = (*done.suppressed, *left.suppressed)
     return CheckResult(root, tuple(kept), validated.bundles, suppressed, left_out=compiled.left_out, older=len(older))
+
+
+def check_clusters(
+    root: Path, done: CompiledRepository, settings: ValidatorSettings, options: Options, given: frozenset[str]
+) -> CheckResult:
+    """Check the repository at `root`, whose clusters were compiled already."""
+    config = read_config(root, Report())
+    ignored, effective = tuple(config.get("ignore") or ()), options_from(config, options, given)
+    report = Report(list(repository_findings(done)))
+    for cluster in done.clusters:
+        made = cluster.compilation
+        found = Report([*made.diagnostics, *made.suppressed])
+        if made.workspace is not None and not made.failed:
+            lint(LintSubject(made.workspace, made.settled, made.options), found)
+            report_findings(operator_group_findings_of(made.workspace), found)
+        report.found.extend(cluster_findings(cluster, found))
+    of_validators = Report()
+    validated = validate(root, Workspace((), {}, {}), settings, of_validators, ignored=ignored)
+    of_bundles = (
+        each._replace(severity=Severity.INFO) if each.severity is Severity.WARNING else each for each in of_validators
+    )
+    # Who keeps entries for clusters installs what others write.
+    merged_report = Report([*merged(report), *of_bundles])
+    accepted = apply_suppressions(root, merged_report, config)
+    kept = Report(list(accepted.kept))
+    suppressions = tuple(collect_suppressions(root, config, done.built.repository.folder.walk()))
+    for diagnostic in _check_suppressions(root, suppressions, accepted.used, _looked_for(settings, effective)):
+        kept.add(diagnostic)
+    clusters = tuple(cluster.part.cluster for cluster in done.clusters)
+    return CheckResult(root, tuple(kept), validated.bundles, accepted.suppressed, clusters=clusters)
 
 
 def _check_suppressions(
@@ -444,3 +506,59 @@ def _mistake(diagnostic: Diagnostic) -> tuple[object, ...]:
     if isinstance(diagnostic.cause, Mistake):
         return diagnostic.location, type(diagnostic.cause), diagnostic.cause
     return diagnostic.location, diagnostic.code, diagnostic.message
+
+
+class CheckRules(NamedTuple):
+    """What a check asks for: the settings of the validators, what is looked at, and the beginnings of the codes that
+    are selected and ignored."""
+
+    settings: ValidatorSettings
+    scope: CheckScope = DEFAULT_SCOPE
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+def check(
+    root: CompileRequest | Path | str = ".", options: Options | None = None, *, select: Iterable[str] = (),
+    ignore: Iterable[str] = (), optional: Iterable[str] = (), author: bool | None = None, all_versions: bool = False,
+    **fields: Unpack[OptionFields],
+) -> CheckResult:  # fmt: skip
+    """Find the mistakes in a workspace or a bundle, as `olmc check` does.
+
+    `root`, `options` and further options are those of `olmc.compile`. `select` and `ignore` are beginnings of codes;
+    `optional` are names of optional validators, or `all`. `author` is whether you author the bundles (None: olmc
+    decides); with `all_versions` not only the newest bundle of each package counts. Nothing is raised for bad input.
+    Raises ValueError for a validator that does not exist.
+    """
+    names, unknown = select_validators(optional)
+    if unknown:
+        raise ValueError(f"there is no optional validator {unknown[0]}")
+    settings = ValidatorSettings(names, cel_problem=cel_problem)
+    rules = CheckRules(settings, CheckScope(author, all_versions), tuple(select), tuple(ignore))
+    request = request_of(root, options, fields)
+    made = compile(request)
+    return check_compiled(request, made, rules, emptiness(request.root, made))
+
+
+def check_compiled(
+    request: CompileRequest, made: Compilation, rules: CheckRules, more: Sequence[Diagnostic] = ()
+) -> CheckResult:
+    """Check a directory that was compiled; `more` is what else there is to report."""
+    lenient = rules.settings._replace(modes_optional=made.options.descoped)
+    if made.workspace is not None and made.workspace.repository is not None:
+        done = compile_repository(request, made.workspace.repository)
+        found = check_clusters(request.root, done, lenient, request.options, request.fixed)
+        return select_findings(found, rules.select, rules.ignore)
+    left = left_out_of(request.root, made) if not made.failed else ()
+    compiled = CheckInput(
+        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
+    )
+    found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
+    return select_findings(found, rules.select, rules.ignore)
+
+
+def cel_problem(rule: str) -> str:
+    """Return what is wrong with a CEL rule, "" for nothing."""
+    from olmc.compiler.resolver.predicates import cel_problem as problem_of  # takes its time to import
+
+    return problem_of(rule)

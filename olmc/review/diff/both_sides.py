@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, pairwise
 from operator import not_
 from pathlib import Path
 from types import MappingProxyType
@@ -37,22 +37,20 @@ from olmc.compiler.load.workspace_files import is_chart_of_operators, left_out, 
 from olmc.compiler.model.options import Narrowing, Options
 from olmc.compiler.model.workspace import GENERATED, Bundle, ClusterState, Inputs, LeftOut, Reason
 from olmc.compiler.olm.naming import COPIED_FROM
-from olmc.compiler.output.places import seen_from
+from olmc.compiler.output.messages import seen_from
 from olmc.compiler.rules.findings import output as rules
 from olmc.compiler.rules.findings import workspace as workspace_rules
-from olmc.compiler.rules.findings.foreign import EMPTY
 from olmc.compiler.rules.findings.reconcile import VERSION_OF_RENDERING
+from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.compiler.transition.state import state_of
 from olmc.k8s.api.restmapper import chosen_kinds, rest_mapper
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, OLM_GROUP, KubernetesObject, ObjectKey, gvk_of, object_key
 from olmc.k8s.yaml import Document, read
-from olmc.k8s.yaml.heads import Head, head_of
 from olmc.k8s.yaml.pieces import Known, read_pieces
-from olmc.k8s.yaml.split import split_documents
+from olmc.k8s.yaml.split import Head, head_of, split_documents
 from olmc.review.diff.git import STREAM, GitError, Revision, as_revision, may_lack, submodules, with_path, write_tree
-from olmc.review.diff.loose_bundles import other_comparisons
 from olmc.review.diff.operators import CSV
 from olmc.review.diff.premises import (
     OPEN,
@@ -629,3 +627,32 @@ def _compiled(source: SideSource, path: Path, shared: _Shared) -> _MadeSide:
 
 def _is_broken(compilation: SettledCompilation) -> bool:
     return any(diagnostic.severity is Severity.ERROR for diagnostic in compilation.diagnostics)
+
+
+def other_comparisons(side: str, path: Path | None) -> Iterator[str]:
+    """For a side of bundles that nothing installs: what can be compared instead."""
+    is_folder = path is not None and path.is_dir() and as_revision(side) is None
+    folder = scan(path, Report()) if path is not None and is_folder else None
+    bundles = list(_bundle_paths(folder)) if folder is not None else []
+    versions = next((pair for pair in pairwise(bundles) if _are_versions(*pair)), None)
+    if versions is None:
+        return
+    side = side.rstrip("/")
+    prefix = "" if side == "." else f"{side}/"
+    number = f"{len(bundles)} bundle{'s' * (len(bundles) != 1)}"
+    command = f"olmc diff {' '.join(f'{prefix}{path}' for path in versions)}"
+    yield f"It has {number} that no Subscription installs. Compare one with another: `{command}`."
+
+
+def _bundle_paths(folder: Folder) -> Iterator[str]:
+    if is_bundle(folder):
+        yield folder.path
+        return
+    for below in folder.folders:
+        yield from _bundle_paths(below)
+
+
+def _are_versions(first: str, second: str) -> bool:
+    """Whether two folders are named by versions of one operator, as in a repository of bundles."""
+    (home, _, older), (other_home, _, newer) = first.rpartition("/"), second.rpartition("/")
+    return home == other_home and all(name.lstrip("v")[:1].isdigit() for name in (older, newer))

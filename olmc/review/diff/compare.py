@@ -70,9 +70,7 @@ from olmc.review.diff.extensions import (
     spec_of_others,
     unfolded,
 )
-from olmc.review.diff.gitops import applies_others, decides_result, value_sources
-from olmc.review.diff.images import catalog_image_path, image_changes, images_of, without_repetitions
-from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names
+from olmc.review.diff.matching import Pair, matched_pairs, role_of_group, with_new_names, with_template
 from olmc.review.diff.noise import (
     Makers,
     derived_rights,
@@ -81,6 +79,7 @@ from olmc.review.diff.noise import (
     without_derived,
     without_noise,
 )
+from olmc.review.diff.object_kinds import applies_others, decides_result, value_sources
 from olmc.review.diff.object_risks import explained, risks_of_added, risks_of_change, risks_of_removed
 from olmc.review.diff.operators import (
     CSV,
@@ -103,7 +102,6 @@ from olmc.review.diff.permissions import (
     subject_of_group,
     without_common,
 )
-from olmc.review.diff.pods import with_template
 from olmc.review.diff.related_risks import related_changes
 from olmc.review.diff.server_defaults import without_defaults
 from olmc.review.diff.settings import KeptBack, Side, left_out_changes, setting_changes
@@ -119,9 +117,13 @@ from olmc.review.diff.webhooks import EVERYWHERE, WEBHOOK_KINDS, conversion_chan
 from olmc.review.diff.workloads import (
     account_changes,
     account_of,
+    catalog_image_path,
     dangers_of,
+    image_changes,
+    images_of,
     lifetime_changes,
     token_secret_added,
+    without_repetitions,
     workload_changes,
 )
 

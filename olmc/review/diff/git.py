@@ -11,6 +11,7 @@ import posixpath
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -494,16 +495,23 @@ def _check_ended(code: int, errors: bytes) -> None:
         raise GitError(lines[0].removeprefix("fatal: ") if lines else "git failed", code)
 
 
+@contextmanager
 def _start(
     arguments: Sequence[str], stdin: int | IO[bytes], stderr: int | IO[bytes] = subprocess.PIPE
-) -> subprocess.Popen[bytes]:
+) -> Iterator[subprocess.Popen[bytes]]:
     try:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             ["git", "--no-pager", *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
             env={**os.environ, **_OFFLINE},
         )  # fmt: skip
     except OSError as error:
         raise GitError(f"git can't be run: {error.strerror}") from error
+    with process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()  # Ctrl-C ends olmc at once, however long git would go on
+            raise
 
 
 class RevisionFile(NamedTuple):

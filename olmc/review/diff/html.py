@@ -190,7 +190,7 @@ def _upgrades(difference: Difference) -> Iterator[_Upgrade]:
 
 def channel_picture(subscription: Subscribed) -> str:
     """The upgrade graph of a channel as a data URI, "" for a channel that there is not."""
-    from olmc.review.graph.channel_rows import channel_rows
+    from olmc.review.graph.catalogs import channel_rows
     from olmc.review.graph.svg import as_svg
     from olmc.review.graph.upgrade_graph import upgrade_graph
 

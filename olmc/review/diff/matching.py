@@ -11,11 +11,22 @@ from typing import Any
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.olm.facts import csv_by_label, group_by_label, without_version
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import RBAC, KubernetesObject, ObjectKey, labels_of, mapping, mappings, object_key, pod_of, text
+from olmc.k8s.objects import (
+    RBAC,
+    KubernetesObject,
+    ObjectKey,
+    labels_of,
+    mapping,
+    mappings,
+    object_key,
+    pod_of,
+    spec_of,
+    text,
+)
 from olmc.review.diff import crd_kinds as kinds
 from olmc.review.diff.crd_kinds import WORKLOADS, DiffChange, image_name
+from olmc.review.diff.deltas import Path
 from olmc.review.diff.operators import DiffOperator, operator_of
-from olmc.review.diff.pods import with_template
 
 # Which workload, and which container in it, takes the place of one that has another name: names follow versions.
 
@@ -265,3 +276,29 @@ def _subjects(known: ObjectKey, binding: KubernetesObject) -> frozenset[str]:
         f"{text(subject.get('kind'))} {text(subject.get('namespace')) or known.namespace} {text(subject.get('name'))}"
         for subject in mappings(binding.get("subjects"))
     )
+
+
+_TEMPLATE = ("spec", "template")
+
+
+# Where the template is written of those that have it elsewhere; a Pod is all that its template would be.
+_PLACES: Mapping[str, tuple[str, ...]] = {"CronJob": ("spec", "jobTemplate", "spec", "template"), "Pod": ()}
+
+
+def with_template(obj: KubernetesObject) -> KubernetesObject:
+    """A workload with its pods in `spec.template`; any other one as it is."""
+    spec = spec_of(obj)
+    if obj.get("kind") == "Pod":
+        return {**obj, "spec": {"template": {"spec": spec}}}
+    if obj.get("kind") != "CronJob":
+        return obj
+    job = mapping(spec.get("jobTemplate"))
+    of_job = mapping(job.get("spec"))
+    left = {**job, "spec": {key: value for key, value in of_job.items() if key != "template"}}
+    return {**obj, "spec": {**spec, "jobTemplate": left, "template": of_job.get("template")}}
+
+
+def written_path(kind: str, path: Path) -> Path:
+    """Where something that `with_template` has at a path is in the object as it was written."""
+    is_moved = kind in _PLACES and path[: len(_TEMPLATE)] == _TEMPLATE
+    return (*_PLACES[kind], *path[len(_TEMPLATE) :]) if is_moved else path

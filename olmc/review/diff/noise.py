@@ -15,8 +15,14 @@ from typing import Any
 
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
-from olmc.compiler.olm.facts import account_of_deployment, condition_accounts, csv_by_label, csvs_by_reference
+from olmc.compiler.olm.facts import (
+    CERTIFICATE_VOLUMES,
+    account_of_deployment,
+    certificate_volume,
+    condition_accounts,
+    csv_by_label,
+    csvs_by_reference,
+)
 from olmc.compiler.olm.naming import CONDITION_NAME
 from olmc.k8s.api.rbac import RuleIndex
 from olmc.k8s.lean import NamedTuple, module, regex

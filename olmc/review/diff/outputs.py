@@ -8,8 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.compiler.output.budget import shares
-from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text, shares
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
@@ -516,7 +515,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
     return {
         "kind": change.kind.name,
         "group": change.group.value,
-        "gravity": SEVERITY_WORDS[change.severity],
+        "severity": SEVERITY_WORDS[change.severity],
         "sign": change.type.value,
         "object": dict(change.identity._asdict()),
         "text": plain(change.message),

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.gojson import type_table
+from olmc.k8s.gojson import decode_errors
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey, mapping, mappings, text, texts
 from olmc.review.diff import crd_kinds as kinds
@@ -269,7 +269,7 @@ def _structs_with() -> Mapping[str, frozenset[str]]:
     """The structs that operators embed, by the fields that they have."""
     found: dict[str, set[str]] = {}
     for struct in _EMBEDDED:
-        for name in type_table.members(struct):
+        for name in decode_errors.members(struct):
             found.setdefault(name, set()).add(struct)
     return {name: frozenset(structs) for name, structs in found.items()}
 
@@ -279,7 +279,7 @@ def _fits(schema: Schema, struct: str) -> bool:
 
     Older releases of Kubernetes have fewer fields. Of texts and numbers one may lack, of what is more telling half.
     """
-    members, properties = type_table.members(struct), mapping(schema.get("properties"))
+    members, properties = decode_errors.members(struct), mapping(schema.get("properties"))
     is_telling = any(_struct(field.type) or _QUANTITY in field.type for field in members.values())
     least = len(members) / 2 if is_telling else len(members) - (len(members) > _FEW_FIELDS)
     if struct == f"{_META}ObjectMeta":
@@ -292,13 +292,13 @@ def _fits(schema: Schema, struct: str) -> bool:
 @cache
 def _required(struct: str) -> frozenset[str]:
     """The fields that a struct always has."""
-    return frozenset(name for name, field in type_table.members(struct).items() if not field.omit)
+    return frozenset(name for name, field in decode_errors.members(struct).items() if not field.omit)
 
 
 def _has_type(schema: Schema, go_type: str) -> bool:
     """Whether a schema is for a Go type as far as its type and fields tell; one without them may be for any."""
-    plain = type_table.underlying(go_type.removeprefix("*"))
-    if _struct(plain) and not mapping(schema.get("properties")).keys() <= type_table.members(_struct(plain)).keys():
+    plain = decode_errors.underlying(go_type.removeprefix("*"))
+    if _struct(plain) and not mapping(schema.get("properties")).keys() <= decode_errors.members(_struct(plain)).keys():
         return False
     if plain.startswith("map[string]") or plain == _struct(plain):
         expected: tuple[str, ...] = ("object",)
@@ -315,7 +315,7 @@ def _struct(go_type: str) -> str:
     """The struct that a Go type is, a list of, or points to, "" for none."""
     plain = go_type.removeprefix("*").removeprefix("[]")
     is_struct = plain.startswith("k8s.io/") and "=" not in plain and plain not in _SCALARS
-    return plain if is_struct and type_table.fields(plain) is not None else ""
+    return plain if is_struct and decode_errors.fields(plain) is not None else ""
 
 
 def _field_type(go_type: str, step: str) -> str:
@@ -324,7 +324,7 @@ def _field_type(go_type: str, step: str) -> str:
     if step in ("[]", "{}"):
         prefix = "[]" if step == "[]" else "map[string]"
         return plain.removeprefix(prefix) if plain.startswith(prefix) and plain != "[]uint8" else ""
-    field = type_table.members(plain).get(step) if plain and plain == _struct(plain) else None
+    field = decode_errors.members(plain).get(step) if plain and plain == _struct(plain) else None
     return field.type if field is not None else ""
 
 

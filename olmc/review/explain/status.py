@@ -11,17 +11,18 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subsc
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import Bundle, LeftObject, LeftOut
 from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
-from olmc.compiler.output.messages import QueryError, not_found
+from olmc.compiler.output.messages import Paint, QueryError, clean, in_black, in_color, not_found
 from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
+from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
-from olmc.review.explain.installs import IMPORT_FAILED, of_operator
+from olmc.review.explain.left_out import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
     held_upgrades,
@@ -45,6 +46,7 @@ UNKNOWN = "Unknown"
 """Why nothing is installed where the content of a catalog is not in the workspace: nobody knows what OLM would do."""
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
+_COLUMNS = 80
 _OPTIONAL = ("operator", "extension", "controller")
 
 
@@ -131,15 +133,18 @@ def _subscribed(
     """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
     upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
+    if not name.namespace:  # whoever applies it decides where it goes
+        hindered = ()
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))
     upgrade, waits = _upgrade(subscription, held, settled)
     done = settled.rounds.get(name.namespace)
     is_unknown = done is not None and not _group_reason(subscription, settled) and bool(unknown_of(done, cluster))
+    is_unknown |= not name.namespace and member is None
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
-    of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
+    of_its_plan = tuple(of_plan(plan, cluster)) if plan is not None else ()
     if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
         missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write
     else:
@@ -283,38 +288,105 @@ def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
     return ""
 
 
-def as_table(found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False) -> str:
+def as_table(
+    found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False, color: bool = False, here: str = ""
+) -> str:
     """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
 
-    Each operator comes with what its workspace is called, "" for all where there is only one.
+    Otherwise a row has what fits 80 columns, and below that of a problem stand its cause and the way out. Each operator
+    comes with what its workspace is called, "" for all where there is only one, which is at `here`.
     """
     if not found:
         return ""
+    return _wide_table(found) if wide else _short_table(found, here, in_color if color else in_black)
+
+
+def _wide_table(found: Sequence[tuple[str, OperatorStatus]]) -> str:
     named = any(path for path, _ in found)
-    head = ["NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "PHASE", "REASON", "UPGRADE", "MISSING"]
-    if wide:
-        head[2:3] = ["VERSION", "CSV", "SUBSCRIPTION"]
+    head = "NAMESPACE OPERATOR VERSION CSV SUBSCRIPTION CHANNEL PHASE REASON UPGRADE MISSING".split()
     lines = [["WORKSPACE"] * named + head]
     for path, each in found:
-        lines += [[path] * named + line if first else [""] * named + line for first, line in _lines(each, wide=wide)]
+        lines += [[path] * named + line if first else [""] * named + line for first, line in _lines(each)]
     return aligned(lines)
 
 
-def _lines(each: OperatorStatus, *, wide: bool) -> Iterator[tuple[bool, list[str]]]:
-    names = [each.csv, each.subscription or each.extension] if wide else []
+def _lines(each: OperatorStatus) -> Iterator[tuple[bool, list[str]]]:
+    names = [each.csv, each.subscription or each.extension]
     upgrade = f"{each.upgrade} ({each.waits})" if each.upgrade else ""
     cells = [each.namespace, each.package, each.version, *names, each.channel, each.phase, each.reason, upgrade]
-    texts = [str(line) for line in each.missing] if wide else [in_short(each)]
+    texts = [str(line) for line in each.missing]
     yield True, [*(cell or _NOTHING for cell in cells), texts[0] if texts and texts[0] else _NOTHING]
     for text in texts[1:]:
         yield False, [*("" for _ in cells), text]
+
+
+def _short_table(found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint) -> str:
+    """A row each, with its reason where that is a problem and fits, and below what is wrong and what to do."""
+    named = any(path for path, _ in found)
+    head = ["WORKSPACE"] * named + ["NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
+    rows = [[path] * named + _cells(each) for path, each in found]
+    reasons = [_problem(each) for _, each in found]
+    with_reasons = [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
+    lines = aligned([[*head, "REASON"], *with_reasons]).splitlines()
+    has_column = any(reasons) and max(map(len, lines)) <= _COLUMNS
+    if not has_column:
+        lines = aligned([head, *rows]).splitlines()
+    at = lines[0].index(" PHASE") + 1
+    text = f"{lines[0]}\n"
+    for (path, each), line, reason in zip(found, lines[1:], reasons, strict=True):
+        phase = each.phase or _NOTHING
+        text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
+        text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, path or here))
+    return text
+
+
+def _cells(each: OperatorStatus) -> list[str]:
+    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, each.phase, each.upgrade)]
+
+
+def _problem(each: OperatorStatus) -> str:
+    """The reason of a problem, "" where there is none."""
+    reason = each.waits if each.phase == "Succeeded" else each.reason or each.waits
+    return reason if _has_problem(each) else ""
+
+
+def _has_problem(each: OperatorStatus) -> bool:
+    return each.fails or bool(each.waits) or bool(each.missing)
+
+
+def _style_of(each: OperatorStatus) -> str:
+    if each.fails:
+        return "FAILURE"
+    return "WARNING" if _has_problem(each) or each.phase != "Succeeded" else "good"
+
+
+def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
+    """The cause of a problem, behind its reason where no column has that, and the way out in the workspace there."""
+    if not _has_problem(each):
+        return
+    import shlex  # for rows with a problem
+
+    cause, folder = in_short(each), f" {shlex.quote(where)}" if where else ""
+    if reason or cause:
+        yield ": ".join(filter(None, (reason, cause)))
+    if APPROVAL in (each.waits, each.reason):
+        shown = f"`olmc status{folder} --approve {each.namespace}/{each.upgrade}` shows the result"
+        yield f"Set spec.approved: true on it; {shown}."
+    elif each.reason == NOT_SATISFIABLE:
+        yield f"`olmc resolve{folder}` shows the candidates, and the reason against each."
+    elif each.reason in GROUP_REASONS and each.reason != "RequirementsNotMet":
+        yield GROUP_REASONS[each.reason].format(namespace=each.namespace)
+    else:
+        name = f"ClusterExtension/{each.extension}" if each.extension else each.csv or each.package
+        yield f"`olmc why {shlex.quote(name)}{folder}` explains it."
 
 
 def in_short(each: OperatorStatus) -> str:
     """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
     no versions go together what rules out the first candidate."""
     lines = each.missing
-    depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
+    of_csv_alone = [line.depth for line in lines[:2]] == [0, 1] and not lines[0].text.startswith("InstallPlan ")
+    depth = 1 if each.phase == "Pending" and of_csv_alone else 0
     own = _own_part(each) if each.phase in ("", "Succeeded") else ()
     if each.reason == NOT_SATISFIABLE or own:
         lines = own or lines

@@ -8,8 +8,7 @@ from typing import Any
 from olmc.compiler.output.messages import clean, json_text
 from olmc.compiler.resolver.upgrade_path import EdgeKind
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.review.graph.catalogs import NamedCatalog
-from olmc.review.graph.channel_rows import MARKS, Cell, ChannelRow, channel_rows
+from olmc.review.graph.catalogs import MARKS, Cell, ChannelRow, NamedCatalog, channel_rows
 from olmc.review.graph.svg import as_svg
 from olmc.review.graph.upgrade_graph import (
     ChannelView,

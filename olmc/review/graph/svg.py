@@ -15,7 +15,7 @@ from olmc.compiler.resolver.upgrade_path import EDGE_KINDS, EdgeKind
 from olmc.k8s.diagnostics import join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.resources import template_text
-from olmc.review.graph.channel_rows import MARKS, Arrow, Cell, ChannelRow, Mark
+from olmc.review.graph.catalogs import MARKS, Arrow, Cell, ChannelRow, Mark
 from olmc.review.graph.upgrade_graph import UpgradeGraph
 
 # The lines between versions in a picture: straight to the neighbour, on rails to all others.

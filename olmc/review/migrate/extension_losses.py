@@ -45,9 +45,9 @@ from olmc.review.diff.crd_kinds import plain
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.diff.permissions import access, permission_changes
 from olmc.review.migrate.extension_moves import ExtensionMove, MoveReason
+from olmc.targets.v1.api_server import CONFIGURATIONS
 from olmc.targets.v1.generators import FeatureGates
 from olmc.targets.v1.object_set import PREFIX, SET_KIND
-from olmc.targets.v1.server_errors import CONFIGURATIONS
 
 _SHOWN = 3
 # Labels and annotations by which the two generations of OLM, and the tools for certificates, keep their books.

@@ -8,7 +8,7 @@ from typing import Any
 from olmc.compiler.migration import Edit, FieldPath, in_place
 from olmc.compiler.model.cluster import CatalogSource, Cluster, CsvState, NamespacedName, Subscription
 from olmc.compiler.model.workspace import EXTENSIONS_V1, Workspace
-from olmc.compiler.olm.catalog_sources import poll_interval
+from olmc.compiler.olm.facts import poll_interval
 from olmc.compiler.results import InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge
 from olmc.k8s.diagnostics import Location, Source

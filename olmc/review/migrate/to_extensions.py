@@ -20,7 +20,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.facts import group_by_label, is_copy, original_of
-from olmc.compiler.rules.findings import migration as rules
+from olmc.compiler.rules.findings import publishing as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
@@ -54,7 +54,6 @@ from olmc.review.migrate.extension_moves import (
 )
 from olmc.review.migrate.proposed import built_elsewhere, changed_workspace
 from olmc.targets.pipeline import compile, compile_workspace
-from olmc.targets.v1.extensions import ExtensionResult
 from olmc.targets.v1.generators import InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.installing import bundle_files
 from olmc.targets.v1.object_set import RevisionBundle
@@ -62,6 +61,7 @@ from olmc.targets.v1.registry_bundle import BundleError, read_registry_bundle
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import DEPENDENCIES
 from olmc.targets.v1.single_extension import ExtensionOwner, extension_objects
+from olmc.targets.v1.status import ExtensionResult
 
 # What `olmc migrate --to olm-v1` changes in the files: the documents of OLM v0, and olmc.yaml.
 

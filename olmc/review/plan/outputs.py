@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.compiler.output.budget import shares
-from olmc.compiler.output.messages import clean, in_black, in_color, json_text
+from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
 from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple, regex

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from olmc.compiler.model.operators import CSV_KIND, OperatorGroup
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.facts import is_copy, original_of, owner_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
-from olmc.compiler.output.directory import file_name
+from olmc.compiler.output.directory import file_name, link_below, put
 from olmc.compiler.output.messages import clean
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.diagnostics import Diagnostic, Severity
@@ -35,8 +37,8 @@ from olmc.k8s.objects import (
 from olmc.resources import template_text
 from olmc.review.diff.extensions import EXTENSION, owner_of
 from olmc.review.diff.html import PageLink, channel_picture, policy_hash
-from olmc.review.diff.images import images_of
 from olmc.review.diff.versions import Subscribed, subscribed
+from olmc.review.diff.workloads import images_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import location_of
 from olmc.review.explain.status import OperatorStatus, in_short, operators
@@ -595,3 +597,38 @@ def _sections(page: OperatorPage) -> Iterator[tuple[str, str, int | None]]:
         ("objects", "Objects", page.objects),
     )
     yield from ((name, heading, len(items)) for name, heading, items in parts if items)
+
+
+MARK = '<meta name="generator" content="olmc '
+_HEAD = 500
+"""In how many characters from the beginning of a page the mark is looked for."""
+
+
+class ForeignFileError(Exception):
+    """A file that olmc report did not write stands where a page would be."""
+
+
+def write_site(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write the pages, and remove those of an earlier report that are no more.
+
+    Raises ForeignFileError before anything is written, and OSError.
+    """
+    if link_below(folder, OPERATORS) is not None:
+        raise ForeignFileError(f"{(folder / OPERATORS).as_posix()} leads elsewhere and is not of olmc report")
+    for name in pages:
+        if os.path.lexists(folder / name) and not _is_ours(folder / name):
+            raise ForeignFileError(f"{(folder / name).as_posix()} is not of olmc report")
+    for place in (folder, folder / OPERATORS):
+        place.mkdir(parents=True, exist_ok=True)
+    for name, page in pages.items():
+        put(folder / name, page)
+    for path in (*folder.glob("*.html"), *(folder / OPERATORS).glob("*.html")):
+        if path.relative_to(folder).as_posix() not in pages and _is_ours(path):
+            path.unlink()
+
+
+def _is_ours(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        return MARK in stream.read(_HEAD)

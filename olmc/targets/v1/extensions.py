@@ -19,22 +19,12 @@ from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.rules.findings.workspace import DROPPED_FIELD
 from olmc.k8s.api.validation.field import FieldError
-from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
+from olmc.k8s.diagnostics import Report, closest, did_you_mean, join_limited, misspelt
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
+from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
-from olmc.targets.v1.catalog_content import served_content
-from olmc.targets.v1.catalog_status import stored_catalogs
-from olmc.targets.v1.extension_status import (
-    ActiveRevision,
-    Condition,
-    ExtensionStatus,
-    merged_conditions,
-    read_active,
-    read_conditions,
-    written_status,
-)
 from olmc.targets.v1.generators import FeatureGates, gates_of
 from olmc.targets.v1.installing import (
     SYNTHETIC_USER,
@@ -47,14 +37,12 @@ from olmc.targets.v1.installing import (
     kept_objects,
     rolling_bundle,
 )
-from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.object_set import EXTENSION_KIND
 from olmc.targets.v1.permissions import (
     CatalogFilter,
     ClusterCatalog,
     ClusterExtension,
     InstalledBundle,
-    ScopedRule,
     api_errors,
     cluster_catalog,
     cluster_extension,
@@ -64,9 +52,31 @@ from olmc.targets.v1.permissions import (
     without_status,
 )
 from olmc.targets.v1.releases import release_of
-from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, not_served, resolve
+from olmc.targets.v1.resolution import (
+    ExtensionResolution,
+    ServedCatalog,
+    VersionRangeError,
+    derivation,
+    not_served,
+    parse_version_range,
+    resolve,
+)
+from olmc.targets.v1.revision_rollout import locked_extensions, report_deviations, restricted
+from olmc.targets.v1.status import (
+    Condition,
+    ExtensionResult,
+    ExtensionStatus,
+    merged_conditions,
+    read_active,
+    read_conditions,
+    served_content,
+    stored_catalogs,
+    written_status,
+)
 
 CATALOG_KIND = "ClusterCatalog"
+_MOST = 4
+"""How many versions or channels advice names."""
 UNKNOWN_IMAGE = "(unknown)"
 """The image of an installed bundle that nothing here names."""
 # OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
@@ -75,43 +85,6 @@ _PRIORITIES = {
     "openshift-certified-operators": -200,
     "openshift-community-operators": -400,
 }
-
-
-class ExtensionResult(NamedTuple):
-    """What became of a ClusterExtension.
-
-    `problem` is what keeps it from being installed, "" for nothing: the controller's message, or what is missing here.
-    With the latter, what the cluster does is `unknown`. `installed` is the bundle that is there in the end, `via` are
-    those that it passed on the way, and `further` is the next one where it never comes to rest, "" for none. `missing`
-    and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
-    ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
-    names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
-    Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
-    """
-
-    extension: ClusterExtension
-    manifest: Manifest
-    problem: str = ""
-    conditions: tuple[Condition, ...] = ()
-    resolution: ExtensionResolution | None = None
-    installed: InstalledBundle | None = None
-    objects: tuple[Rendered, ...] = ()
-    missing: tuple[ScopedRule, ...] = ()
-    required: tuple[ScopedRule, ...] = ()
-    further: str = ""
-    stored: KubernetesObject | None = None
-    unknown: bool = False
-    via: tuple[str, ...] = ()
-    is_refused: bool = False
-    active: tuple[ActiveRevision, ...] = ()
-    dropped: tuple[str, ...] = ()
-    controller: str = ""
-    trial: ExtensionResult | None = None
-
-    @property
-    def derivation(self) -> tuple[str, ...]:
-        """What each catalog came to, one sentence a catalog."""
-        return derivation(self.resolution) if self.resolution is not None else ()
 
 
 class ExtensionStage(NamedTuple):
@@ -390,7 +363,10 @@ def _hop(
         place = locate(manifest.source, ("spec", "source", "catalog"))
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
+        advice = version_advice(extension, resolution, setting)
+        hint = f"{hint} {advice}".rstrip()
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
+        result = result._replace(advice=advice)
         objects = kept_objects(result, setting)
         merged = merged_conditions(before.conditions, conditions)
         return result._replace(problem=resolution.error, conditions=merged, objects=objects)
@@ -410,6 +386,52 @@ def _first_conditions(
     error = not_served(extension.source.package, asked[0]) if asked else ""
     first = ExtensionResolution(error)
     return tuple(conditions_after(extension.source, None, first)[1]) if error else ()
+
+
+def version_advice(extension: ClusterExtension, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
+    """What to do where no bundle has the version and the channels that a ClusterExtension asks for; "" where one has
+    (R-V1-RES-4)."""
+    wanted = extension.source
+    offered = _versions_by_channel(wanted.package, resolution, setting)
+    fitting = {name: versions for name, versions in offered.items() if name in wanted.channels or not wanted.channels}
+    there = sorted({version for versions in fitting.values() for version in versions})
+    if not offered or (_channels_with(wanted.version, fitting) if wanted.version else there):
+        return ""
+    if not there:
+        return f"Change spec.source.catalog.channels: the package has {join_limited(sorted(offered), _MOST)}."
+    where = f"channel {' and '.join(wanted.channels)}" if wanted.channels else f"package {wanted.package}"
+    elsewhere = _channels_with(wanted.version or "", offered)
+    kept = f", or use channel {' or '.join(elsewhere)}, which has version {wanted.version}" if elsewhere else ""
+    return (
+        f"Change or remove spec.source.catalog.version: {where} has {join_limited(there, _MOST)}{kept}. "
+        "upgradeConstraintPolicy has no part in it."
+    )
+
+
+def _versions_by_channel(
+    package: str, resolution: ExtensionResolution, setting: ExtensionSetting
+) -> dict[str, tuple[str, ...]]:
+    """The versions that the asked catalogs have in each channel of a package."""
+    found: dict[str, tuple[str, ...]] = {}
+    for served in setting.catalogs:
+        content = served.packages.get(package) if served.catalog.name in resolution.asked else None
+        for channel in content.channels.values() if content is not None else ():
+            bundles = (content.bundles.get(entry.name) for entry in channel.entries) if content is not None else ()
+            versions = (bundle.version for bundle in bundles if bundle is not None)
+            found[channel.name] = (*found.get(channel.name, ()), *versions)
+    return found
+
+
+def _channels_with(wanted: str, offered: Mapping[str, Sequence[str]]) -> list[str]:
+    """The channels that have a version inside a range."""
+    try:
+        inside = parse_version_range(wanted)
+    except VersionRangeError:
+        return []
+    known = {name: [tolerant_or_none(version) for version in versions] for name, versions in offered.items()}
+    return sorted(
+        name for name, versions in known.items() if any(each is not None and inside.contains(each) for each in versions)
+    )
 
 
 def _meant_package(name: str, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
@@ -457,22 +479,6 @@ def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting)
     """The first catalog that counts and whose content is not here, "" for none."""
     asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
     return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
-
-
-def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
-    """What each catalog came to, one sentence a catalog."""
-    return tuple(
-        f"catalog {outcome.name} (priority {outcome.priority}): "
-        + ", ".join(
-            [
-                *(f"{number} {what}" for what, number in outcome.left),
-                *([f"the best is {outcome.candidate}"] if outcome.candidate else []),
-                *(["deprecated"] if outcome.deprecated else []),
-                *([outcome.dropped] if outcome.dropped else []),
-            ]
-        )
-        for outcome in resolution.outcomes
-    )
 
 
 # The way that a ClusterExtension goes by itself: resolution after resolution, until nothing changes any more

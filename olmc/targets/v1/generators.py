@@ -7,7 +7,7 @@ from typing import Any
 
 from olmc.compiler.model.operators import CONVERSION
 from olmc.compiler.model.options import Certificates
-from olmc.compiler.olm.certificates import CERTIFICATE_VOLUMES, certificate_volume
+from olmc.compiler.olm.facts import CERTIFICATE_VOLUMES, certificate_volume
 from olmc.compiler.olm.naming import OPERATOR_NAMESPACE, TARGETS, h36, joined_name
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.k8s.gojson import encode_decoded

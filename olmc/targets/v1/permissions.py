@@ -18,7 +18,7 @@ from olmc.compiler.results import Extension, InstallerRule
 from olmc.k8s.api.rbac import decode_rules, merge, requests_of, rules_allow
 from olmc.k8s.api.rbac_access import Access, Roles, collect_roles, decode_binding, with_groups
 from olmc.k8s.api.restmapper import RestMapper
-from olmc.k8s.api.validation.cel_values import with_rules
+from olmc.k8s.api.validation.cel_rules import with_rules
 from olmc.k8s.api.validation.field import FieldError
 from olmc.k8s.api.validation.schema_values import value_errors
 from olmc.k8s.lean import NamedTuple, regex

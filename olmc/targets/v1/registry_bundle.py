@@ -279,7 +279,7 @@ def _raw_entries(text: str) -> list[str]:
     try:
         value = unmarshal(text)
     except ValueError as error:
-        from olmc.k8s.gojson.syntax import syntax_error  # hardly any annotation is not JSON
+        from olmc.k8s.gojson.generate import syntax_error  # hardly any annotation is not JSON
 
         raise ValueError(syntax_error(text)) from error
     if value is None:

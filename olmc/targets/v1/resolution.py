@@ -614,3 +614,19 @@ def _checked_version(bundle: CatalogBundle, *, releases: bool) -> BundleVersion:
             text = f"has a dependency declared via property {quoted(prop.type)} which is currently not supported"
             raise _ResolutionError(f"validating bundle {name}: bundle {name} {text}")
     return version
+
+
+def derivation(resolution: ExtensionResolution) -> tuple[str, ...]:
+    """What each catalog came to, one sentence a catalog."""
+    return tuple(
+        f"catalog {outcome.name} (priority {outcome.priority}): "
+        + ", ".join(
+            [
+                *(f"{number} {what}" for what, number in outcome.left),
+                *([f"the best is {outcome.candidate}"] if outcome.candidate else []),
+                *(["deprecated"] if outcome.deprecated else []),
+                *([outcome.dropped] if outcome.dropped else []),
+            ]
+        )
+        for outcome in resolution.outcomes
+    )

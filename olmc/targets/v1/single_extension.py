@@ -35,6 +35,7 @@ from olmc.k8s.objects import (
 )
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
+from olmc.targets.v1.api_server import CONFIGURATIONS, server_errors
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, gates_of, render_bundle
 from olmc.targets.v1.helm_release import by_helm
 from olmc.targets.v1.object_set import (
@@ -54,7 +55,6 @@ from olmc.targets.v1.object_set import (
 from olmc.targets.v1.registry_bundle import BundleError, RegistryBundle, read_registry_bundle
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.revision_rollout import applied_by_revision
-from olmc.targets.v1.server_errors import CONFIGURATIONS, server_errors
 from olmc.targets.v1.validators import CLUSTER_SCOPED_KINDS
 
 _MEND = "Write in the bundle all that the API server requires: OLM v1 fills in nothing."

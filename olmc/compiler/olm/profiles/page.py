@@ -118,7 +118,7 @@ olmc knows the releases
 _RANDOM = """
 ## What can't be known
 
-Whatever the version, olmc can't reproduce these:
+olmc can't reproduce these facts in any version:
 
 {never}
 
@@ -133,19 +133,19 @@ or left out, and a note says so:
 _KNOWN = """
 ## How this is known
 
-OLM {compared} ran on a real API server, and what these releases made of the recorded cases was compared with olmc's
+OLM {compared} ran on a real API server, and olmc's output was compared with their results for the recorded cases,
 output, object by object: of these the values below are as the clusters have them, so far as the cases show them.
 No other release was run. What it does, and with which release a value begins, was read: in OLM's source and CRDs, and
 in the changes to them. The same goes for all that is older than {oldest}, for OpenShift's own releases, and for
-`{docs}`. Where the clusters showed something that the source alone had not, it is noted below what they showed and what
-was read.
+`{docs}`. Where the clusters showed something that the source alone had not, a note below
+names the observations and the sources.
 """
 
 _FORMATS = """
 ## Formats
 
-Texts in braces stand for names; `apihash` is the hash of an API, `sa` a ServiceAccount. What no table here speaks of is
-as in the newest version, whatever version is asked for.
+Texts in braces are names; `apihash` is the hash of an API, `sa` a ServiceAccount. Formats without a table are
+as in the newest version, for any requested version.
 """
 
 
@@ -223,7 +223,7 @@ win over it. Namespace `{globalOperatorGroup[namespace]}` exists, with the Opera
 `{globalOperatorGroup[name]}` for all namespaces, which is among what is rendered once something of OLM is there.
 The patch version is taken as .0: a `minKubeVersion` above that one reads as not met.
 
-All capabilities count as enabled, and what is only a technology preview as absent; what is not here comes with
+All capabilities count as enabled, and technology previews as absent; declare other features with
 `apis` in `olmc.yaml`. The releases are those of OpenShift 4, from `since` to `until`; with a question mark they are not
 certain, and may be one off. *by* says whether a CRD or an API server of OpenShift serves the kind: only a CRD fulfils
 what a CSV requires as one. The table is made of `olmc/compiler/olm/profiles/openshift.json`.

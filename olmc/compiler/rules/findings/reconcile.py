@@ -18,7 +18,7 @@ CEL_RULES_UNJUDGED = Rule(
     Severity.WARNING,
     "Rules in CEL are not judged",
     "rules in CEL of {names} are not judged, since the CEL library is not installed",
-    "Install it with `pip install cel-expr-python` where there is a wheel of it; docs/install.md says where.",
+    "Install it with `pip install 'olmc[cel]'` where there is a wheel of it; docs/install.md says where.",
     "The API server refuses a CRD whose rules (x-kubernetes-validations) don't compile. Without the library olmc can't "
     "tell, and takes them for sound: what it prints is right if they are.",
 )
@@ -111,7 +111,7 @@ GROUP_REASONS = {
     "TooManyOperatorGroups": ONE_GROUP_HINT,
     "NoTargetNamespaces": "Make the group's selector match a namespace, or list targetNamespaces.",
     "InvalidInstallModes": "Remove the duplicate from spec.installModes.",
-    "UnsupportedOperatorGroup": "Give the OperatorGroup targets that the operator supports (spec.installModes).",
+    "UnsupportedOperatorGroup": "",
     "InterOperatorGroupOwnerConflict": "Let the groups target different namespaces, or install the operator in one.",
     "CannotModifyStaticOperatorGroupProvidedAPIs": "List the APIs in olm.providedAPIs, or drop staticProvidedAPIs.",
     "RequirementsNotMet": "See what is missing below; add it to the workspace, or list it in olmc.yaml if it exists.",

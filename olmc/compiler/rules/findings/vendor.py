@@ -246,8 +246,9 @@ NO_CLIENT = Rule(
     Severity.ERROR,
     "The libraries of olmc vendor are missing",
     "olmc vendor needs {module}, which is not installed",
-    "Install it with pip install 'olmc[vendor]'.",
-    "Talking to registries and unpacking images takes libraries that no other command needs.",
+    "Install it with pip install urllib3 zstandard.",
+    "Talking to registries and unpacking images takes libraries that no other command needs. `pip install olmc` brings "
+    "them; an installation with --no-deps may lack them.",
     found_by=FoundBy.OTHERS,
 )
 NOT_VENDORED = Rule(
@@ -283,6 +284,15 @@ BAD_CATALOG_FILE = Rule(
     "With --catalog the content of a file-based catalog replaces the image of a CatalogSource that a namespace with a "
     "Subscription sees.",
     found_by=FoundBy.OTHERS,
+)
+WITHOUT_CONTENT = Rule(
+    "OLMC669",
+    Severity.FAILURE,
+    "A catalog of a repository whose content is not at hand",
+    "{number} for catalog {catalog} in {namespace}, whose content is not at hand: {names}",
+    "{hint}",
+    "The versions of operators stand in the content of their catalog. Without it, what Subscriptions install is "
+    "unknown. olmc reports this once for each catalog of a repository.",
 )
 UNKNOWN_CATALOG = Rule(
     "OLMC643",

@@ -120,9 +120,9 @@ def schema_errors(schema: Schema, root: Path, *, has_status: bool, rules: Schema
 def _default_errors(schema: Schema, root: Path, unusual: Set[int], rules: SchemaRules) -> list[FieldError]:
     if not _has_defaults(schema, unusual):
         return []
-    from olmc.k8s.api.validation import schema_defaults  # few schemas have defaults, and imports take their time
+    from olmc.k8s.api.validation import schema_values  # few schemas have defaults, and imports take their time
 
-    return schema_defaults.schema_default_errors(schema, root, unusual, pruned=rules.pruned_defaults)
+    return schema_values.schema_default_errors(schema, root, unusual, pruned=rules.pruned_defaults)
 
 
 def _has_defaults(schema: Schema, unusual: Set[int]) -> bool:
@@ -528,7 +528,7 @@ def _has_odd_type(schema: Schema) -> bool:
 
 def _has_odd_default(schema: Schema) -> bool:
     """Whether a structural schema has a default with fields that it does not know."""
-    from olmc.k8s.api.validation.schema_defaults import has_unknown_fields  # few updates are refused
+    from olmc.k8s.api.validation.schema_values import has_unknown_fields  # few updates are refused
 
     return any(map(has_unknown_fields, _structures_in(schema))) and _is_structural(schema)
 

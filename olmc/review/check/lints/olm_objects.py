@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from olmc.compiler.model.catalog import Package
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
-from olmc.compiler.olm.catalog_sources import poll_interval, spec_problem
+from olmc.compiler.olm.facts import poll_interval, spec_problem
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import parse_apis
 from olmc.compiler.render.components import copy_targets

@@ -450,7 +450,7 @@ def validate(
             bundles += 1
     for texts in _catalog_texts(root, folder):
         report_findings(package_findings(texts), report)
-    report_findings(_operator_groups(workspace), report)
+    report_findings(operator_group_findings_of(workspace), report)
     return Validated(bundles)
 
 
@@ -465,7 +465,8 @@ def _catalog_texts(root: Path, folder: Folder) -> Iterator[Mapping[str, str]]:
             yield from _catalog_texts(root, below)
 
 
-def _operator_groups(workspace: Workspace) -> Iterator[Finding]:
+def operator_group_findings_of(workspace: Workspace) -> Iterator[Finding]:
+    """Yield the findings of the validator about the OperatorGroups of a workspace."""
     for manifest in workspace.manifests:
         if manifest.object["kind"] == "OperatorGroup":
             yield from operator_group_findings(manifest)

@@ -37,8 +37,7 @@ from olmc.k8s.objects import (
     text,
 )
 from olmc.k8s.semver import tolerant_or_none
-from olmc.targets.proposed.operator_api.operators import may_use
-from olmc.targets.proposed.operator_api.own_csvs import is_own
+from olmc.targets.proposed.operator_api.operators import is_own, may_use
 
 Labels = Mapping[ObjectKey, frozenset[str]]
 

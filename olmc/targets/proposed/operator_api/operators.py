@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.migration import Edit, in_place, left_alone
-from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest
+from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest, named
 from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
-from olmc.compiler.model.operators import CatalogUpdates, Operator
+from olmc.compiler.model.operators import CSV_KIND, CatalogUpdates, Csv, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.olm.facts import package_of
 from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.crds import StepError
 from olmc.compiler.reconcile.loop import MAX_ROUNDS, SettledCluster, settled_state
@@ -47,7 +48,6 @@ from olmc.targets.proposed.operator_api.installs import (
     setting_of,
     with_objects,
 )
-from olmc.targets.proposed.operator_api.own_csvs import is_own
 
 # What Operators ask of the resolver, and why the resolution is what it is, with the places of their fields.
 
@@ -561,3 +561,22 @@ def settings_for(spec: Mapping[str, Any], approved: Sequence[str]) -> dict[str, 
     given = list(spec.get("approvedInstalls") or ())
     more = [entry for entry in approved if entry not in given]
     return {**new, "approvedInstalls": [*given, *more]} if more else new
+
+
+def is_own(csv: Csv, outcome: OperatorResult, cluster: Cluster) -> bool:
+    """Whether a CSV is of the package that an Operator follows, or of the image that it installs.
+
+    An Operator that follows nothing, or of which nothing is known, has no package: every component is its own then.
+    """
+    if csv.name == outcome.installed:
+        return True
+    if outcome.operator.image:
+        brought = {step.name for install in outcome.installs for step in install.content.steps if step.kind == CSV_KIND}
+        return csv.name in brought or not brought
+    return not outcome.package or outcome.package in _packages(csv, cluster)
+
+
+def _packages(csv: Csv, cluster: Cluster) -> frozenset[str]:
+    """The packages that catalogs have a CSV in; else the one that it names itself."""
+    served = {entry.package for source in cluster.catalogs.values() for entry in named(source.entries, csv.name)}
+    return frozenset(served or {package_of(csv.object)})

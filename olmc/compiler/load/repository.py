@@ -1,0 +1,413 @@
+"""A repository as the clusters that GitOps tools make of it: which entries go where, and what each entry builds to.
+
+Entries of one cluster count for each other, as they do in the cluster: the OperatorGroup of one lets the Subscription
+of another one resolve. Where nothing in the repository says to which cluster an entry goes, any other entry may be
+there as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
+from olmc.compiler.load.config import openshift_place
+from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
+from olmc.compiler.load.files import Folder, read_text
+from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.patterns import cluster_groups
+from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
+from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_files, kinds_in_templates
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import Reason, Unused
+from olmc.compiler.rules.findings import building as rules
+from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, join_limited
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    KubernetesObject,
+    Manifest,
+    ObjectKey,
+    gvk_of,
+    mapping,
+    name_of,
+    namespace_of,
+    object_key,
+    spec_of,
+)
+from olmc.k8s.yaml import read
+
+# Which entries make up which cluster.
+
+
+class Placement(NamedTuple):
+    """An entry as it is applied to one place: the namespace and the variables that the GitOps tool gives it."""
+
+    entry: RepositoryEntry
+    destination: Destination = Destination()
+
+
+class RepositoryCluster(NamedTuple):
+    """Clusters with the same entries, by their names; () for an entry of which the repository names no cluster."""
+
+    names: tuple[str, ...]
+    placements: tuple[Placement, ...]
+
+    @property
+    def title(self) -> str:
+        """The names of the clusters, or the folder of the entry."""
+        return ", ".join(self.names) or self.placements[0].entry.path
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The folders of the entries."""
+        return tuple(dict.fromkeys(placement.entry.path for placement in self.placements))
+
+
+def clusters_of(entries: Sequence[RepositoryEntry]) -> tuple[RepositoryCluster, ...]:
+    """Group entries by the clusters that they are applied to; clusters with the same entries are one group.
+
+    An entry that no tool of the repository applies is in the cluster that one of its folders is called after.
+    """
+    by_name: dict[str, dict[Placement, None]] = {}
+    open_placements: list[Placement] = []
+    for entry in entries:
+        destinations = dict.fromkeys(_destination(entry, applier) for applier in entry.appliers)
+        for destination in destinations or [Destination()]:
+            placement = Placement(entry, destination._replace(cluster=""))
+            if destination.cluster:
+                by_name.setdefault(destination.cluster, {})[placement] = None
+            else:
+                open_placements.append(placement)
+    alone: list[RepositoryCluster] = []
+    for placement in dict.fromkeys(open_placements):
+        named = [name for name in placement.entry.path.split("/") if name in by_name]
+        if named:
+            by_name[named[-1]][placement] = None
+        elif not any(placement in placements for placements in by_name.values()):
+            alone.append(RepositoryCluster((), (placement,)))
+    names: dict[tuple[Placement, ...], list[str]] = {}
+    for name, placements in sorted(by_name.items()):
+        names.setdefault(tuple(placements), []).append(name)
+    named_clusters = (RepositoryCluster(tuple(several), placements) for placements, several in names.items())
+    return (*named_clusters, *alone)
+
+
+def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
+    release = entry.release
+    if release is not None and release.namespace and not applier.destination.namespace:
+        return applier.destination._replace(namespace=release.namespace)
+    return applier.destination
+
+
+# What the entries build to.
+
+_OFFLINE = frozenset(
+    rule.code
+    for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.BASE_OUTSIDE, rules.NO_KUSTOMIZE,
+                 rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
+)  # fmt: skip
+"""Codes of what olmc lacks to build an entry, and a GitOps tool may have."""
+
+_SHOWN = 12
+
+
+class EntryContent(NamedTuple):
+    """What an entry builds to, as it is applied: what was found in it, the findings about that, the `problems` that
+    keep it from being built, and the objects that get their namespace from somebody outside of the repository."""
+
+    placement: Placement
+    found: FoundFiles
+    findings: tuple[Diagnostic, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    homeless: tuple[Manifest, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
+class ClusterPart(NamedTuple):
+    """What is compiled as one cluster of a repository: the cluster, what its entries build to, and the manifests of
+    other entries that may be in the cluster. `shared` are the catalogs at the top of the repository, `openshift` is the
+    place that shows that the cluster is an OpenShift."""
+
+    cluster: RepositoryCluster
+    contents: tuple[EntryContent, ...]
+    shared: FoundFiles
+    others: tuple[Manifest, ...] = ()
+    openshift: Location | None = None
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The folders of the entries that can't be built."""
+        return tuple(content.placement.entry.path for content in self.contents if content.problems)
+
+
+class BuiltRepository(NamedTuple):
+    """A repository whose entries were built: its clusters, and the findings about its entries."""
+
+    repository: Repository
+    parts: tuple[ClusterPart, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def build_repository(repository: Repository, options: Options) -> BuiltRepository:
+    """Build each entry of a repository once; what can't be built is a finding, and the rest counts."""
+    clusters = clusters_of(repository.entries)
+    placements = dict.fromkeys(p for cluster in clusters for p in cluster.placements)
+    held = _variables_in(repository, placements)
+    built = {placement: _content(repository, placement, held, options) for placement in placements}
+    contents = tuple(built.values())
+    openshift = next(filter(None, (openshift_place(content.found.manifests) for content in contents)), None)
+    shared = _shared(repository)
+    parts = []
+    for cluster in _without_variants(clusters, built):
+        own = tuple(built[placement] for placement in cluster.placements)
+        parts.append(ClusterPart(cluster, own, shared, tuple(_others(cluster, own, clusters, built)), openshift))
+    return BuiltRepository(repository, tuple(parts), tuple(_findings(contents)))
+
+
+def _shared(repository: Repository) -> FoundFiles:
+    """Read the catalogs at the top of a repository, which serve the CatalogSources of all entries."""
+    reading = found_files()
+    folder = repository.folder.folder(CATALOGS_FOLDER)
+    if folder is not None:
+        add_parts(repository.root, folder, reading, Report())
+        reading.manifests.clear()
+    return reading
+
+
+def _content(repository: Repository, placement: Placement, held: Mapping[str, str], options: Options) -> EntryContent:
+    entry, report, reading = placement.entry, Report(), found_files()
+    _read_entry(repository, entry, reading, options, report)
+    variables = placement.destination.variables
+    unknown: tuple[str, ...] = ()
+    if variables is not None:
+        unknown = _fill_in(reading, variables, held)
+    homeless = _place(reading, placement.destination, options)
+    problems = tuple(each for each in report if each.severity is Severity.ERROR)
+    # With values of somebody else a chart becomes something else.
+    is_open = entry.is_chart and entry.release is None
+    findings = tuple(
+        each for each in report
+        if each.severity is not Severity.ERROR and not (is_open and isinstance(each.cause, RefusedObject))
+    )  # fmt: skip
+    return EntryContent(placement, reading, findings, problems, homeless, unknown)
+
+
+def _read_entry(
+    repository: Repository, entry: RepositoryEntry, reading: FoundFiles, options: Options, report: Report
+) -> None:
+    """Read what an entry builds to; paths are relative to the repository."""
+    root = repository.root
+    if entry.is_pattern:
+        groups = cluster_groups(root, repository.folder)
+        reading.manifests.extend(chain.from_iterable(group.manifests for group in groups if group.path == entry.path))
+        reading.built[entry.path] = None
+        return
+    folder = _folder_at(repository.folder, entry.path)
+    if folder is None:
+        return
+    if entry.is_kustomization and (kustomization := kustomization_in(root, folder)) is not None:
+        from olmc.compiler.load.kustomize import build
+
+        built = build(root, kustomization, report)
+        reading.manifests.extend(built.manifests)
+        reading.unused.extend(Unused(manifest, Reason.REFUSED) for manifest in built.refused)
+        reading.built.update(dict.fromkeys(built.files))
+        reading.policies.extend([built.installed] if built.installed is not None else [])
+    elif entry.is_chart:
+        from olmc.compiler.load.helm import HelmTarget, render
+
+        target = HelmTarget(options.kube_version or Options().kube_version, tuple(options.api_resources))
+        kinds = kinds_in_templates(root, folder) or ()
+        rendered = render(root, root / entry.path, entry.release or OWN_VALUES, target, kinds, report)
+        reading.manifests.extend(rendered.manifests)
+        reading.built.update(dict.fromkeys(rendered.files))
+    else:
+        add_parts(root, folder, reading, report)
+
+
+def _folder_at(folder: Folder, path: str) -> Folder | None:
+    below: Folder | None = folder
+    for name in path.split("/") if path not in ("", ".") else ():
+        below = below.folder(name) if below is not None else None
+    return below
+
+
+def _place(reading: FoundFiles, destination: Destination, options: Options) -> tuple[Manifest, ...]:
+    """Give the manifests the namespace that the GitOps tool gives them; return those for which nothing says one."""
+    placed, homeless = manifests_in_namespace(
+        reading.manifests, destination.namespace, options, replaces=destination.replaces
+    )
+    reading.manifests[:] = placed
+    return homeless
+
+
+# Variables that Flux fills in.
+
+_VARIABLE = regex(r"(?<!\$)\$\{([A-Za-z_]\w*)(?::?[-=]([^}]*))?\}")
+
+
+def _variables_in(repository: Repository, placements: Iterable[Placement]) -> dict[str, str]:
+    """The values of ConfigMaps and Secrets in the repository that Flux fills in, by `Kind/name/key`."""
+    sources = {
+        (source.kind, source.name)
+        for placement in placements
+        for source in (placement.destination.variables or Variables()).sources
+    }
+    values: dict[str, str] = {}
+    for path in repository.folder.walk() if sources else ():
+        text = (read_text(repository.root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
+        if "ConfigMap" not in text and "Secret" not in text:
+            continue
+        for document in read(path, text, Report()):
+            obj = mapping(document.value)
+            key = (obj.get("kind"), mapping(obj.get("metadata")).get("name"))
+            if key in sources and "sops" not in obj:
+                plain = "data" if key[0] == "ConfigMap" else "stringData"
+                values |= {f"{key[0]}/{key[1]}/{name}": str(value) for name, value in mapping(obj.get(plain)).items()}
+    return values
+
+
+def _fill_in(reading: FoundFiles, variables: Variables, held: Mapping[str, str]) -> tuple[str, ...]:
+    """Fill variables into manifests, as Flux does; return those of objects of OLM whose values are not known."""
+    values: dict[str, str] = {}
+    for source in variables.sources:
+        start = f"{source.kind}/{source.name}/"
+        values |= {key.removeprefix(start): value for key, value in held.items() if key.startswith(start)}
+    values |= dict(variables.values)
+    unknown: dict[str, None] = {}
+
+    def filled(value: Any, of_olm: bool) -> Any:
+        if isinstance(value, str) and "${" in value:
+            return _VARIABLE.sub(lambda match: known(match[0], match[1], match[2], of_olm), value)
+        if isinstance(value, dict):
+            return {key: filled(inner, of_olm) for key, inner in value.items()}
+        return [filled(inner, of_olm) for inner in value] if isinstance(value, list) else value
+
+    def known(text: str, name: str, default: str | None, of_olm: bool) -> str:
+        if name in values or default is not None:
+            return values.get(name, default or "")
+        if of_olm:
+            unknown[name] = None
+        return text
+
+    reading.manifests[:] = [
+        manifest._replace(object=filled(manifest.object, gvk_of(manifest.object).group == OLM_GROUP))
+        for manifest in reading.manifests
+    ]
+    return tuple(unknown)
+
+
+# Entries that are variants of each other, and entries that may be in a cluster as well.
+
+_DECIDING = ("Subscription", "OperatorGroup", "CatalogSource")
+
+
+def _without_variants(
+    clusters: Iterable[RepositoryCluster], built: Mapping[Placement, EntryContent]
+) -> Iterator[RepositoryCluster]:
+    """The clusters, each without entries that can't be in it beside others: with the same object in another form, or
+    with a second OperatorGroup for a namespace. Such entries are variants, of which somebody chooses one."""
+    for cluster in clusters:
+        known: dict[object, KubernetesObject] = {}
+        kept: list[Placement] = []
+        variants: list[Placement] = []
+        for placement in cluster.placements:
+            own = dict(_deciding_objects(built[placement].found.manifests))
+            is_variant = any(key in known and known[key] != obj for key, obj in own.items())
+            (variants if is_variant else kept).append(placement)
+            known |= {} if is_variant else own
+        yield cluster._replace(placements=tuple(kept))
+        yield from (RepositoryCluster((), (placement,)) for placement in variants)
+
+
+def _deciding_objects(manifests: Iterable[Manifest]) -> Iterator[tuple[object, KubernetesObject]]:
+    for manifest in manifests:
+        gvk = gvk_of(manifest.object)
+        if gvk.group == OLM_GROUP and gvk.kind in _DECIDING:
+            namespace = namespace_of(manifest.object)
+            key = namespace if gvk.kind == "OperatorGroup" and namespace else object_key(manifest.object)
+            yield key, {"metadata": {"name": name_of(manifest.object)}, "spec": manifest.object.get("spec")}
+
+
+def _others(
+    cluster: RepositoryCluster, own: Sequence[EntryContent], clusters: Sequence[RepositoryCluster],
+    built: Mapping[Placement, EntryContent],
+) -> Iterator[Manifest]:  # fmt: skip
+    """The manifests of other entries that may be in a cluster, as far as they matter to its entries: Namespaces, CRDs,
+    the catalogs that Subscriptions ask for, and an OperatorGroup where a namespace has none."""
+    elsewhere = {p for other in clusters if cluster.names and other.names for p in other.placements}
+    manifests = [manifest for content in own for manifest in content.found.manifests]
+    keys = {object_key(manifest.object) for manifest in manifests}
+    subscriptions = [m.object for m in manifests if m.object["kind"] == "Subscription"]
+    lacking = {namespace_of(obj) for obj in subscriptions} - {
+        namespace_of(m.object) for m in manifests if m.object["kind"] == "OperatorGroup"
+    }
+    asked = {(spec_of(obj).get("sourceNamespace"), spec_of(obj).get("source")) for obj in subscriptions}
+    for placement, content in built.items():
+        if placement in cluster.placements or placement in elsewhere:
+            continue
+        for manifest in content.found.manifests:
+            obj, key = manifest.object, object_key(manifest.object)
+            if key in keys or not _matters(obj, key, lacking, asked):
+                continue
+            keys.add(key)
+            if key.kind == "OperatorGroup":
+                lacking.discard(namespace_of(obj))
+            yield manifest
+
+
+def _matters(obj: KubernetesObject, key: ObjectKey, lacking: set[str], asked: set[tuple[object, object]]) -> bool:
+    if key.group == OLM_GROUP and key.kind == "OperatorGroup":
+        return namespace_of(obj) in lacking
+    if key.group == OLM_GROUP and key.kind == "CatalogSource":
+        return (namespace_of(obj), name_of(obj)) in asked
+    return (key.group, key.kind) == ("", "Namespace")
+
+
+# Findings about entries: what can't be built, what a tool outside of the repository decides.
+
+
+def _findings(contents: Sequence[EntryContent]) -> Iterator[Diagnostic]:
+    """The findings about entries: one for each reason for which some can't be built, with all of them."""
+    report = Report()
+    # Its namespace and its variables count here.
+    changed_entries(dict.fromkeys(content.placement.entry for content in contents), report, is_placed=True)
+    yield from report
+    by_problem: dict[Diagnostic, list[str]] = {}
+    for content in contents:
+        for problem in content.problems:
+            by_problem.setdefault(problem, []).append(_named(content.placement))
+    for problem, paths in by_problem.items():
+        listed = dict.fromkeys(paths)
+        severity = Severity.WARNING if problem.code in _OFFLINE else Severity.FAILURE
+        hint = f"{problem.hint}\n" * bool(problem.hint) + f"olmc leaves out: {', '.join(listed)}."
+        yield problem._replace(severity=severity, hint=hint)
+    for content in contents:
+        yield from _unplaced(content)
+        yield from _unknown_variables(content)
+
+
+def _named(placement: Placement) -> str:
+    """The folder of an entry, of a chart with who installs it."""
+    return str(placement.entry) if placement.entry.is_chart else placement.entry.path
+
+
+def _unplaced(content: EntryContent) -> Iterator[Diagnostic]:
+    """That objects of OLM in an entry get their namespace from somebody outside of the repository."""
+    listed = [f"{m.object['kind']} {name_of(m.object)}" for m in content.homeless]
+    if any(gvk_of(manifest.object).group == OLM_GROUP for manifest in content.homeless):
+        place = Location(content.homeless[0].source.path)
+        yield rules.PLACED_BY_OTHERS.finding(
+            place, path=content.placement.entry.path, names=join_limited(listed, _SHOWN)
+        )
+
+
+def _unknown_variables(content: EntryContent) -> Iterator[Diagnostic]:
+    variables = content.placement.destination.variables
+    if content.variables and variables is not None:
+        sources = ", ".join(f"{source.kind} {source.name}" for source in variables.sources) or "its environment"
+        place = content.placement.entry.appliers[0].place
+        names = join_limited([f"${{{name}}}" for name in content.variables], _SHOWN)
+        yield rules.UNKNOWN_VARIABLES.finding(place, path=content.placement.entry.path, names=names, sources=sources)

@@ -1,0 +1,148 @@
+"""The check of a whole repository: each of its clusters is compiled and judged, and each finding is reported once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from olmc.compiler.api import Compilation
+from olmc.compiler.load.config import options_from, read_config
+from olmc.compiler.load.entries import Repository
+from olmc.compiler.load.repository import BuiltRepository, ClusterPart, build_repository
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.model.cluster import CatalogSource
+from olmc.compiler.rules.findings import building, lints, reconcile
+from olmc.compiler.rules.findings import vendor as vendor_rules
+from olmc.compiler.rules.findings import workspace as load_rules
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, join_limited
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import CatalogKey
+from olmc.k8s.yaml import at
+from olmc.targets.pipeline import compile
+
+# Each cluster is compiled by itself.
+
+
+class CompiledCluster(NamedTuple):
+    """A cluster of a repository, and what it was compiled to."""
+
+    part: ClusterPart
+    compilation: Compilation
+
+
+class CompiledRepository(NamedTuple):
+    """A repository whose clusters were compiled."""
+
+    built: BuiltRepository
+    clusters: tuple[CompiledCluster, ...]
+
+
+def compile_repository(request: CompileRequest, repository: Repository) -> CompiledRepository:
+    """Compile all clusters of the repository that a request is about."""
+    config = read_config(request.root, Report())
+    built = build_repository(repository, options_from(config, request.options, request.fixed))
+    clusters = tuple(CompiledCluster(part, compile(request._replace(part=part))) for part in built.parts)
+    return CompiledRepository(built, clusters)
+
+
+# What is reported once for the whole repository, and not for each cluster.
+
+_REPORTED_ONCE = frozenset(
+    rule.code
+    for rule in (
+        vendor_rules.UNKNOWN_CATALOG, vendor_rules.MISSING_CATALOG, building.OPENSHIFT,
+        # An object without a namespace gets one from whoever applies the entry: OLMC165 says so of each entry.
+        reconcile.NO_NAMESPACE, lints.NO_NAMESPACE, load_rules.UNPLACED,
+    )
+)  # fmt: skip
+_PLACES = 5
+_NO_GROUP_HINT = "Add an OperatorGroup, unless another repository brings one: a namespace needs exactly one."
+
+
+def repository_findings(done: CompiledRepository) -> Iterator[Diagnostic]:
+    """The findings about a repository as a whole: its entries, its platform, and catalogs without content."""
+    yield from done.built.findings
+    place = next((part.openshift for part in done.built.parts if part.openshift is not None), None)
+    if place is not None:
+        yield building.OPENSHIFT.finding(place)
+    yield from _catalogs(done.clusters)
+
+
+def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Those of the findings about a cluster that are not reported for the whole repository, and that depend on no value
+    which nobody knows."""
+    contents = cluster.part.contents
+    has_variables = any(content.placement.destination.variables is not None for content in contents)
+    for finding in found:
+        is_open = has_variables and ("${" in finding.message or finding.code == lints.SUBSTITUTED.code)
+        if finding.code in _REPORTED_ONCE or is_open:
+            continue
+        # A second group would stop the namespace.
+        is_elsewhere = finding.code == reconcile.NO_GROUP.code and not cluster.part.cluster.names
+        yield finding._replace(hint=_NO_GROUP_HINT) if is_elsewhere else finding
+
+
+def merged(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings with one for those that say the same, which has the places of the others."""
+    places: dict[Diagnostic, dict[Location | None, None]] = {}
+    first: dict[tuple[str, str, str], Diagnostic] = {}
+    for finding in found:
+        one = first.setdefault((finding.code, finding.message, finding.hint), finding)
+        places.setdefault(one, {})[finding.location] = None
+    return tuple(_with_places(one, [place for place in listed if place is not None]) for one, listed in places.items())
+
+
+def _with_places(finding: Diagnostic, places: Sequence[Location]) -> Diagnostic:
+    others = [place for place in places if place != finding.location]
+    more = tuple(("the same", place) for place in others[:_PLACES])
+    return finding._replace(related=(*finding.related, *more)) if more else finding
+
+
+class _Waiting(NamedTuple):
+    """A catalog whose content is not at hand, and the Subscriptions that wait for it with their places."""
+
+    key: CatalogKey
+    source: CatalogSource | None
+    subscriptions: dict[tuple[str, Location | None], None]
+
+
+def _catalogs(clusters: Sequence[CompiledCluster]) -> Iterator[Diagnostic]:
+    """The catalogs whose content is not at hand, each with the number of Subscriptions that wait for it."""
+    waiting: dict[CatalogKey, _Waiting] = {}
+    for cluster in clusters:
+        settled = cluster.compilation.settled
+        for name, subscription in settled.cluster.subscriptions.items() if settled is not None else ():
+            key = subscription.catalog
+            source = settled.cluster.catalogs.get(key) if settled is not None else None
+            if not key.name or "${" in key.name or not is_unknown(source):
+                continue
+            one = waiting.setdefault(key, _Waiting(key, source, {}))
+            if one.source is None and source is not None:
+                waiting[key] = one = one._replace(source=source)
+            one.subscriptions[str(name), at(subscription.source, "spec", "source")] = None
+    for key in sorted(waiting):
+        yield _catalog_finding(waiting[key])
+
+
+def is_unknown(source: CatalogSource | None) -> bool:
+    """Whether it is unknown what a catalog holds: nothing declares it, or its content is not in the repository."""
+    return source is None or (source.catalog is None and not source.refused)
+
+
+def _catalog_finding(waiting: _Waiting) -> Diagnostic:
+    key, source, subscriptions = waiting
+    names = list(dict.fromkeys(name for name, _ in subscriptions))
+    places = list({place.path: place for _, place in reversed(subscriptions) if place is not None}.values())[::-1]
+    place = at(source.source, "spec", "image") if source is not None else None
+    if place is None and places:
+        place = places.pop(0)
+    from olmc.compiler.olm.profiles.data import init_command
+
+    command = init_command(key.name, key.namespace)
+    note = f"Run `{command}`, which notes in olmc.yaml that clusters have it; then `olmc vendor`."
+    add = f"Run `olmc vendor` for a CatalogSource with an image, or fill catalogs/{key.name}/."
+    number = f"{len(names)} Subscription{'s wait' if len(names) != 1 else ' waits'}"
+    return vendor_rules.WITHOUT_CONTENT.finding(
+        place, related=tuple(("a Subscription that waits for it", other) for other in places[:_PLACES]),
+        catalog=key.name, namespace=key.namespace, number=number, names=join_limited(names, _PLACES),
+        hint=note if command and source is None else add,
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""The plan for a whole repository: what a change does to each of its clusters, equal outcomes once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, options_from, read_config
+from olmc.compiler.load.entries import Repository
+from olmc.compiler.load.files import has_file, read_text
+from olmc.compiler.load.repository import ClusterPart, build_repository
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.output.messages import clean, json_text
+from olmc.k8s.diagnostics import Diagnostic, Report, join_limited
+from olmc.k8s.lean import NamedTuple
+from olmc.review.plan.engine import PlannedPath, begun_at, compile_planned, planned_for
+from olmc.review.plan.leftovers import Plan
+from olmc.review.plan.outputs import as_data, as_markdown, as_text
+
+_SHOWN = 6
+
+
+class ClusterPlan(NamedTuple):
+    """The plan for clusters in which the same happens, by their names; an entry without one goes by its folder."""
+
+    names: tuple[str, ...]
+    plan: Plan
+
+
+class RepositoryPlan(NamedTuple):
+    """The plans for the clusters that a change reaches, the names of those that it does not reach, those that can't be
+    compiled with the reasons, and the entries that can't be built."""
+
+    clusters: tuple[ClusterPlan, ...]
+    unchanged: tuple[str, ...] = ()
+    failed: tuple[tuple[str, tuple[Diagnostic, ...]], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happens in any cluster."""
+        return all(each.plan.is_empty for each in self.clusters)
+
+
+def plan_repository(request: CompileRequest, before: Repository, now: Repository) -> RepositoryPlan:
+    """Plan what happens in each cluster when a repository becomes what it is `now`; `request` has the options."""
+    old, new = _parts(request, before), _parts(request, now)
+    is_alike = _settings(before.root) == _settings(now.root)
+    alike: dict[str, ClusterPlan] = {}
+    unchanged, failed = list[str](), list[tuple[str, tuple[Diagnostic, ...]]]()
+    for name in sorted(old.keys() | new.keys()):
+        one, other = old.get(name), new.get(name)
+        if one is not None and other is not None and is_alike and _objects(one) == _objects(other):
+            unchanged.append(name)
+            continue
+        made = _plan(request, (before.root, one), (now.root, other))
+        if not isinstance(made, Plan):
+            failed.append((name, made))
+            continue
+        text = as_text(made, verbose=True)
+        known = alike.get(text)
+        alike[text] = ClusterPlan((*known.names, name), known.plan) if known is not None else ClusterPlan((name,), made)
+    left_out = dict.fromkeys(path for part in new.values() for path in part.left_out)
+    return RepositoryPlan(tuple(alike.values()), tuple(unchanged), tuple(failed), tuple(left_out))
+
+
+def _parts(request: CompileRequest, repository: Repository) -> dict[str, ClusterPart]:
+    """The clusters of a repository by name."""
+    options = options_from(read_config(repository.root, Report()), request.options, request.fixed)
+    built = build_repository(repository, options)
+    return {name: part for part in built.parts for name in part.cluster.names or (part.cluster.title,)}
+
+
+def _settings(root: Path) -> list[str | None]:
+    """The files at the top of a repository that count for all of its clusters."""
+    return [read_text(root, name, Report()) if has_file(root, name) else None for name in (CONFIG_FILE, LOCK_FILE)]
+
+
+def _objects(part: ClusterPart) -> tuple[list[Any], Mapping[str, Any]]:
+    """The content of a cluster: its objects, and the catalogs beside them."""
+    own = [manifest.object for content in part.contents for manifest in content.found.manifests]
+    return [*own, *(manifest.object for manifest in part.others)], part.shared.catalogs
+
+
+def _plan(
+    request: CompileRequest, before: tuple[Path, ClusterPart | None], now: tuple[Path, ClusterPart | None]
+) -> Plan | tuple[Diagnostic, ...]:
+    """The plan for a cluster, or the reasons for which there is none."""
+    report = Report()
+    (old_root, old), (new_root, new) = before, now
+    begun = begun_at(request._replace(root=old_root, part=old) if old is not None else None, "before", report)
+    if begun is None:
+        return tuple(report)
+    if new is None:
+        assert old is not None
+        new = old._replace(contents=(), others=())
+    path = PlannedPath(request._replace(root=new_root, part=new), "after")
+    options = request.options._replace(state=begun.state)
+    done, narrowing = compile_planned(path, options)
+    if done.failed or done.settled is None:
+        return done.diagnostics
+    return planned_for(path, options, begun, done, narrowing)
+
+
+# What is printed.
+
+
+def repository_text(planned: RepositoryPlan, *, color: bool = False, verbose: bool = False) -> str:
+    """The plans as text, each below the names of its clusters."""
+    parts = []
+    for each in planned.clusters:
+        names = ", ".join(each.names) if verbose else join_limited(each.names, _SHOWN)
+        parts.append(f"== {clean(names)}\n{as_text(each.plan, color=color, verbose=verbose)}")
+    return "\n".join(parts) + _rest(planned)
+
+
+def repository_markdown(planned: RepositoryPlan) -> str:
+    """The plans as a comment for a pull request."""
+    parts = [f"## {clean(join_limited(each.names, _SHOWN))}\n\n{as_markdown(each.plan)}" for each in planned.clusters]
+    return "\n".join(parts) + _rest(planned)
+
+
+def _rest(planned: RepositoryPlan) -> str:
+    """Lines for clusters without a plan."""
+    lines = []
+    if planned.unchanged:
+        lines.append(f"unchanged: {_counted(planned.unchanged)}")
+    lines += [f"{name} can't be compiled: {reasons[0].message if reasons else ''}" for name, reasons in planned.failed]
+    if planned.left_out:
+        lines.append(f"left out, as olmc can't build them: {_counted(planned.left_out)}")
+    return "".join(f"{clean(line)}\n" for line in lines)
+
+
+def _counted(names: Sequence[str]) -> str:
+    return join_limited(names, _SHOWN)
+
+
+def repository_json(planned: RepositoryPlan) -> str:
+    """The plans as JSON, in the format of `schemas/repository-plan.schema.json`."""
+    clusters = [{"names": list(each.names), "plan": as_data(each.plan)} for each in planned.clusters]
+    failed = [{"name": name, "reasons": _messages(reasons)} for name, reasons in planned.failed]
+    data = {
+        "version": 1, "clusters": clusters, "unchanged": list(planned.unchanged), "failed": failed,
+        "leftOut": list(planned.left_out),
+    }  # fmt: skip
+    return json_text(data)
+
+
+def _messages(found: Iterable[Diagnostic]) -> list[str]:
+    return [each.message for each in found]

@@ -1,0 +1,97 @@
+"""The commands that answer for a whole repository at its root, on the shapes in fixtures/repos."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import jsonschema
+import pytest
+from commands import as_typed, olmc
+from snapshot_files import TextFile
+from syrupy.assertion import SnapshotAssertion
+from test_diff import git
+
+from olmc.compiler.load import helm
+
+COMMANDS: dict[str, list[tuple[str, ...]]] = {
+    "clusters": [("check",), ("status",), ("plan", "--from", "git:HEAD~1")],
+    "library": [("check",), ("status",)],
+    "flux-variables": [("check",), ("status",)],
+    "pattern": [("check",), ("status",)],
+}
+CHANGES = {
+    "clusters": ("components/beacon/base/beacon.yaml", "channel: stable", "channel: candidate"),
+    "library": ("operators/global/operator.yaml", "channel: stable", "channel: fast"),
+    "pattern": ("values-hub.yaml", "channel: stable", "channel: fast"),
+    "flux-variables": ("clusters/home/beacon.yaml", "BEACON_CHANNEL: stable", "BEACON_CHANNEL: fast"),
+}
+needs_kustomize = pytest.mark.skipif(
+    not (shutil.which("kustomize") or shutil.which("kubectl")), reason="needs kustomize or kubectl"
+)
+
+
+@pytest.fixture
+def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A function that makes a clone of a fixture, with a second commit that changes something."""
+
+    def cloned(name: str) -> Path:
+        root = tmp_path / name
+        shutil.copytree(project / "fixtures/repos" / name, root)
+        git("init", "--quiet", "--initial-branch=main", cwd=root)
+        path, old, new = CHANGES[name]
+        for message in ("operators", "change"):
+            if message == "change":
+                text = (root / path).read_text(encoding="utf-8")
+                assert old in text
+                (root / path).write_text(text.replace(old, new), encoding="utf-8")
+            git("add", "--all", cwd=root)
+            git("commit", "--quiet", "--message", message, cwd=root)
+        monkeypatch.chdir(root)
+        return root
+
+    return cloned
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@needs_kustomize
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_root_answers_for_all_entries(name: str, clone: Callable[[str], Path], snapshot: SnapshotAssertion) -> None:
+    if name == "pattern" and not (shutil.which("helm") or find_spec(helm.LIBRARY)):
+        pytest.skip("needs helm, or the extra olmc[helm]")
+    clone(name)
+    text = "".join(as_typed(*command) for command in COMMANDS[name])
+    assert text == snapshot.use_extension(TextFile)
+    assert "Add an OperatorGroup to namespace openshift-operators" not in text
+
+
+@pytest.mark.process
+@needs_kustomize
+def test_the_report_lists_all_entries_by_cluster(project: Path, clone: Callable[[str], Path]) -> None:
+    clone("clusters")
+    data = json.loads(olmc("check", "-o", "json").stdout)
+    schema = json.loads((project / "schemas/findings.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(data, schema)
+    assert data["clusters"] == [
+        {
+            "names": ["north"],
+            "entries": ["components/beacon/north", "components/kettle/north", "components/shared/north"],
+        },
+        {"names": ["south"], "entries": ["components/beacon/south", "components/shared/south"]},
+        {"names": ["west"], "entries": ["components/beacon/west", "components/shared/west"]},
+    ]
+
+
+@pytest.mark.process
+@needs_kustomize
+def test_a_plan_for_a_repository_is_as_its_schema_has_it(project: Path, clone: Callable[[str], Path]) -> None:
+    clone("clusters")
+    data = json.loads(olmc("plan", "--from", "git:HEAD~1", "-o", "json").stdout)
+    schema = json.loads((project / "schemas/repository-plan.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(data, schema)
+    assert [each["names"] for each in data["clusters"]] == [["north", "south"]]
+    assert data["unchanged"] == ["west"]
