@@ -582,7 +582,7 @@ def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[
     for entry in context.cluster.objects.values():
         if entry.object["kind"] == "Operator" and entry.object["apiVersion"] == profile.operator_api:
             refs.setdefault(COMPONENT_PREFIX + entry.identity.name, [])
-    # No object may have a label or a name that the API server rejects: the seed form of the label has two slashes (R-OPERATOR-3).
+    # The API server rejects the name that the proposal's form of the label stands for (R-OPERATOR-3).
     named = (key for key in sorted(refs) if "/" not in key.removeprefix(COMPONENT_PREFIX))
     for key in named if profile.operator_api else ():
         ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))

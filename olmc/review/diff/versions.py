@@ -267,7 +267,7 @@ def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) 
 
 
 def _asks_for(operator: DiffOperator, objects: Iterable[KubernetesObject]) -> bool:
-    """Whether a Subscription in the namespace of an operator, or an Operator of the proposed API, asks for its package."""
+    """Whether a Subscription in the namespace of an operator, or a proposed Operator, asks for its package."""
     return any(_asked_package(obj, operator.namespace) == operator.package for obj in objects)
 
 

@@ -136,7 +136,7 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
 
 
 def _of_operators(state: ClusterState, settled: SettledCluster) -> Iterator[tuple[str, str]]:
-    """The namespace and package of each CSV that only an Operator of the proposed API in a state has as its component."""
+    """The namespace and package of each CSV that only a proposed Operator of a state has as its component."""
     packages: dict[str, str] = {}
     for key, manifest in state.objects.items():
         if key.kind == "Operator" and manifest.object["apiVersion"] == OPERATOR_API:
