@@ -154,7 +154,7 @@ def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) 
     if outcome == "failing" and _runs_on(row, before):
         why = f"it runs on, but {why}"
     if outcome == "removed":
-        why = f"Subscription {row.subscription} takes its plan for done, and OLM installs nothing anew"
+        why = f"Subscription {row.subscription} treats its plan as done, and OLM does not install again"
     return OperatorOutcome(
         row.namespace, row.package, before.name if before is not None else "",
         before.version if before is not None else "", row.csv, row.version, row.phase or row.reason, outcome, why,
@@ -261,7 +261,7 @@ def tasks_of_moves(operators: Iterable[OperatorOutcome]) -> Iterator[tuple[str, 
         names = ", ".join(each.before for each in moved)
         yield (
             f"Before this is applied, take the steps by which {names} move to OLM v1, as the repository stood before. "
-            "Otherwise OLM v1 installs nothing over what is there, and OLM v0 upgrades it no more.",
+            "Otherwise OLM v1 does not install over existing objects, and OLM v0 does not upgrade it any more.",
             "olmc migrate --to olm-v1 --steps",
         )
 
