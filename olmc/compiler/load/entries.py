@@ -44,7 +44,7 @@ _OLM_SETTINGS = regex(
     re.IGNORECASE,
 )
 _ANY_OLM = regex(
-    r"operators\.coreos\.com|olm\.operatorframework\.io|schema[\"']?\s*:\s*[\"']?olm\.|policy\.open-cluster"
+    r"operators\.coreos\.com/v\d|olm\.operatorframework\.io/v\d|schema[\"']?\s*:\s*[\"']?olm\.|policy\.open-cluster"
 )
 _OLM_NAMES = regex(r"operator|subscription|opergroup|catalogsource|\bolm\b", re.IGNORECASE)
 _OLM_BASES = regex(

@@ -13,7 +13,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
-from olmc.compiler.olm.naming import component_label_key
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -159,8 +159,8 @@ def counted(keys: Iterable[ObjectKey]) -> str:
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:
-    """An object without what an apply writes about itself; what OLM's types add to a CSV, and leave out of an
-    OperatorGroup, is no change (R-OG-13)."""
+    """An object without what an apply writes about itself, and without the labels by which OLM knows the objects of an
+    operator. What OLM's types add to a CSV, and leave out of an OperatorGroup, is no change (R-OG-13)."""
     if obj["kind"] == CSV_KIND:
         obj = as_stored(obj)
     elif obj["kind"] == "OperatorGroup":
@@ -168,6 +168,9 @@ def _compared(obj: KubernetesObject) -> dict[str, Any]:
     metadata = dict(obj["metadata"])
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
     metadata |= {"annotations": annotations} if annotations else {}
+    labels = metadata.pop("labels", None) or {}
+    kept = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
+    metadata |= {"labels": kept} if kept else {}
     return {**obj, "metadata": metadata}
 
 
