@@ -171,7 +171,7 @@ def _write_lock(path: Path, done: Compilation) -> None:
     from olmc.compiler.output.directory import put
 
     if done.lock is None and not (path / LOCK_FILE).exists():
-        say("There is nothing to lock: the workspace has no Subscription.")
+        say("The workspace has no Subscription to lock.")
         return
     images = done.workspace.images if done.workspace is not None else ()
     with writing(path / LOCK_FILE):
@@ -208,7 +208,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     for changed in texts:
         say(f"{changed}: {package} is pinned to {version}")
     if read_lock(path, Report()).operators is not None:
-        say("olmc.lock has what was chosen before; olmc resolve --update writes it anew.")
+        say("olmc.lock has the earlier choice; olmc resolve --update writes it again.")
     return DONE
 
 

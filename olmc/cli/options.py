@@ -84,7 +84,7 @@ def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
 
 olm_versions_option = option(
     "--olm-version", callback=_range, default=_DEFAULTS.olm_version, show_default=True,
-    metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: what upgrading OLM itself changes.",
+    metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: the effect of upgrading OLM itself.",
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ class ClusterOptions(NamedTuple):
 
 certs_option = option(
     "--certs", type=Choice(("none", "cert-manager", "service-ca")), default="none", show_default=True,
-    help="For apply: what issues serving certificates.",
+    help="For apply: the issuer of serving certificates.",
 )  # fmt: skip
 approve_option = option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",

@@ -121,7 +121,7 @@ class RbacOptions(NamedTuple):
 
 @command(RbacOptions, commands={"who-can": who_can})
 def rbac(ctx: click.Context, opts: RbacOptions) -> None:
-    """Show what operators may do, and what users gain.
+    """Show the permissions of operators and users.
 
     Shows the ServiceAccounts of operators, all other subjects that the workspace grants permissions to, and what the
     roles admin, edit and view gain from the installed operators. PATH is a workspace or a bundle; the default is the
