@@ -178,9 +178,9 @@ def verdict(difference: Difference, space: int = WIDTH) -> str:
     parts = [_counted(len(breaking), "breaking change"), _counted(len(critical), "new critical permission")]
     others = len(risks) - len(critical)
     parts.append(_counted(others, "more risk" if critical else "risk"))
-    said = ", ".join(part for part in parts if part)
+    counts = ", ".join(part for part in parts if part)
     advice = list(dict.fromkeys(map(_advice, sorted(grave, key=lambda change: -change.severity))))
-    start = f"{said}; before you merge: "
+    start = f"{counts}; before you merge: "
     both = start + ", ".join(advice[:_MOST_ADVICE])
     return both if len(both) <= space else start + advice[0]
 
