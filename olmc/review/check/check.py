@@ -382,9 +382,13 @@ def check_clusters(
             lint(LintSubject(made.workspace, made.settled, made.options), found)
             report_findings(operator_group_findings_of(made.workspace), found)
         report.found.extend(cluster_findings(cluster, found))
-    nothing = Workspace((), {}, {})
-    validated = validate(root, nothing, settings, report, ignored=ignored)
-    merged_report = Report(list(merged(report)))
+    of_validators = Report()
+    validated = validate(root, Workspace((), {}, {}), settings, of_validators, ignored=ignored)
+    of_bundles = (
+        each._replace(severity=Severity.INFO) if each.severity is Severity.WARNING else each for each in of_validators
+    )
+    # Who keeps entries for clusters installs what others write.
+    merged_report = Report([*merged(report), *of_bundles])
     accepted = apply_suppressions(root, merged_report, config)
     kept = Report(list(accepted.kept))
     suppressions = tuple(collect_suppressions(root, config, done.built.repository.folder.walk()))

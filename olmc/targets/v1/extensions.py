@@ -8,7 +8,7 @@ after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.catalog import CatalogBundle
@@ -53,6 +53,7 @@ from olmc.targets.v1.permissions import (
 )
 from olmc.targets.v1.releases import release_of
 from olmc.targets.v1.resolution import (
+    NO_PACKAGE,
     ExtensionResolution,
     ServedCatalog,
     VersionRangeError,
@@ -356,7 +357,8 @@ def _hop(
     if unknown:
         place = locate(manifest.source, ("spec", "source", "catalog"))
         report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
-        return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace", unknown=True)
+        problem = f"the content of ClusterCatalog {unknown} is not in the workspace"
+        return result._replace(problem=problem, unknown=True, resolution=_without_content(resolution, setting.lacking))
     if resolution.error:
         revisions = setting.gates.boxcutter_runtime
         _, conditions = conditions_after(extension.source, extension.installed, resolution, revisions=revisions)
@@ -478,7 +480,17 @@ def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCata
 def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
     """The first catalog that counts and whose content is not here, "" for none."""
     asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
-    return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
+    return next((outcome.name for outcome in asked if outcome.dropped == NO_PACKAGE), "")
+
+
+def _without_content(resolution: ExtensionResolution, lacking: Collection[str]) -> ExtensionResolution:
+    """A resolution that says of catalogs without content that they have none here, instead of what they lack."""
+    outcomes = (
+        outcome._replace(dropped="its content is not in the workspace")
+        if outcome.name in lacking and outcome.dropped == NO_PACKAGE else outcome
+        for outcome in resolution.outcomes
+    )  # fmt: skip
+    return resolution._replace(outcomes=tuple(outcomes))
 
 
 # The way that a ClusterExtension goes by itself: resolution after resolution, until nothing changes any more
