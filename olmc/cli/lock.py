@@ -53,6 +53,8 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.repository import ClusterPart
+
 
 class ResolveOptions(NamedTuple):
     """The options of `olmc resolve`."""
@@ -232,7 +234,9 @@ class Review(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def review(ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings) -> Review:
+def review(
+    ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings, part: ClusterPart | None = None
+) -> Review:
     """What permissions at a path are read from; ends the command if it can't be compiled.
 
     What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
@@ -256,7 +260,9 @@ def review(ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timi
         assumed.extend(apis)
         return made
 
-    done, settled = compiled(ctx, path, fields, least=Severity.FAILURE, compile_with=assuming, timings=timings)
+    # The findings about a repository are those of olmc check, which reports each of them once.
+    least = Severity.FAILURE if part is None else Severity.ERROR
+    done, settled = compiled(ctx, path, fields, least=least, compile_with=assuming, timings=timings, part=part)
     wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
     asked = asked_permissions(wanted.known, settled.cluster, done.objects)
     csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}

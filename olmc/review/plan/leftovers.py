@@ -134,6 +134,8 @@ def _written(
             yield AppliedChange("create", key)
             continue
         was, now = _compared(state.objects[key].object), _compared(after[key].object)
+        # The server stores one version of an object, whichever version of the API the manifest is written in.
+        now = {**now, "apiVersion": was["apiVersion"]}
         if was["metadata"] != now["metadata"]:
             was = _without_marks_of_others(was, now, state.applied.get(key, {}))
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
