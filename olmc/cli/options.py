@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olmc.cli.console import (
@@ -313,13 +314,17 @@ def options_of(ctx: click.Context, fields: dict[str, Any], base: Options = _DEFA
 
 
 def options_and_begun(
-    ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS, *, may_be_absent: bool = False
-) -> tuple[Options, BegunCluster]:
-    """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
+    ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS, *, may_be_absent: bool = False,
+    entry: str = "",
+) -> tuple[Options, BegunCluster]:  # fmt: skip
+    """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it. `entry`
+    is the entry of a repository that is meant."""
     from olmc.cli.inputs import begun_from
 
     options = _with_fields(base, fields)
-    found = begun_from(fields["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
+    found = begun_from(
+        fields["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent, entry=entry
+    )
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
 
 
@@ -472,11 +477,13 @@ def report_compilation(
 
 
 class CompiledInput(NamedTuple):
-    """What an input was compiled to; `cluster` is one of a repository, None for a workspace."""
+    """What an input was compiled to; `cluster` is one of a repository, None for a workspace, and `folders` are those of
+    the entries by the Subscriptions in them."""
 
     compilation: Compilation
     settled: SettledCluster
     cluster: RepositoryCluster | None = None
+    folders: Mapping[tuple[str, str], str] = MappingProxyType({})
 
 
 def compiled_clusters(
@@ -512,7 +519,7 @@ def compiled_clusters(
         each = cluster.compilation
         tell(each.diagnostics, one.root, least=Severity.ERROR)
         if each.settled is not None and not each.failed:
-            found.append(CompiledInput(each, each.settled, cluster.part.cluster))
+            found.append(CompiledInput(each, each.settled, cluster.part.cluster, cluster.part.subscribed_in))
     tell_approvals(request.options.approve, [each.settled.cluster for each in found])
     if whole.clusters and not found:
         raise SystemExit(BAD_INPUT)
