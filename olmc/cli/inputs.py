@@ -150,7 +150,9 @@ def _state(name: str, beginning: Beginning) -> NamedState:
     tell(tuple(report), least=Severity.ERROR if found is not None else Severity.FAILURE)
     if found is None:
         raise SystemExit(BAD_INPUT)
-    if not found.state.objects and name != beginning.beside:
+    settled = found.side.settled if found.side is not None else None
+    serves = settled is not None and bool(settled.cluster.catalogs)
+    if not (found.state.objects or serves) and name != beginning.beside:
         say(f"olmc: {name} has nothing for OLM; it counts as an empty cluster")
     return found
 

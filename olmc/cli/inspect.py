@@ -66,6 +66,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
     from olmc.compiler.output.messages import QueryError
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
     from olmc.review.explain.status import ExplainContext
@@ -84,6 +85,7 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
         answers = answers_to(opts.target, scene)
     except QueryError as error:
         wrong_usage(str(error))
+    answers = with_causes(answers, diagnose(scene_of(done)), settled.cluster)
     if opts.output == "json":
         say(json_text(as_data(opts.target, answers)), out=True)
     else:
@@ -177,12 +179,14 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
 
 def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, OperatorStatus]]:
     """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters."""
+    from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, list[str]] = {}
     for made, settled, cluster in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
-        for operator in operators(settled, made.operators, extension_rows(made)):
+        rows = operators(settled, made.operators, extension_rows(made))
+        for operator in with_diagnoses(rows, diagnose(scene_of(made))):
             alike.setdefault(operator, []).extend(titles)
     for operator, titles in alike.items():
         yield join_limited(list(dict.fromkeys(titles)), _MOST_CLUSTERS), operator

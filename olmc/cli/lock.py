@@ -138,6 +138,7 @@ def _lock_broken(done: Compilation) -> bool:
 
 
 def _print(done: Compilation, output: str) -> None:
+    from olmc.review.diagnose.engine import diagnose, hops_with_causes, scene_of
     from olmc.review.explain.resolution import as_data, as_table, hops, operator_hops, resolutions
 
     if done.settled is None:
@@ -150,7 +151,8 @@ def _print(done: Compilation, output: str) -> None:
             of_extensions = resolutions_data(done.extensions)
         say(json_text(as_data(resolutions(done.settled), done.operators, of_extensions)), out=True)
     else:
-        rows = (*hops(done.settled), *operator_hops(done.operators))
+        causes = diagnose(scene_of(done))
+        rows = (*hops_with_causes(hops(done.settled), causes), *operator_hops(done.operators))
         if done.extensions:
             from olmc.review.explain.extensions import extension_hops  # most workspaces have none
 

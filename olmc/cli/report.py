@@ -76,7 +76,9 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     with progress() as doing:
         doing(f"checking {root}")
         left = left_out_of(root, done)
-        compilation = CheckInput(done.workspace, settled, done.diagnostics, done.suppressed, left)
+        compilation = CheckInput(
+            done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions
+        )
         given = fixed_of(ctx, fields)
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics

@@ -105,8 +105,7 @@ def _on_inferred_platform(
     request: CompileRequest, options: Options, config: Mapping[str, Any], workspace: Workspace, report: Report
 ) -> Options:
     """Return the options for OpenShift where manifests show that it is one and nobody has chosen a platform."""
-    from olmc.compiler.load.config import on_openshift
-    from olmc.compiler.load.repository import openshift_place
+    from olmc.compiler.load.config import on_openshift, openshift_place
 
     part = request.part
     given = (*workspace.manifests, *workspace.cluster_catalogs)

@@ -230,7 +230,8 @@ class ExtensionOutcome(Protocol):
     that comes next, "" for none. Its account lacks the rights `missing`, and needs `required`. `stored` is the object
     that the cluster has where the API server rejects the change (`is_refused`). `unknown`: the input lacks what the
     cluster decides by. `via` are the bundles on the way, `controller` is the release of operator-controller, and
-    `trial` the result with an account that has no rights. `derivation` has a sentence for each catalog.
+    `trial` the result with an account that has no rights. `advice` is the way out of the problem. `derivation` has a
+    sentence for each catalog.
     """
 
     @property
@@ -280,6 +281,9 @@ class ExtensionOutcome(Protocol):
 
     @property
     def trial(self) -> ExtensionOutcome | None: ...
+
+    @property
+    def advice(self) -> str: ...
 
     @property
     def derivation(self) -> tuple[str, ...]: ...

@@ -277,9 +277,9 @@ def test_kinds_and_approvals_of_olmc_yaml(project: Path, tmp_path: Path) -> None
     write(tmp_path, {"olmc.yaml": f"apiVersion: olmc.dev/v1alpha1\nkind: Config\nspec:\n{spec}"})
     shutil.copytree(project / "fixtures" / "manual-approval", tmp_path / "files")
     assert olmc("render", tmp_path).stderr == (
-        "olmc.yaml:4:13: warning: exclude in olmc.yaml: Zebra [OLMC152]\n"
+        "olmc.yaml:4:13: warning: exclude in olmc.yaml: Zebra is an unknown kind [OLMC152]\n"
         "  Write a kind of Kubernetes, of OLM, or of a CRD here, by any name that kubectl takes.\n"
-        "olmc.yaml:4:20: warning: exclude in olmc.yaml: Deploymnet [OLMC152]\n"
+        "olmc.yaml:4:20: warning: exclude in olmc.yaml: Deploymnet is an unknown kind [OLMC152]\n"
         "  Did you mean Deployment?\n"
         "olmc.yaml:7:5: warning: approve in olmc.yaml: there is no InstallPlan harbour/becon.v1.0.0 [OLMC153]\n"
         "  Did you mean harbour/beacon.v1.0.0?\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
@@ -14,14 +15,18 @@ from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
 
+from olmc.compiler.load import helm
+
 COMMANDS: dict[str, list[tuple[str, ...]]] = {
     "clusters": [("check",), ("status",), ("plan", "--from", "git:HEAD~1")],
     "library": [("check",), ("status",)],
     "flux-variables": [("check",), ("status",)],
+    "pattern": [("check",), ("status",)],
 }
 CHANGES = {
     "clusters": ("components/beacon/base/beacon.yaml", "channel: stable", "channel: candidate"),
     "library": ("operators/global/operator.yaml", "channel: stable", "channel: fast"),
+    "pattern": ("values-hub.yaml", "channel: stable", "channel: fast"),
     "flux-variables": ("clusters/home/beacon.yaml", "BEACON_CHANNEL: stable", "BEACON_CHANNEL: fast"),
 }
 needs_kustomize = pytest.mark.skipif(
@@ -56,6 +61,8 @@ def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
 @needs_kustomize
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_the_root_answers_for_all_entries(name: str, clone: Callable[[str], Path], snapshot: SnapshotAssertion) -> None:
+    if name == "pattern" and not (shutil.which("helm") or find_spec(helm.LIBRARY)):
+        pytest.skip("needs helm, or the extra olmc[helm]")
     clone(name)
     text = "".join(as_typed(*command) for command in COMMANDS[name])
     assert text == snapshot.use_extension(TextFile)

@@ -178,7 +178,7 @@ def test_a_remote_dependency_is_refused_by_name(tmp_path: Path, monkeypatch: pyt
     assert workspace.manifests == ()
     assert messages == {
         "OLMC186": "Chart.yaml:5:3: the chart needs common from https://charts.example.com, which is remote, and olmc "
-        "fetches nothing"
+        "does not fetch it"
     }
 
 

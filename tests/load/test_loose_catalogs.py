@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from scenarios import write
 
 import olmc
+from olmc.cli.main import main
 
 PACKAGE = "schema: olm.package\nname: {0}\ndefaultChannel: stable\n"
 CHANNEL = "schema: olm.channel\npackage: {0}\nname: stable\nentries: [{{name: {0}.v1.0.0}}]\n"
@@ -78,7 +80,10 @@ def test_what_no_folder_completes_is_reported_where_it_stands(tmp_path: Path) ->
     assert sorted(codes) == ["OLMC209", "OLMC235"]
 
 
-@pytest.mark.parametrize("template", [SEMVER, BASIC])
+GO = SEMVER.replace("schema:", "Schema:").replace("stable:", "Stable:").replace("image:", "Image:")
+
+
+@pytest.mark.parametrize("template", [SEMVER, BASIC, GO])
 @pytest.mark.parametrize("output", ["catalog/kettle/catalog.yaml", "catalogs/acme/catalog.yaml"])
 def test_a_template_with_its_output_is_no_catalog(template: str, output: str, tmp_path: Path) -> None:
     """Its bundles are in images, and the catalog that opm made of them is here."""
@@ -92,3 +97,19 @@ def test_a_template_without_its_output_is_a_catalog(template: str, tmp_path: Pat
     named, codes = found(tmp_path, {"templates/kettle.yaml": text_of(template), "acme/pan.yaml": whole("pan")})
     assert sorted(named) == ["acme", "templates"]
     assert codes == ["OLMC246"]
+
+
+@pytest.mark.parametrize("command", [["diff", "old", "new"], ["plan", "new", "--from", "old"]])
+def test_a_change_of_a_catalog_alone_is_reported(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository of catalogs has no objects, and what a new version of it changes is compared."""
+    write(tmp_path / "old", in_parts("catalog-4-14/"))
+    newer = text_of(CHANNEL).replace("[{name: ", "[{replaces: kettle.v1.0.0, name: kettle.v1.1.0}, {name: ")
+    bundle = text_of(BUNDLE).replace("1.0.0", "1.1.0")
+    files = {"catalog-4-14/channels/stable.yaml": newer, "catalog-4-14/bundles/v2.yaml": bundle}
+    write(tmp_path / "new", in_parts("catalog-4-14/") | files)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, [*command, "-o", "json"])
+    assert "its head: kettle.v1.0.0 → kettle.v1.1.0" in done.stdout
+    assert (done.exit_code, done.stderr) == (0, "")

@@ -285,8 +285,8 @@ def test_one_broken_file_stops_the_compile_and_all_are_named(tmp_path: Path) -> 
         ),
         (
             "# all\n- apiVersion: v1\n  kind: Namespace\n- 1\n- {apiVersion: v1, kind: Pod}\n",
-            "2:1 OLMC147 this document is a list of objects (Namespace, Pod), which no cluster takes: nothing of it "
-            "is compiled | Write each object as a document of its own, with --- between them, or all as the items of a "
+            "2:1 OLMC147 this document is a list of objects (Namespace, Pod), which a cluster rejects: olmc does not "
+            "compile it | Write each object as a document of its own, with --- between them, or all as the items of a "
             "List of apiVersion v1.",
         ),
         ("apiVersion: v2\nname: chart\nversion: 1.0.0\n", "OLMC125"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from olmc.compiler.rules.findings import reconcile as lock_rules
 from olmc.compiler.rules.findings import reconcile as versions
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import Location, Place, Report, Source, misspelt
-from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest
+from olmc.k8s.objects import OLM_GROUP, KubernetesObject, Manifest, gvk_of, namespace_of
+from olmc.k8s.objects import spec_of as spec_of_object
 from olmc.k8s.strconv import full_kube_version
-from olmc.k8s.yaml import Document, dump_one, locate, read
+from olmc.k8s.yaml import Document, at, dump_one, locate, read
 
 CONFIG_FILE = "olmc.yaml"
 _OTHER_NAME = "olmc.yml"
@@ -173,6 +174,27 @@ def options_from(config: Mapping[str, Any], base: Options, given: frozenset[str]
         )
     options = base._replace(**values)
     return on_platform(options, given | (values.keys() - {"api_resources"}))
+
+
+MARKETPLACE = "openshift-marketplace"
+_CONFIG_GROUP = "config.openshift.io"
+
+
+def openshift_place(manifests: Iterable[Manifest]) -> Location | None:
+    """Return the place that shows that the cluster of manifests is an OpenShift, None where none does: a catalog of
+    openshift-marketplace, or an object of config.openshift.io."""
+    for manifest in manifests:
+        obj = manifest.object
+        gvk = gvk_of(obj)
+        if gvk.group == _CONFIG_GROUP:
+            return at(manifest.source, "apiVersion") or Location(manifest.source.path)
+        if gvk.group != OLM_GROUP:
+            continue
+        if gvk.kind == "CatalogSource" and namespace_of(obj) == MARKETPLACE:
+            return at(manifest.source, "metadata", "namespace") or Location(manifest.source.path)
+        if gvk.kind == "Subscription" and spec_of_object(obj).get("sourceNamespace") == MARKETPLACE:
+            return at(manifest.source, "spec", "sourceNamespace") or Location(manifest.source.path)
+    return None
 
 
 def on_openshift(options: Options, chosen: Set[str]) -> Options:

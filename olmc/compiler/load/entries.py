@@ -25,6 +25,7 @@ from olmc.compiler.load.kustomization import (
     references,
 )
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
 from olmc.compiler.load.workspace_files import is_chart
 from olmc.compiler.rules.findings import building as rules
@@ -43,7 +44,7 @@ _OLM_SETTINGS = regex(
     re.IGNORECASE,
 )
 _ANY_OLM = regex(
-    r"operators\.coreos\.com|olm\.operatorframework\.io|schema[\"']?\s*:\s*[\"']?olm\.|policy\.open-cluster"
+    r"operators\.coreos\.com/v\d|olm\.operatorframework\.io/v\d|schema[\"']?\s*:\s*[\"']?olm\.|policy\.open-cluster"
 )
 _OLM_NAMES = regex(r"operator|subscription|opergroup|catalogsource|\bolm\b", re.IGNORECASE)
 _OLM_BASES = regex(
@@ -65,7 +66,8 @@ _MARKS = (OLM_GROUP, POLICY_GROUP)
 class RepositoryEntry(NamedTuple):
     """A folder that is applied as a whole, relative to the repository, and who applies it as far as that is known.
 
-    A Helm chart is an entry for each `release` of it: with other values it becomes something else.
+    A Helm chart is an entry for each `release` of it: with other values it becomes something else. With `is_pattern`
+    the path is that of a file with the values of a validated pattern.
     """
 
     path: str
@@ -73,6 +75,7 @@ class RepositoryEntry(NamedTuple):
     is_kustomization: bool = False
     is_chart: bool = False
     release: Release | None = None
+    is_pattern: bool = False
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(applier.name for applier in self.appliers))
@@ -134,6 +137,8 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     ]
     plain += [path for path in dict.fromkeys(loose) if path not in plain and path not in charts]
     entries += (RepositoryEntry(path, _told_once(applied.of(path))) for path in plain)
+    patterns = [group.path for group in cluster_groups(root, folder)]
+    entries += (RepositoryEntry(path, _told_once(applied.of(path)), is_pattern=True) for path in patterns)
     return tuple(sorted(entries, key=lambda entry: (not entry.appliers, entry.path)))
 
 
@@ -179,7 +184,8 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
     it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
     applied, each by itself."""
-    if not (has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))):
+    is_built = has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))
+    if not is_built and not any(True for _ in cluster_groups(root, folder)):
         applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
         return applied if len({entry.path for entry in applied}) > 1 else ()
     entries = find_entries(root, folder)
@@ -350,13 +356,19 @@ def _policy_folders(
 ) -> list[str]:
     """The topmost folders with policies about OLM in files that belong to no kustomization and no chart."""
     named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *charts}
     topmost: list[str] = []
-    for below in _folders(folder):
-        is_part = any(_is_below(below.path, path) for path in (*nodes, *topmost, *charts))
-        paths = [below.join(name) for name in below.files] if below.path and not is_part else []
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        if below.path in parts:
+            continue
+        paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, POLICY_GROUP) for path in paths):
             topmost.append(below.path)
-    return topmost
+        else:
+            waiting.extend(below.folders)
+    return sorted(topmost)
 
 
 def _loose_folders(
@@ -367,14 +379,22 @@ def _loose_folders(
     if applied.by_path or applied.open_sources:
         return []
     named = {file for node in nodes.values() for file in node.files}
+    parts = {*nodes, *known}
     found: list[str] = []
-    for below in _folders(folder):
-        is_part = any(_is_below(below.path, path) for path in (*nodes, *known, *found))
-        is_aside = not below.path or not _ASIDE.isdisjoint(below.path.lower().split("/"))
-        if not is_part and not is_aside and not is_chart(below):
-            paths = (below.join(name) for name in below.files)
-            found += [below.path] if any(path not in named and _is_whole_olm(root, path) for path in paths) else []
-    return found
+    waiting = [folder]
+    while waiting:
+        below = waiting.pop()
+        name = below.path.rpartition("/")[2].lower()
+        if below.path in parts or name in _ASIDE or is_chart(below):
+            # A chart may have folders beside it that are none of its own.
+            waiting.extend(f for f in below.folders if below.path not in parts and name not in _ASIDE)
+            continue
+        paths = (below.join(name) for name in below.files if below.path)
+        if any(path not in named and _is_whole_olm(root, path) for path in paths):
+            found.append(below.path)
+        else:
+            waiting.extend(below.folders)
+    return sorted(found)
 
 
 def _is_whole_olm(root: Path, path: str) -> bool:

@@ -41,6 +41,8 @@ _MOST_ERRORS = 64 * 1024
 # Nobody listens there: Go's client asks the proxy for whatever is not on this machine.
 _NO_PROXY_THERE = "http://127.0.0.1:9"
 _FRAMES = regex(r'^.*?"command failed" err=|^Error: |["\\<>]+')
+_WARNING = regex(r"^# Warning.*$", re.MULTILINE)
+_OUTER = regex(r"^.*recursed accumulation of path (?=')", re.DOTALL)
 
 
 class Output(NamedTuple):
@@ -110,8 +112,10 @@ def relative_to(root: Path, problem: str) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """A tool's message in one line, without what it is framed in."""
-    line = " ".join(_FRAMES.sub(" ", text.strip()).split())
+    """A tool's message in one line, without what it is framed in: of folders in each other the innermost has the
+    cause."""
+    text = _OUTER.sub("", _FRAMES.sub(" ", _WARNING.sub("", text).strip()))
+    line = " ".join(text.split())
     return line[:600] or "it ended without a message"
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ _PACKAGE, _BUNDLE = "olm.package", "olm.bundle"
 _TEMPLATES = frozenset({
     "olm.template.basic", "olm.semver", "olm.template.substitutes", "olm.composite", "olm.composite.catalogs"
 })  # fmt: skip
-_IMAGE = regex(r"""["']?\bimage["']?\s*:\s*["']?([^\s"',}]+)""")
+_IMAGE = regex(r"""["']?\bimage["']?\s*:\s*["']?([^\s"',}]+)""", re.IGNORECASE)
 
 
 class CatalogPart(NamedTuple):
@@ -50,7 +51,7 @@ def catalog_part(text: str, documents: Iterable[Document]) -> CatalogPart:
         elif schema not in _TEMPLATES:
             filled.add(_field(document.value, "package"))
         else:
-            entries = mappings(document.value.get("entries"))
+            entries = mappings(_value(document.value, "entries"))
             defined.update(_field(entry, "name") for entry in entries if _field(entry, "schema") == _PACKAGE)
     images = frozenset(_IMAGE.findall(text)) if is_template else frozenset()
     return CatalogPart(text, frozenset(defined - {""}), frozenset(filled - {""}), is_template, images)
@@ -58,8 +59,13 @@ def catalog_part(text: str, documents: Iterable[Document]) -> CatalogPart:
 
 def _field(value: Mapping[str, Any], name: str) -> str:
     """The text of a key in any case, "" without one."""
-    found = next((text for key, text in value.items() if key == name or str(key).casefold() == name), "")
+    found = _value(value, name)
     return found if isinstance(found, str) else ""
+
+
+def _value(value: Mapping[str, Any], name: str) -> Any:
+    """The value of a key in any case, as opm reads keys; None without one."""
+    return next((each for key, each in value.items() if str(key).casefold() == name), None)
 
 
 def loose_catalogs(

@@ -15,6 +15,7 @@ from typing import Any
 
 from olmc.compiler.load.files import Folder, fits_parts, read_text
 from olmc.compiler.load.kustomization import NAMES
+from olmc.compiler.load.patterns import cluster_groups
 from olmc.k8s.diagnostics import Location, Report, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import as_text, mapping, mappings, name_of, namespace_of, spec_of, texts
@@ -359,9 +360,11 @@ def _text(value: Any) -> str:
 # Who applies the folders of a repository: Applications of Argo CD, Kustomizations and HelmReleases of Flux.
 
 _APPLIES = regex(r"argoproj\.io/|(?:kustomize|helm)\.toolkit\.fluxcd\.io/")
+_APPLYING_KIND = regex(r"kind[\"']?\s*:\s*[\"']?(?:Application|ApplicationSet|Kustomization|HelmRelease)\b")
 _FLUX = "kustomize.toolkit.fluxcd.io/"
 # What changes the objects of a folder when Flux applies it, apart from its namespace and its variables.
 _FLUX_CHANGES = ("patches", "components", "images", "namePrefix", "nameSuffix")
+_APPLYING = ("Application", "ApplicationSet", "Kustomization", "HelmRelease")
 _IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc", "https://kubernetes.default.svc:443")
 LOCAL_CLUSTER = "in-cluster"
 """The cluster in which a GitOps tool runs, where the repository names it nowhere."""
@@ -478,11 +481,11 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not _APPLIES.search(text):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
-            if not (isinstance(obj.get("kind"), str) and isinstance(mapping(obj.get("metadata")).get("name"), str)):
+            if obj.get("kind") not in _APPLYING or not isinstance(mapping(obj.get("metadata")).get("name"), str):
                 continue
             made = applications_of(obj, root, files, effort) if obj["kind"] == "ApplicationSet" else ()
             place = locate(document.source, ())
@@ -498,6 +501,8 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
                         _recurses(one, source.path, target, files),
                     )  # fmt: skip
                     known.setdefault(target, []).append(applier)
+    for target, applier in _of_patterns(root, folder):
+        known.setdefault(target, []).append(applier)
     open_sources: list[OpenSource] = []
     possible: dict[str, list[Applier]] = {}
     folders = {above for path in files for above in _above(path)} if sets else set()
@@ -511,6 +516,23 @@ def read_appliers(root: Path, folder: Folder) -> Appliers:
             possible.setdefault(path, []).append(one_source.applier)
     by_path, by_values = ({k: tuple(dict.fromkeys(v)) for k, v in paths.items()} for paths in (known, possible))
     return Appliers(by_path, tuple(dict.fromkeys(open_sources)), by_values)
+
+
+def _of_patterns(root: Path, folder: Folder) -> Iterator[tuple[str, Applier]]:
+    """The folders that validated patterns apply, and their files of values, which are entries themselves."""
+    for group in cluster_groups(root, folder):
+        place = Location(group.path)
+        yield group.path, Applier(f"clusterGroup/{group.name}", place, destination=Destination(group.name))
+        files = tuple(
+            ValueFile(name, name, place, may_be_absent=True) for name in ("values-global.yaml", group.path)
+        )  # fmt: skip
+        for application in group.applications:
+            name = f"clusterGroup/{group.name}/{application.name}"
+            release = Release(
+                application.name, application.namespace, name, application.place, files, top=root,
+            )  # fmt: skip
+            there = Destination(group.name, application.namespace)
+            yield application.path, Applier(name, application.place, (), release, "", there)
 
 
 def _recurses(obj: Mapping[str, Any], path: str, target: str, files: Iterable[str]) -> bool:

@@ -8,19 +8,21 @@ there as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from olmc.compiler.load.bundles import CATALOGS_FOLDER, manifests_in_namespace
+from olmc.compiler.load.config import openshift_place
 from olmc.compiler.load.entries import Repository, RepositoryEntry, changed_entries
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.load.kustomization import kustomization_in
+from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import OWN_VALUES, Applier, Destination, Variables
 from olmc.compiler.load.workspace_files import FoundFiles, add_parts, found_files, kinds_in_templates
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Reason, Unused
-from olmc.compiler.rules.findings import building as chart_rules
 from olmc.compiler.rules.findings import building as rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, RefusedObject, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -34,7 +36,7 @@ from olmc.k8s.objects import (
     object_key,
     spec_of,
 )
-from olmc.k8s.yaml import at, read
+from olmc.k8s.yaml import read
 
 # Which entries make up which cluster.
 
@@ -104,7 +106,7 @@ def _destination(entry: RepositoryEntry, applier: Applier) -> Destination:
 _OFFLINE = frozenset(
     rule.code
     for rule in (rules.REMOTE_BASE, rules.HELM_IN_KUSTOMIZATION, rules.BASE_OUTSIDE, rules.NO_KUSTOMIZE,
-                 chart_rules.REMOTE_CHART, chart_rules.NO_HELM, chart_rules.NOT_RENDERED, chart_rules.NO_VALUE_FILE)
+                 rules.REMOTE_CHART, rules.NO_HELM, rules.NOT_RENDERED, rules.NO_VALUE_FILE)
 )  # fmt: skip
 """Codes of what olmc lacks to build an entry, and a GitOps tool may have."""
 
@@ -183,7 +185,12 @@ def _content(repository: Repository, placement: Placement, held: Mapping[str, st
         unknown = _fill_in(reading, variables, held)
     homeless = _place(reading, placement.destination, options)
     problems = tuple(each for each in report if each.severity is Severity.ERROR)
-    findings = tuple(each for each in report if each.severity is not Severity.ERROR)
+    # With values of somebody else a chart becomes something else.
+    is_open = entry.is_chart and entry.release is None
+    findings = tuple(
+        each for each in report
+        if each.severity is not Severity.ERROR and not (is_open and isinstance(each.cause, RefusedObject))
+    )  # fmt: skip
     return EntryContent(placement, reading, findings, problems, homeless, unknown)
 
 
@@ -192,6 +199,11 @@ def _read_entry(
 ) -> None:
     """Read what an entry builds to; paths are relative to the repository."""
     root = repository.root
+    if entry.is_pattern:
+        groups = cluster_groups(root, repository.folder)
+        reading.manifests.extend(chain.from_iterable(group.manifests for group in groups if group.path == entry.path))
+        reading.built[entry.path] = None
+        return
     folder = _folder_at(repository.folder, entry.path)
     if folder is None:
         return
@@ -285,29 +297,6 @@ def _fill_in(reading: FoundFiles, variables: Variables, held: Mapping[str, str])
         for manifest in reading.manifests
     ]
     return tuple(unknown)
-
-
-# What the cluster is, as far as manifests show it.
-
-MARKETPLACE = "openshift-marketplace"
-_CONFIG_GROUP = "config.openshift.io"
-
-
-def openshift_place(manifests: Iterable[Manifest]) -> Location | None:
-    """The place that shows that the cluster of some manifests is an OpenShift, None where none does: a catalog of
-    openshift-marketplace, or an object of config.openshift.io."""
-    for manifest in manifests:
-        obj = manifest.object
-        gvk = gvk_of(obj)
-        if gvk.group == _CONFIG_GROUP:
-            return at(manifest.source, "apiVersion") or Location(manifest.source.path)
-        if gvk.group != OLM_GROUP:
-            continue
-        if gvk.kind == "CatalogSource" and namespace_of(obj) == MARKETPLACE:
-            return at(manifest.source, "metadata", "namespace") or Location(manifest.source.path)
-        if gvk.kind == "Subscription" and spec_of(obj).get("sourceNamespace") == MARKETPLACE:
-            return at(manifest.source, "spec", "sourceNamespace") or Location(manifest.source.path)
-    return None
 
 
 # Entries that are variants of each other, and entries that may be in a cluster as well.

@@ -18,11 +18,11 @@ from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy_by_metadata
-from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import format_apis, intersects
+from olmc.compiler.reconcile.ways_out import group_way_out, plan_way_out
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import (
@@ -245,7 +245,7 @@ def _plans(cluster: Cluster) -> Iterator[Diagnostic]:
             yield waiting(plan)
             continue
         text = plan.message or (plan.condition[2] if plan.condition else "")
-        place, hint = failed_step(plan), way_out(plan.cause)
+        place, hint = failed_step(plan), plan_way_out(plan, cluster)
         if plan.cause is PlanFault.UNMANAGED:
             groups = cluster.groups_in(plan.namespace)
             place = at(groups[0].source, "spec") if groups else None
@@ -296,7 +296,7 @@ def _members(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
         if member.phase == "InstallReady" and not member.flapping and member.group is not None:
             yield _without_token(member, member.group, cluster, options)
             continue
-        rule, hint = _rule_for(member)
+        rule, hint = _rule_for(member, cluster)
         phase, reason, text = member.cause
         yield rule.finding(
             place_of(member),
@@ -342,8 +342,8 @@ def rivals(member: CsvState, cluster: Cluster) -> tuple[tuple[str, Location], ..
     return tuple((text, locate(source, ())) for text, source in shown)
 
 
-def _rule_for(member: CsvState) -> tuple[Rule, str]:
-    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+def _rule_for(member: CsvState, cluster: Cluster) -> tuple[Rule, str]:
+    hint = group_way_out(member, cluster)
     if member.phase == "Pending":
         return rules.PENDING, "\n".join((hint, *unmet(member))).strip()
     return (rules.GROUP_FAILURE if member.reason in rules.GROUP_REASONS else rules.INSTALL_FAILURE), hint

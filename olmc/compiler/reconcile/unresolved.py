@@ -26,7 +26,8 @@ _FIELDS = ("name", "channel", "source", "sourceNamespace", "startingCSV")
 
 def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
     """What the resolver has to say: remarks of every round, and the failures of the last ones with their derivation."""
-    last = list(settled.rounds.values())
+    # An object without a namespace is reported as that, and what follows from it depends on who applies it.
+    last = [done for namespace, done in settled.rounds.items() if namespace]
     for round_ in (*settled.history, *last):
         if round_.resolve_request is None or round_.resolution is None:
             continue

@@ -40,7 +40,7 @@ from olmc.k8s.diagnostics import (
     did_you_mean,
 )
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import MASK, OLM_GROUP, may_hold_secrets, redacted
+from olmc.k8s.objects import MASK, OLM_GROUP, Rendered, may_hold_secrets, redacted
 from olmc.k8s.semver import Version, tolerant_or_none
 from olmc.k8s.yaml import locate, read
 from olmc.k8s.yaml.split import SEPARATOR, is_separator
@@ -55,6 +55,9 @@ from olmc.review.check.repository import (
 )
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
+from olmc.review.diagnose.diagnosis import Scene
+from olmc.review.diagnose.engine import diagnose
+from olmc.review.diagnose.engine import findings as diagnosed
 from olmc.review.explain.left_out import findings, left_out_of
 from olmc.review.rules.catalogue import all_rules, code_start
 from olmc.targets.pipeline import compile
@@ -205,6 +208,10 @@ def _masked(lines: Iterable[str]) -> Iterator[str]:
         depth = len(match["pad"]) if match["value"] and match["value"] != "#" else None
 
 
+if TYPE_CHECKING:
+    from olmc.compiler.results import ExtensionOutcome
+
+
 Lint = Callable[[LintSubject], Iterator[Diagnostic]]
 
 LINTS: tuple[Lint, ...] = (
@@ -254,13 +261,16 @@ _YAML_BREAK = regex("[\n\x85\u2028\u2029]")
 
 
 class CheckInput(NamedTuple):
-    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides."""
+    """What compiling a directory gave; `workspace` and `settled` as far as it came, `left_out` what it has besides;
+    `objects` is what was rendered."""
 
     workspace: Workspace | None
     settled: SettledCluster | None
     diagnostics: tuple[Diagnostic, ...]
     suppressed: tuple[Diagnostic, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    objects: tuple[Rendered, ...] = ()
+    extensions: tuple[ExtensionOutcome, ...] = ()
 
 
 class CheckScope(NamedTuple):
@@ -336,6 +346,11 @@ def check_directory(
     report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective, whole), report)
+    if compiled.settled is not None:
+        scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
+        for diagnostic in diagnosed(diagnose(scene)):
+            if not is_in(diagnostic, older):
+                report.add(diagnostic)
     done = apply_suppressions(root, report, config)
     left = apply_suppressions(root, findings(compiled.left_out), config, commented=False)
     kept = Report([*(done.kept if is_author else for_users(done.kept, workspace)), *left.kept])
@@ -367,9 +382,13 @@ def check_clusters(
             lint(LintSubject(made.workspace, made.settled, made.options), found)
             report_findings(operator_group_findings_of(made.workspace), found)
         report.found.extend(cluster_findings(cluster, found))
-    nothing = Workspace((), {}, {})
-    validated = validate(root, nothing, settings, report, ignored=ignored)
-    merged_report = Report(list(merged(report)))
+    of_validators = Report()
+    validated = validate(root, Workspace((), {}, {}), settings, of_validators, ignored=ignored)
+    of_bundles = (
+        each._replace(severity=Severity.INFO) if each.severity is Severity.WARNING else each for each in of_validators
+    )
+    # Who keeps entries for clusters installs what others write.
+    merged_report = Report([*merged(report), *of_bundles])
     accepted = apply_suppressions(root, merged_report, config)
     kept = Report(list(accepted.kept))
     suppressions = tuple(collect_suppressions(root, config, done.built.repository.folder.walk()))
@@ -531,7 +550,9 @@ def check_compiled(
         found = check_clusters(request.root, done, lenient, request.options, request.fixed)
         return select_findings(found, rules.select, rules.ignore)
     left = left_out_of(request.root, made) if not made.failed else ()
-    compiled = CheckInput(made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left)
+    compiled = CheckInput(
+        made.workspace, made.settled, (*made.diagnostics, *more), made.suppressed, left, made.objects, made.extensions
+    )
     found = check_directory(request.root, compiled, lenient, request.options, request.fixed, rules.scope)
     return select_findings(found, rules.select, rules.ignore)
 

@@ -578,8 +578,10 @@ def _emptiness(source: SideSource) -> Diagnostic:
 
 
 def _is_empty(made: _MadeSide, shared: _Shared) -> bool:
-    """Whether there is nothing at a side, whatever its cluster held before."""
+    """Whether there is nothing at a side, whatever its cluster held before. Catalogs are compared without objects."""
     workspace = made.compilation.workspace if made.compilation is not None else None
+    if workspace is not None and workspace.catalogs:
+        return False
     if workspace is not None and shared.premises.state is not None:
         return not workspace.manifests
     return not made.side.objects and not made.side.shared

@@ -162,7 +162,7 @@ _ANNOTATIONS = frozenset(
 _PREFIXES = (
     "operatorframework.io/installed-alongside-", "olm.operatorgroup.uid/", "app.kubernetes.io/", "helm.sh/",
     "features.operators.openshift.io/", "operators.openshift.io/", "olm.operatorframework.io/",
-    "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-",
+    "meta.helm.sh/", "olm.opgroup.permissions/aggregate-to-", "operators.coreos.com/",
 )  # fmt: skip
 _SELECTED = frozenset(("Namespace", "Pod"))
 _PROVIDED = "olm.providedAPIs"

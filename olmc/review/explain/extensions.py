@@ -81,6 +81,8 @@ def _problem(result: ExtensionOutcome) -> Iterator[ExplanationLine]:
     yield ExplanationLine(0, head, locate(result.manifest.source, ("spec",)))
     yield from (ExplanationLine(1, line.strip()) for line in rest)
     yield from (ExplanationLine(1, line) for line in result.derivation)
+    if result.advice:
+        yield ExplanationLine(1, result.advice)
 
 
 def about_extension(result: ExtensionOutcome) -> Iterator[ExplanationLine]:

@@ -273,7 +273,7 @@ def _unexecuted(wanted: Wanted, cluster: Cluster) -> Iterator[ExplanationLine]:
             if step.name == wanted.name and step.kind in {kind.kind for kind in wanted.kinds}:
                 text = f"step {number} of InstallPlan {plan.namespace}/{plan.name} would make it"
                 yield ExplanationLine(0, text, at(step.source))
-                yield from deeper(of_plan(plan))
+                yield from deeper(of_plan(plan, cluster))
 
 
 def _required_by(name: str, cluster: Cluster) -> Iterator[ExplanationLine]:
@@ -464,7 +464,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
         yield from of_stop(name, settled)
         for plan in cluster.plans.values() if not cluster.members[name].succeeded else ():
             if plan.phase == "Failed" and plan.namespace == name.namespace and name.name in plan.csvs:
-                yield from of_plan(plan)
+                yield from of_plan(plan, cluster)
     elif key.kind == "Subscription" and name in cluster.subscriptions:
         subscription = cluster.subscriptions[name]
         yield from of_subscription(name, settled)
@@ -477,7 +477,7 @@ def _hindered(key: ObjectKey, settled: SettledCluster) -> Iterator[ExplanationLi
     elif key.kind == "InstallPlan":
         for plan in cluster.plans.values():
             if (plan.namespace, plan.name) == name and plan.given is None:
-                yield from of_plan(plan)
+                yield from of_plan(plan, cluster)
     elif key.kind == "OperatorGroup":
         for group in cluster.groups_in(key.namespace):
             if group.name == key.name and group.problem:

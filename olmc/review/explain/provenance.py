@@ -16,13 +16,12 @@ from olmc.compiler.olm.facts import (
     original_of,
 )
 from olmc.compiler.olm.naming import ALONGSIDE, binding_name, cluster_role_name, role_name
-from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.reconcile.diagnose import failed_step, place_of, rivals, unmet
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.unresolved import held_in, unknown_catalogs, with_places
+from olmc.compiler.reconcile.ways_out import group_way_out, plan_way_out, replaces_in_plan
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivation, reasons
-from olmc.compiler.rules.findings import reconcile as rules
-from olmc.k8s.diagnostics import Location, Place, UnservedKind, join_limited
+from olmc.k8s.diagnostics import Location, Place, StoredVersion, UnfitResource, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
 from olmc.k8s.yaml import at, located
 from olmc.review.explain.left_out import brought_by
@@ -65,7 +64,7 @@ def of_csv(member: CsvState, cluster: Cluster) -> Iterator[ExplanationLine]:
         yield ExplanationLine(1 + (len(line) - len(shown)) // 2, shown)
     for text, place in rivals(member, cluster):
         yield ExplanationLine(1, text, place)
-    hint = rules.GROUP_REASONS.get(member.reason, "").format(namespace=member.csv.namespace)
+    hint = group_way_out(member, cluster)
     if hint and member.phase == "Failed":
         yield ExplanationLine(1, hint)
 
@@ -75,7 +74,7 @@ def of_subscription(name: NamespacedName, settled: SettledCluster) -> Iterator[E
     yield from of_resolution(name, settled)
     plan = plan_of(settled.cluster.subscriptions[name], settled.cluster)
     if plan is not None:
-        yield from of_plan(plan)
+        yield from of_plan(plan, settled.cluster)
 
 
 def of_resolution(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:
@@ -165,8 +164,8 @@ def unknown_of(done: ResolutionRound, cluster: Cluster) -> tuple[CatalogKey, ...
     return unknown_catalogs(done.resolve_request, done.resolution, cluster)
 
 
-def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
-    """What keeps an InstallPlan from being carried out; nothing for a complete one."""
+def of_plan(plan: InstallPlan, cluster: Cluster) -> Iterator[ExplanationLine]:
+    """What keeps an InstallPlan from being carried out, and the way out; nothing for a complete one."""
     csvs = ", ".join(plan.csvs)
     if plan.phase == APPROVAL and plan.condition is None:
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} waits for approval")
@@ -175,8 +174,10 @@ def of_plan(plan: InstallPlan) -> Iterator[ExplanationLine]:
     elif plan.phase != "Complete":
         text = plan.message or (plan.condition[2] if plan.condition else "")
         yield ExplanationLine(0, f"InstallPlan {plan.name} for {csvs} ends {plan.phase}: {text}", failed_step(plan))
-        if isinstance(plan.cause, UnservedKind):
-            yield ExplanationLine(1, way_out(plan.cause))
+        if isinstance(plan.cause, UnservedKind | StoredVersion | UnfitResource):
+            yield ExplanationLine(1, plan_way_out(plan, cluster))
+        for name in replaces_in_plan(plan, cluster):
+            yield ExplanationLine(1, f"{name.name} runs on")
 
 
 def of_stop(name: NamespacedName, settled: SettledCluster) -> Iterator[ExplanationLine]:

@@ -144,7 +144,7 @@ def _subscribed(
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
-    of_its_plan = tuple(of_plan(plan)) if plan is not None else ()
+    of_its_plan = tuple(of_plan(plan, cluster)) if plan is not None else ()
     if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
         missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write
     else:
@@ -385,7 +385,8 @@ def in_short(each: OperatorStatus) -> str:
     """The first cause, and how many more there are: of a CSV that waits the first requirement that is not met, where
     no versions go together what rules out the first candidate."""
     lines = each.missing
-    depth = 1 if each.phase == "Pending" and [line.depth for line in lines[:2]] == [0, 1] else 0
+    of_csv_alone = [line.depth for line in lines[:2]] == [0, 1] and not lines[0].text.startswith("InstallPlan ")
+    depth = 1 if each.phase == "Pending" and of_csv_alone else 0
     own = _own_part(each) if each.phase in ("", "Succeeded") else ()
     if each.reason == NOT_SATISFIABLE or own:
         lines = own or lines

@@ -28,6 +28,7 @@ from olmc.compiler.transition.state import state_of, with_aggregated_rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import APIResource, object_key, spec_of, texts
+from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
 from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
@@ -192,7 +193,10 @@ def planned_for(
         difference = with_approval(difference, compare(begun.side, approved))
     applied = applied_changes(begun.state, done.workspace.manifests, done.options)
     diagnostics = tuple(seen_from(folder, done.diagnostics)) if folder else done.diagnostics
-    made = compare_with_state(begun.state, applied, done.settled, difference, diagnostics, done.extensions)
+    removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
+    made = compare_with_state(
+        begun.state, applied, done.settled, difference, diagnostics, done.extensions, diagnose(scene_of(done), removed)
+    )
     return made._replace(drift=drift_in(begun.state, options, partial(recompile, path)))
 
 

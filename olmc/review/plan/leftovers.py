@@ -13,7 +13,7 @@ from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
-from olmc.compiler.olm.naming import component_label_key
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -66,6 +66,7 @@ from olmc.review.plan.repair import DriftedObject
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
+    from olmc.review.diagnose.diagnosis import Diagnosis
     from olmc.review.plan.outcomes import PlannedExtension
 
 # What a GitOps tool does with a repository's manifests: what it creates, changes and deletes, and what goes along.
@@ -158,8 +159,8 @@ def counted(keys: Iterable[ObjectKey]) -> str:
 
 
 def _compared(obj: KubernetesObject) -> dict[str, Any]:
-    """An object without what an apply writes about itself; what OLM's types add to a CSV, and leave out of an
-    OperatorGroup, is no change (R-OG-13)."""
+    """An object without what an apply writes about itself, and without the labels by which OLM knows the objects of an
+    operator. What OLM's types add to a CSV, and leave out of an OperatorGroup, is no change (R-OG-13)."""
     if obj["kind"] == CSV_KIND:
         obj = as_stored(obj)
     elif obj["kind"] == "OperatorGroup":
@@ -167,6 +168,9 @@ def _compared(obj: KubernetesObject) -> dict[str, Any]:
     metadata = dict(obj["metadata"])
     annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _NOISE}
     metadata |= {"annotations": annotations} if annotations else {}
+    labels = metadata.pop("labels", None) or {}
+    kept = {key: value for key, value in labels.items() if not key.startswith(COMPONENT_PREFIX)}
+    metadata |= {"labels": kept} if kept else {}
     return {**obj, "metadata": metadata}
 
 
@@ -188,11 +192,13 @@ class TaskContext(NamedTuple):
     operators: Sequence[OperatorOutcome]
     problems: Sequence[Diagnostic]
     cluster: Cluster
+    diagnoses: tuple[Diagnosis, ...] = ()
 
 
 def tasks_of(context: TaskContext) -> Iterator[Task]:
     """What is to be set right first, then what is to be approved, then what each operator needs."""
     yield from _to_mend(context)
+    yield from _to_cure(context)
     yield from _to_approve(context)
     for operator in context.operators:
         rivals = [o for o in context.operators if (o.namespace, o.package) == (operator.namespace, operator.package)]
@@ -228,6 +234,13 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
         # Several lines are a derivation, and no advice.
         if problem.hint and "\n" not in problem.hint:
             yield Task(problem.hint)
+
+
+def _to_cure(context: TaskContext) -> Iterator[Task]:
+    """What cures each diagnosis."""
+    for diagnosis in context.diagnoses:
+        finding = diagnosis.finding
+        yield Task(f"{finding.message}. {finding.hint}".strip(), diagnosis.command)
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:
@@ -309,11 +322,29 @@ def _unresolved(operator: OperatorOutcome, context: TaskContext) -> Iterator[Tas
     name = NamespacedName(operator.namespace, operator.subscription)
     subscription = context.cluster.subscriptions.get(name)
     hints = {problem.hint for problem in context.problems}
+    if not _is_to_blame(name, context):
+        return
     if subscription is not None and subscription.failure and operator.why not in hints:
         yield Task(
             f"Set right what Subscription {name} asks for: {operator.why}. {operator.after} runs on; until then "
             f"nothing in {operator.namespace} is installed or upgraded."
         )
+
+
+def _is_to_blame(name: NamespacedName, context: TaskContext) -> bool:
+    """Whether a Subscription may be what keeps its namespace from being resolved: not where a diagnosis has another
+    culprit, or where another one has changed and this one has not."""
+    operator = NamespacedName(name.namespace, context.cluster.subscriptions[name].package)
+    found = [diagnosis for diagnosis in context.diagnoses if operator in diagnosis.operators]
+    if any(diagnosis.culprit is not None for diagnosis in found):
+        return False
+    changed = {
+        NamespacedName(change.key.namespace, change.key.name)
+        for change in context.applied
+        if change.key.kind == "Subscription" and change.action in ("create", "change")
+    }
+    here = {each for each in changed if each.namespace == name.namespace}
+    return not here or name in here
 
 
 def _held_back(cluster: Cluster) -> Iterator[Task]:
@@ -532,21 +563,46 @@ class Plan(NamedTuple):
 def compare_with_state(
     state: ClusterState, applied: tuple[AppliedChange, ...], settled: SettledCluster, difference: Difference,
     diagnostics: Iterable[Diagnostic], extensions: Sequence[ExtensionOutcome] = (),
+    diagnoses: Sequence[Diagnosis] = (),
 ) -> Plan:  # fmt: skip
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
-    becomes of ClusterExtensions."""
+    becomes of ClusterExtensions, `diagnoses` are the causes of what goes wrong."""
     installs = planned_installs(state, settled)
-    operators = tuple(operator_outcomes(state, settled))
+    operators = tuple(_with_causes(operator_outcomes(state, settled), diagnoses))
     # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
     cluster = settled.cluster
     tasks = (
-        *tasks_of(TaskContext(applied, installs, operators, problems, cluster)),
+        *tasks_of(TaskContext(applied, installs, operators, problems, cluster, tuple(diagnoses))),
         *leftovers_of(state, difference, cluster, operators),
     )
     late = tuple(late_changes(applied, state, cluster))
-    plan = Plan(applied, installs, operators, problems, difference, tuple(dict.fromkeys(tasks)), late)
+    plan = Plan(applied, installs, operators, problems, difference, tuple(_distinct(tasks)), late)
     return _with_extensions(plan, state, extensions) if extensions or _has_extensions(state) else plan
+
+
+def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
+    """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
+    causes: dict[NamespacedName, str] = {}
+    for diagnosis in diagnoses:
+        for operator in diagnosis.operators:
+            causes.setdefault(operator, diagnosis.finding.message)
+    listed = list(outcomes)
+    rows = Counter(NamespacedName(outcome.namespace, outcome.package) for outcome in listed)
+    for outcome in listed:
+        name = NamespacedName(outcome.namespace, outcome.package)
+        # Of several rows that of a Subscription has the cause, and not that of a CSV which nothing subscribes to.
+        is_meant = rows[name] == 1 or bool(outcome.subscription)
+        yield outcome._replace(why=outcome.why or (causes.get(name, "") if is_meant else ""))
+
+
+def _distinct(tasks: Iterable[Task]) -> Iterator[Task]:
+    """The tasks, each command once, with the first of the texts for it."""
+    seen: set[str] = set()
+    for task in dict.fromkeys(tasks):
+        if not task.command or task.command not in seen:
+            yield task
+        seen.add(task.command)
 
 
 def _has_extensions(state: ClusterState) -> bool:

@@ -13,7 +13,6 @@ from olmc.k8s.objects import mapping, name_of, spec_of, text
 from olmc.review.diff.extensions import DiffExtension, apis_by_owner, extensions
 from olmc.review.diff.operators import DiffOperator, heads
 from olmc.review.diff.operators import operators as operators_of
-from olmc.review.diff.versions import dead_end
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import APPROVAL
 from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
@@ -125,12 +124,7 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
         seen.add((namespace, package))
         is_other = not row.csv and (namespace, package) in installed
         operator = None if is_other else before.get(NamespacedName(namespace, package))
-        outcome = _outcome(row, operator, (namespace, package) in asked)
-        if outcome.outcome == "unchanged":
-            catalog = dead_end(settled.cluster, NamespacedName(namespace, package), row.csv, row.version)
-            why = f"the catalog does not have {row.csv} any more, nor an upgrade from it"
-            outcome = outcome._replace(why=why if catalog else "")
-        yield outcome
+        yield _outcome(row, operator, (namespace, package) in asked)
     for (namespace, package), operator in sorted(before.items()):
         if (namespace, package) not in seen:
             yield OperatorOutcome(namespace, package, operator.name, operator.version, "", "", "", "removed")
@@ -317,6 +311,8 @@ def _stopped(result: ExtensionOutcome) -> Iterator[tuple[str, str]]:
             f"spec.source.catalog.selector. {stays}.",
             "",
         )
+    elif result.advice:
+        yield f"ClusterExtension {name}: {result.advice} {stays}.", ""
     elif _NONE in result.problem and result.installed is not None:
         yield (
             f"ClusterExtension {name}: have a catalog that leads on from {result.installed.name}, or, to go to a "

@@ -27,7 +27,7 @@ RUN = "olmc check --all"
 REMOVED = "null\n"
 """The text of a file that is taken away from the base."""
 
-_MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules")
+_MODULES = ("olmc.k8s.yaml.rules", "olmc.targets.proposed.rules", "olmc.targets.v1.rules", "olmc.review.diagnose.rules")
 """The modules of rules outside of the package `findings`; they are imported when all rules are asked for."""
 _FOLDER = Path(findings.__file__).parent.with_name("examples")
 _FILE = regex(r"^-- (bad|good) (\S+)$", re.MULTILINE)
@@ -130,6 +130,7 @@ _CHAPTERS = (
     ("OLMC620", "Images and `olmc vendor`"),
     ("OLMC695", "Migration to the proposed APIs"),
     ("OLMC740", "Migration to OLM v1"),
+    ("OLMC800", "Diagnoses: causes of what goes wrong in a cluster"),
 )
 """The title of each chapter, and its first code; a chapter ends where the next one begins."""
 

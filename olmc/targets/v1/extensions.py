@@ -8,7 +8,7 @@ after the other, by name: an object belongs to whoever has it first (R-V1-LIM-2)
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.model.catalog import CatalogBundle
@@ -19,9 +19,10 @@ from olmc.compiler.reconcile.operator_groups import account_exists
 from olmc.compiler.render.webhooks import RenderContext
 from olmc.compiler.rules.findings.workspace import DROPPED_FIELD
 from olmc.k8s.api.validation.field import FieldError
-from olmc.k8s.diagnostics import Report, closest, did_you_mean, misspelt
+from olmc.k8s.diagnostics import Report, closest, did_you_mean, join_limited, misspelt
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import KubernetesObject, Manifest, ObjectKey, Rendered, name_of, object_key, status_of
+from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import locate
 from olmc.targets.v1 import rules
 from olmc.targets.v1.generators import FeatureGates, gates_of
@@ -51,7 +52,16 @@ from olmc.targets.v1.permissions import (
     without_status,
 )
 from olmc.targets.v1.releases import release_of
-from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog, derivation, not_served, resolve
+from olmc.targets.v1.resolution import (
+    NO_PACKAGE,
+    ExtensionResolution,
+    ServedCatalog,
+    VersionRangeError,
+    derivation,
+    not_served,
+    parse_version_range,
+    resolve,
+)
 from olmc.targets.v1.revision_rollout import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.status import (
     Condition,
@@ -66,6 +76,8 @@ from olmc.targets.v1.status import (
 )
 
 CATALOG_KIND = "ClusterCatalog"
+_MOST = 4
+"""How many versions or channels advice names."""
 UNKNOWN_IMAGE = "(unknown)"
 """The image of an installed bundle that nothing here names."""
 # OpenShift's own catalogs, which rank behind all others (R-V1-CC-3).
@@ -345,14 +357,18 @@ def _hop(
     if unknown:
         place = locate(manifest.source, ("spec", "source", "catalog"))
         report.add(rules.NO_CONTENT.finding(place, name=unknown, image=setting.lacking[unknown] or "it has no image"))
-        return result._replace(problem=f"the content of ClusterCatalog {unknown} is not in the workspace", unknown=True)
+        problem = f"the content of ClusterCatalog {unknown} is not in the workspace"
+        return result._replace(problem=problem, unknown=True, resolution=_without_content(resolution, setting.lacking))
     if resolution.error:
         revisions = setting.gates.boxcutter_runtime
         _, conditions = conditions_after(extension.source, extension.installed, resolution, revisions=revisions)
         place = locate(manifest.source, ("spec", "source", "catalog"))
         hint = "; ".join(derivation(resolution)) or "Add a ClusterCatalog that has the package"
         hint = f"{hint[0].upper()}{hint[1:]}. {_meant_package(extension.source.package, resolution, setting)}".rstrip()
+        advice = version_advice(extension, resolution, setting)
+        hint = f"{hint} {advice}".rstrip()
         report.add(rules.NOT_RESOLVED.finding(place, name=extension.name, problem=resolution.error, hint=hint))
+        result = result._replace(advice=advice)
         objects = kept_objects(result, setting)
         merged = merged_conditions(before.conditions, conditions)
         return result._replace(problem=resolution.error, conditions=merged, objects=objects)
@@ -372,6 +388,52 @@ def _first_conditions(
     error = not_served(extension.source.package, asked[0]) if asked else ""
     first = ExtensionResolution(error)
     return tuple(conditions_after(extension.source, None, first)[1]) if error else ()
+
+
+def version_advice(extension: ClusterExtension, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
+    """What to do where no bundle has the version and the channels that a ClusterExtension asks for; "" where one has
+    (R-V1-RES-4)."""
+    wanted = extension.source
+    offered = _versions_by_channel(wanted.package, resolution, setting)
+    fitting = {name: versions for name, versions in offered.items() if name in wanted.channels or not wanted.channels}
+    there = sorted({version for versions in fitting.values() for version in versions})
+    if not offered or (_channels_with(wanted.version, fitting) if wanted.version else there):
+        return ""
+    if not there:
+        return f"Change spec.source.catalog.channels: the package has {join_limited(sorted(offered), _MOST)}."
+    where = f"channel {' and '.join(wanted.channels)}" if wanted.channels else f"package {wanted.package}"
+    elsewhere = _channels_with(wanted.version or "", offered)
+    kept = f", or use channel {' or '.join(elsewhere)}, which has version {wanted.version}" if elsewhere else ""
+    return (
+        f"Change or remove spec.source.catalog.version: {where} has {join_limited(there, _MOST)}{kept}. "
+        "upgradeConstraintPolicy has no part in it."
+    )
+
+
+def _versions_by_channel(
+    package: str, resolution: ExtensionResolution, setting: ExtensionSetting
+) -> dict[str, tuple[str, ...]]:
+    """The versions that the asked catalogs have in each channel of a package."""
+    found: dict[str, tuple[str, ...]] = {}
+    for served in setting.catalogs:
+        content = served.packages.get(package) if served.catalog.name in resolution.asked else None
+        for channel in content.channels.values() if content is not None else ():
+            bundles = (content.bundles.get(entry.name) for entry in channel.entries) if content is not None else ()
+            versions = (bundle.version for bundle in bundles if bundle is not None)
+            found[channel.name] = (*found.get(channel.name, ()), *versions)
+    return found
+
+
+def _channels_with(wanted: str, offered: Mapping[str, Sequence[str]]) -> list[str]:
+    """The channels that have a version inside a range."""
+    try:
+        inside = parse_version_range(wanted)
+    except VersionRangeError:
+        return []
+    known = {name: [tolerant_or_none(version) for version in versions] for name, versions in offered.items()}
+    return sorted(
+        name for name, versions in known.items() if any(each is not None and inside.contains(each) for each in versions)
+    )
 
 
 def _meant_package(name: str, resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
@@ -418,7 +480,17 @@ def _with_image(installed: InstalledBundle | None, catalogs: Iterable[ServedCata
 def _unknown_catalog(resolution: ExtensionResolution, setting: ExtensionSetting) -> str:
     """The first catalog that counts and whose content is not here, "" for none."""
     asked = (outcome for outcome in resolution.outcomes if not outcome.left and outcome.name in setting.lacking)
-    return next((outcome.name for outcome in asked if outcome.dropped == "it does not have the package"), "")
+    return next((outcome.name for outcome in asked if outcome.dropped == NO_PACKAGE), "")
+
+
+def _without_content(resolution: ExtensionResolution, lacking: Collection[str]) -> ExtensionResolution:
+    """A resolution that says of catalogs without content that they have none here, instead of what they lack."""
+    outcomes = (
+        outcome._replace(dropped="its content is not in the workspace")
+        if outcome.name in lacking and outcome.dropped == NO_PACKAGE else outcome
+        for outcome in resolution.outcomes
+    )  # fmt: skip
+    return resolution._replace(outcomes=tuple(outcomes))
 
 
 # The way that a ClusterExtension goes by itself: resolution after resolution, until nothing changes any more

@@ -13,6 +13,7 @@ from olmc.compiler.model.catalog import CatalogBundle, Deprecation
 from olmc.compiler.model.cluster import Cluster
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
+from olmc.compiler.olm.facts import csv_by_label, owner_csvs
 from olmc.compiler.olm.naming import helm_marks
 from olmc.k8s.api.rbac_access import access
 from olmc.k8s.api.restmapper import rest_mapper
@@ -38,7 +39,7 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.k8s.strconv import quoted
-from olmc.k8s.yaml import locate
+from olmc.k8s.yaml import at, locate
 from olmc.targets.v1 import rules
 from olmc.targets.v1.api_server import ApiServer, api_server
 from olmc.targets.v1.crd_upgrade import upgrade_errors
@@ -458,7 +459,8 @@ def _not_installed(
 ) -> ExtensionResult:
     place, extension = locate(result.manifest.source, ("spec", key) if key else ("spec",)), result.extension
     report.add(rules.NOT_INSTALLED.finding(place, name=extension.name, problem=problem, hint=hint))
-    return result._replace(problem=problem, conditions=merged_conditions(result.conditions, conditions))
+    conditions = merged_conditions(result.conditions, conditions)
+    return result._replace(problem=problem, conditions=conditions, advice=hint if hint != _MEND else "")
 
 
 def kept_objects(result: ExtensionResult, setting: ExtensionSetting) -> tuple[Rendered, ...]:
@@ -594,6 +596,30 @@ def _hint(attempt: _Attempt, problem: str) -> str:
     others = sorted(owners - {"", attempt.owner})
     if others:
         return f"It belongs to ClusterExtension {others[0]}, and an object has one owner: remove one of the two."
+    if "validating upgrade for CRD" in problem:
+        return (
+            "Choose a version that keeps what objects of the CRD rely on; or, where no object is harmed, set "
+            "spec.install.preflight.crdUpgradeSafety.enforcement: None."
+        )
+    if "already exists in namespace" in problem or "exists and cannot be imported" in problem:
+        return _taken_hint(attempt, problem)
+    return _MEND
+
+
+def _taken_hint(attempt: _Attempt, problem: str) -> str:
+    """What to do about an object that is there already and has no marks of a ClusterExtension: every version of the
+    operator brings it, so that the one that is there must go (R-V1-LIM-2)."""
+    for obj in attempt.rendered:
+        key = attempt.server.key(obj)
+        found = attempt.setting.cluster.objects.get(key)
+        if found is None or (f"'{key.name}'" not in problem and f'"{key.name}"' not in problem):
+            continue
+        place = found.provenance.place
+        where = f" from {at(place.source)}" if place is not None else " from the cluster"
+        by = csv_by_label(found.object) or next(iter(owner_csvs(found.object)), None)
+        owner = f" It belongs to {by} of OLM v0: `olmc migrate --to olm-v1` has the steps." if by is not None else ""
+        lost = " Removing a CRD deletes every object of its kind: save them first." if key.kind == CRD_KIND else ""
+        return f"Remove {key.kind} {key.name}{where}: it exists already, and an object has one owner.{owner}{lost}"
     return _MEND
 
 

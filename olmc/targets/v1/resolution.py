@@ -307,6 +307,7 @@ def _version(major: str, minor: str, patch: str, pre: str) -> Version:
 
 _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
 _NOT_SELECTED, _UNAVAILABLE = "the selector does not name it", "it is Unavailable"
+NO_PACKAGE = "it does not have the package"
 DEPENDENCIES = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
@@ -459,7 +460,7 @@ def _walk(
             raise _ResolutionError(_unreadable(source.package, catalog.name, problem))
         package = served.packages.get(source.package)
         if package is None:
-            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped="it does not have the package"))
+            outcomes.append(CatalogOutcome(catalog.name, catalog.priority, dropped=NO_PACKAGE))
             continue
         best, left = _best(package, source, versions, installed, releases=releases)
         outcome = CatalogOutcome(catalog.name, catalog.priority, left)

@@ -224,6 +224,7 @@ class ExtensionResult(NamedTuple):
     and `required` are the rights that its account lacks and needs. `is_refused`: the API server refuses the
     ClusterExtension; `stored` is what the cluster has of it then. `active` are the ClusterObjectSets that its status
     names, `dropped` the fields of its spec that the CRD does not have, `controller` the release of operator-controller.
+    `advice` is the way out of a problem, "" where none is known.
     Without its account, `trial` is what an account without rights would come to, which says what rights it needs.
     """
 
@@ -245,6 +246,7 @@ class ExtensionResult(NamedTuple):
     dropped: tuple[str, ...] = ()
     controller: str = ""
     trial: ExtensionResult | None = None
+    advice: str = ""
 
     @property
     def derivation(self) -> tuple[str, ...]:

@@ -234,8 +234,8 @@ def test_a_catalog_that_nobody_knows_is_red(command: list[str], tmp_path: Path) 
     result = olmc(*command, tmp_path)
     assert result.exit_code == 1
     assert (
-        "catalog fleet-operators in marketplace is: "
-        "what these Subscriptions install is unknown: harbour/kettle, harbour/tea [OLMC643]\n"
+        "catalog marketplace/fleet-operators is not defined in this workspace; "
+        "olmc can't resolve these Subscriptions: harbour/kettle, harbour/tea [OLMC643]\n"
     ) in result.output
     assert "Add the CatalogSource and run `olmc vendor`, or fill catalogs/fleet-operators/." in result.output
     assert "OLMC510" not in result.output

@@ -111,7 +111,7 @@ GROUP_REASONS = {
     "TooManyOperatorGroups": ONE_GROUP_HINT,
     "NoTargetNamespaces": "Make the group's selector match a namespace, or list targetNamespaces.",
     "InvalidInstallModes": "Remove the duplicate from spec.installModes.",
-    "UnsupportedOperatorGroup": "Give the OperatorGroup targets that the operator supports (spec.installModes).",
+    "UnsupportedOperatorGroup": "",
     "InterOperatorGroupOwnerConflict": "Let the groups target different namespaces, or install the operator in one.",
     "CannotModifyStaticOperatorGroupProvidedAPIs": "List the APIs in olm.providedAPIs, or drop staticProvidedAPIs.",
     "RequirementsNotMet": "See what is missing below; add it to the workspace, or list it in olmc.yaml if it exists.",

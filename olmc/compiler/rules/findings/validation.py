@@ -225,7 +225,7 @@ CAPABILITIES = _failure(
     "OLMC287",
     "Not a capability level",
     "Write Basic Install, Seamless Upgrades, Full Lifecycle, Deep Insights or Auto Pilot.",
-    "Catalogs show the annotation capabilities. Asked for with --optional standardcapabilities",
+    "Catalogs show the annotation capabilities. Enabled with --optional standardcapabilities",
     "R-CAT-243",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -233,7 +233,7 @@ CATEGORIES = _failure(
     "OLMC288",
     "Not a category",
     "Choose from the standard categories, or name a file with others in OPERATOR_BUNDLE_CATEGORIES.",
-    "Catalogs sort operators by the annotation categories. Asked for with --optional standardcategories",
+    "Catalogs sort operators by the annotation categories. Enabled with --optional standardcategories",
     "R-CAT-244",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -267,7 +267,7 @@ REMOVED_APIS_ADVICE = _warning(
     "OLMC292",
     "APIs that newer Kubernetes versions do not have",
     "Migrate the objects to the version of the API that the deprecation guide names.",
-    "On a newer cluster the InstallPlan fails at these objects. Asked for with --optional alpha-deprecated-apis",
+    "On a newer cluster the InstallPlan fails at these objects. Enabled with --optional alpha-deprecated-apis",
     "R-CAT-255, R-CAT-256",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -275,7 +275,7 @@ NO_DEPLOYMENT = _failure(
     "OLMC293",
     "A CSV without a deployment",
     "Add a deployment to spec.install.spec.deployments.",
-    "An operator is a Deployment. Asked for with --optional good-practices",
+    "An operator is a Deployment. Enabled with --optional good-practices",
     "R-CAT-260",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -284,7 +284,7 @@ GOOD_PRACTICES = _warning(
     "Against good practice",
     "Follow the page that the message names.",
     "Operators are expected to request resources, to describe their CRDs and to name versions and channels by "
-    "convention. Asked for with --optional good-practices",
+    "convention. Enabled with --optional good-practices",
     "R-CAT-260",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -311,7 +311,7 @@ BUNDLE_OBJECT = _failure(
     "An object that harms the cluster",
     "Correct the field that the message names.",
     "A budget that allows no disruption blocks the draining of nodes; a global default priority and changed default "
-    "security constraints concern everybody else. Asked for with --optional bundle-objects",
+    "security constraints concern everybody else. Enabled with --optional bundle-objects",
     "R-CAT-270",
     FoundBy.OPTIONAL_VALIDATORS,
 )
@@ -319,7 +319,7 @@ BUNDLE_OBJECT_ADVICE = _warning(
     "OLMC298",
     "An object that may harm the cluster",
     "Grant the permission only if the operator makes disruption budgets itself.",
-    "A budget that allows no disruption blocks the draining of nodes. Asked for with --optional bundle-objects",
+    "A budget that allows no disruption blocks the draining of nodes. Enabled with --optional bundle-objects",
     "R-CAT-270",
     FoundBy.OPTIONAL_VALIDATORS,
 )

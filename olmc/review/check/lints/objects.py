@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from olmc.compiler.model.operators import CSV_KIND, Csv
@@ -24,7 +25,7 @@ from olmc.k8s.api.validation.metadata import ANNOTATIONS_LIMIT
 from olmc.k8s.diagnostics import Diagnostic, Location, OversizedAnnotations, Source, closest, did_you_mean, misspelt
 from olmc.k8s.gojson import Path, unknown_keys
 from olmc.k8s.lean import NamedTuple, regex
-from olmc.k8s.objects import KubernetesObject, Manifest, object_key
+from olmc.k8s.objects import CRD_KIND, KubernetesObject, Manifest, object_key
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.document import LINE_BREAK
 from olmc.review.check.lints import LintSubject, of_kind
@@ -202,13 +203,35 @@ def lost_keys(subject: LintSubject) -> Iterator[Diagnostic]:
             for lost in _lost(manifest.object):
                 alike.setdefault(str(lost.keys[-1]), []).append(lost)
             for key, (first, *more) in alike.items():
-                where, meant = ".".join(map(str, first.keys)), closest(key, first.others)
+                where, moved = ".".join(map(str, first.keys)), _place_in_v1(manifest.object, first.keys)
+                meant = "" if moved else closest(key, first.others)
                 yield rules.LOST_KEY.finding(
                     locate(manifest.source, first.keys, of_key=True),
                     csv=name, identity=object_key(manifest.object),
                     where=f"{where} (and {len(more)} more {key})" if more else where,
-                    hint=did_you_mean(meant) or "Remove it.",
+                    hint=moved or did_you_mean(meant) or "Remove it.",
                 ).caused_by(misspelt(key, meant))  # fmt: skip
+
+
+_PLACES_IN_V1: Mapping[tuple[str, ...], str] = MappingProxyType({
+    ("spec", "validation"): "spec.versions[*].schema of each version",
+    ("spec", "subresources"): "spec.versions[*].subresources of each version",
+    ("spec", "additionalPrinterColumns"): "spec.versions[*].additionalPrinterColumns, with JSONPath written jsonPath",
+    ("spec", "version"): "spec.versions[*].name",
+    ("spec", "conversion", "webhookClientConfig"): "spec.conversion.webhook.clientConfig",
+    ("spec", "conversion", "conversionReviewVersions"): "spec.conversion.webhook.conversionReviewVersions",
+})  # fmt: skip
+"""Where apiextensions.k8s.io/v1 has the fields that v1beta1 had elsewhere in a CRD."""
+
+
+def _place_in_v1(obj: KubernetesObject, keys: Path) -> str:
+    """The hint for a field of a CRD that stands where v1beta1 had it, "" for any other."""
+    if obj.get("kind") != CRD_KIND:
+        return ""
+    place = _PLACES_IN_V1.get(tuple(map(str, keys)))
+    if place is None and keys[:2] == ("spec", "versions") and keys[-1] == "JSONPath":
+        place = "jsonPath"
+    return f"It is a field of v1beta1. Move it to {place}; without it v1 does not have what it says." if place else ""
 
 
 def _lost(obj: KubernetesObject) -> Iterator[_Lost]:

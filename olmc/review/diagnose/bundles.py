@@ -1,0 +1,276 @@
+"""Mistakes of bundles that no step of an installation reports: permissions, bindings, numbers, upgrade edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from olmc.compiler.model.catalog import Channel, ChannelEntry, Package
+from olmc.compiler.model.cluster import NamespacedName
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.naming import MAXIMUM
+from olmc.k8s.api.rbac import decode_rules
+from olmc.k8s.api.restmapper import known_kinds
+from olmc.k8s.diagnostics import POSSIBLE, Location, Place, close_matches, join_limited
+from olmc.k8s.lean import regex
+from olmc.k8s.objects import PolicyRule, mappings, name_of, text
+from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.yaml import at, locate, located
+from olmc.review.diagnose import rules
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, operator_of, row_of
+
+_MOST = 4
+_ZERO = regex(r"(?<![\w.\"'])(\d+\.\d*0)(?![\w.\"'])")
+
+
+def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
+    """Rules for resources without a namespace under `permissions` of an operator whose group is not for all namespaces:
+    OLM makes a Role of them, which gives nothing (R-SING-1)."""
+    scopes: Mapping[tuple[str, str], bool] | None = None
+    for _, member in sorted(scene.cluster.members.items()):
+        csv = member.csv
+        if member.group is None or member.group.is_global or not csv.permissions or member.phase == "Replacing":
+            continue
+        scopes = scopes if scopes is not None else _scopes(scene)
+        granted = {pair for entry in csv.cluster_permissions for rule in decode_rules(entry.rules)
+                   for pair in _pairs(rule)}  # fmt: skip
+        lost: dict[str, tuple[str | int, ...]] = {}
+        for index, entry in enumerate(csv.permissions):
+            for number, rule in enumerate(decode_rules(entry.rules)):
+                for group, resource in _pairs(rule):
+                    if scopes.get((group, resource)) is False and (group, resource) not in granted:
+                        lost.setdefault(resource, ("permissions", index, "rules", number))
+        if not lost:
+            continue
+        names = list(lost)
+        finding = rules.CLUSTER_SCOPED.finding(
+            at(csv.source, "spec", "install", "spec", *next(iter(lost.values()))), csv=csv.name,
+            resources=join_limited(names, _MOST), have="has" if len(names) == 1 else "have",
+        )  # fmt: skip
+        yield Diagnosis(finding, (operator_of(csv, scene.cluster),))
+
+
+def _pairs(rule: PolicyRule) -> Iterator[tuple[str, str]]:
+    yield from ((group, resource.partition("/")[0]) for group in rule.groups for resource in rule.resources)
+
+
+def _scopes(scene: Scene) -> dict[tuple[str, str], bool]:
+    """Whether a resource is in namespaces, by group and plural. Of Namespaces a Role grants the one that it is in."""
+    known = known_kinds(rendered.object for rendered in scene.cluster.objects.values())
+    scopes = {(each.group, each.plural): each.namespaced for each in known}
+    return {**scopes, ("", "namespaces"): True}
+
+
+def fixed_subjects(scene: Scene) -> Iterator[Diagnosis]:
+    """Bindings of bundles to accounts of a namespace in which the operator is not installed."""
+    for _, member in sorted(scene.cluster.members.items()):
+        bundle = scene.workspace.bundles.get(member.csv.name)
+        if bundle is None or member.phase == "Replacing":
+            continue
+        accounts = {*member.csv.service_account_names}
+        accounts |= {
+            name_of(file.manifest.object) for file in bundle.files if _is(file.manifest.object, "ServiceAccount")
+        }
+        for file in bundle.files:
+            obj = file.manifest.object
+            if not _is(obj, "RoleBinding", "ClusterRoleBinding"):
+                continue
+            for index, subject in enumerate(mappings(obj.get("subjects"))):
+                fixed, name = text(subject.get("namespace")), text(subject.get("name"))
+                if subject.get("kind") != "ServiceAccount" or name not in accounts:
+                    continue
+                if fixed in ("", member.csv.namespace):
+                    continue
+                place = locate(file.manifest.source, ("subjects", index, "namespace"))
+                finding = rules.FIXED_SUBJECT.finding(
+                    place, identity=f"{obj['kind']} {name_of(obj)}", csv=bundle.name, account=name, fixed=fixed,
+                    namespace=member.csv.namespace,
+                )  # fmt: skip
+                edit = FieldEdit(file.manifest.source, ("subjects", index, "namespace"), member.csv.namespace)
+                candidates = (RemedyCandidate(f"Bind the account of namespace {member.csv.namespace}", (edit,)),)
+                yield Diagnosis(finding, (operator_of(member.csv, scene.cluster),), "", candidates)
+
+
+def _is(obj: Mapping[str, Any], *kinds: str) -> bool:
+    return obj.get("kind") in kinds
+
+
+def numbers(scene: Scene) -> Iterator[Diagnosis]:
+    """Values of olm.maxOpenShiftVersion that YAML reads as another number than what is written."""
+    seen: set[tuple[str, int]] = set()
+    for diagnosis in (*_of_bundle_properties(scene), *_of_catalogs(scene)):
+        place = diagnosis.finding.location
+        key = (place.path, place.line) if place is not None else ("", 0)
+        if key not in seen:
+            seen.add(key)
+            yield diagnosis
+
+
+def _of_bundle_properties(scene: Scene) -> Iterator[Diagnosis]:
+    for name, bundle in sorted(scene.workspace.bundles.items()):
+        for prop in bundle.properties:
+            place = _properties_place(scene, bundle)
+            if prop.get("type") == MAXIMUM and isinstance(prop.get("value"), float | int):
+                yield from _number(scene, name, bundle.package, prop["value"], place)
+
+
+def _properties_place(scene: Scene, bundle: Bundle) -> tuple[str, str] | None:
+    """The path and the text of the file with a bundle's properties."""
+    prefix = f"{bundle.directory}/" if bundle.directory else ""
+    wanted = {f"{prefix}metadata/properties.yaml", f"{prefix}metadata/properties.json"}
+    return next(((path, content) for path, content in scene.workspace.documents if path in wanted), None)
+
+
+def _of_catalogs(scene: Scene) -> Iterator[Diagnosis]:
+    for catalog in scene.workspace.catalogs.values():
+        for package in catalog.packages.values():
+            for bundle in package.bundles.values():
+                for prop in bundle.properties:
+                    if prop.type == MAXIMUM and isinstance(prop.value, float | int) and bundle.location is not None:
+                        source = bundle.location.source
+                        yield from _number(scene, bundle.name, package.name, prop.value, (source.path, source.text))
+
+
+def _number(scene: Scene, name: str, package: str, value: float, file: tuple[str, str] | None) -> Iterator[Diagnosis]:
+    """The diagnosis of a number whose text has a zero at its end, which the number has not."""
+    if file is None:
+        return
+    path, content = file
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.lstrip().startswith(("value:", "- value:")) and MAXIMUM not in line:
+            continue
+        match = _ZERO.search(line.partition("#")[0])
+        if match is None or float(match[1]) != value:
+            continue
+        finding = rules.NUMBER.finding(
+            Location(path, number, match.start() + 1), field=MAXIMUM, name=name, written=match[1], value=f"{value:g}"
+        )
+        rows = [row_of(each) for each in scene.cluster.subscriptions.values() if each.package == package]
+        yield Diagnosis(finding, tuple(rows))
+        return
+
+
+def missing_replaced(scene: Scene) -> Iterator[Diagnosis]:
+    """Versions in folders of bundles, and entries of channels, that replace themselves or what does not exist, where
+    that leaves another version without an upgrade."""
+    yield from _of_folders(scene)
+    for catalog in scene.workspace.catalogs.values():
+        for package in catalog.packages.values():
+            for channel in package.channels.values():
+                yield from _of_channel(scene, package, channel)
+
+
+def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
+    csvs = [Csv(bundle.csv.object, bundle.csv.source) for _, bundle in sorted(scene.workspace.bundles.items())]
+    packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
+    listed = _listed_names(scene)
+    for csv in csvs:
+        package = packages[csv.name]
+        if csv.replaces and csv.replaces == csv.name:
+            place = at(csv.source, "spec", "replaces")
+            yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
+            continue
+        same = [other for other in csvs if packages[other.name] == package and other.name != csv.name]
+        names = {other.name for other in same}
+        if not csv.replaces or csv.replaces in names or csv.replaces in listed or not same:
+            continue
+        replaced = {name for other in csvs for name in (other.replaces, *_skips(other))}
+        own = tolerant_or_none(csv.version)
+        left = [other for other in same if other.name not in replaced and _is_older(other.version, own)]
+        left = [other for other in left if not _covers(csv, other.version)]
+        if not left or csv.name in listed:
+            continue
+        place = at(csv.source, "spec", "replaces")
+        yield _replaces_nothing(scene, csv, csv.replaces, [other.name for other in left], place, package)
+
+
+def _listed_names(scene: Scene) -> frozenset[str]:
+    return frozenset(
+        name for catalog in scene.workspace.catalogs.values() for package in catalog.packages.values()
+        for name in package.bundles
+    )  # fmt: skip
+
+
+def _skips(csv: Csv) -> list[str]:
+    skips = csv.spec.get("skips")
+    return [text(name) for name in skips] if isinstance(skips, list) else []
+
+
+def _is_older(version: str, than: Any) -> bool:
+    own = tolerant_or_none(version)
+    return own is not None and than is not None and own.compare(than) < 0
+
+
+def _covers(csv: Csv, version: str) -> bool:
+    from olmc.k8s.semver import range_or_none
+
+    covered, own = range_or_none(csv.annotations.get("olm.skipRange", "")), tolerant_or_none(version)
+    return covered is not None and own is not None and covered.contains(own)
+
+
+def _rows(scene: Scene, package: str) -> tuple[NamespacedName, ...]:
+    return tuple(row_of(each) for each in scene.cluster.subscriptions.values() if each.package == package)
+
+
+def _replaces_nothing(
+    scene: Scene, csv: Csv, replaced: str, names: list[str], place: Location | None, package: str
+) -> Diagnosis:
+    meant = next(iter(close_matches(replaced, names, 1, POSSIBLE)), names[0] if len(names) == 1 else "")
+    finding = rules.REPLACES_NOTHING.finding(
+        place, csv=csv.name, replaced=replaced,
+        effect=f", so that no upgrade leads on from {join_limited(names, _MOST)}",
+        way=f"Write replaces: {meant}, which is there." if meant else "Name a version that exists.",
+    )  # fmt: skip
+    candidates: tuple[RemedyCandidate, ...] = ()
+    if meant and csv.source is not None:
+        edit = FieldEdit(csv.source, ("spec", "replaces"), meant)
+        candidates = (RemedyCandidate(f"Let {csv.name} replace {meant}", (edit,)),)
+    return Diagnosis(finding, _rows(scene, package), "", candidates)
+
+
+def _of_channel(scene: Scene, package: Package, channel: Channel) -> Iterator[Diagnosis]:
+    names = {entry.name for entry in channel.entries}
+    replaced = {name for entry in channel.entries for name in (entry.replaces, *entry.skips)}
+    heads = [name for name in names if name not in replaced]
+    for entry in channel.entries:
+        place = _entry_place(entry)
+        if entry.replaces and entry.replaces == entry.name:
+            yield Diagnosis(rules.REPLACES_ITSELF.finding(located(place), csv=entry.name), _rows(scene, package.name))
+        if not entry.replaces or entry.replaces in names or entry.replaces in package.bundles:
+            continue
+        if len(heads) < 2 or entry.name not in heads:
+            continue  # the end of a pruned channel names what is not there, and OLM goes by what is
+        others = [name for name in heads if name != entry.name]
+        meant = _meant(entry.replaces, package, others)
+        if not meant:
+            continue
+        finding = rules.REPLACES_NOTHING.finding(
+            located(place), csv=f"the entry of {entry.name} in channel {channel.name}", replaced=entry.replaces,
+            effect=f", so that the channel has the heads {join_limited(sorted(heads), _MOST)}",
+            way=f"Write replaces: {meant}, which is there.",
+        )  # fmt: skip
+        candidates: tuple[RemedyCandidate, ...] = ()
+        if place is not None:
+            edit = FieldEdit(place.source, place.keys, meant)
+            candidates = (RemedyCandidate(f"Let {entry.name} replace {meant}", (edit,)),)
+        yield Diagnosis(finding, _rows(scene, package.name), "", candidates)
+
+
+def _entry_place(entry: ChannelEntry) -> Place | None:
+    return entry.location._replace(keys=(*entry.location.keys, "replaces")) if entry.location is not None else None
+
+
+def _meant(replaced: str, package: Package, names: Iterable[str]) -> str:
+    """The name that was meant by what does not exist: the one whose version it is, or the one most like it."""
+    names = list(names)
+    for name in names:
+        bundle = package.bundles.get(name)
+        if bundle is not None and bundle.version == replaced.removeprefix("v"):
+            return name
+    return next(iter(close_matches(replaced, names, 1, POSSIBLE)), "")
+
+
+FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
+    cluster_scoped_permissions, fixed_subjects, numbers, missing_replaced,
+)  # fmt: skip

@@ -1,0 +1,120 @@
+"""Diagnoses: typed causes with evidence, the operators that they concern, and what cures them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
+from olmc.compiler.model.operators import Csv
+from olmc.compiler.model.options import Options
+from olmc.compiler.model.workspace import ClusterState, Workspace
+from olmc.compiler.olm.facts import package_of
+from olmc.compiler.resolver.explain import ExplanationLine
+from olmc.k8s.diagnostics import Diagnostic, Source
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered
+
+if TYPE_CHECKING:
+    from olmc.compiler.reconcile.loop import SettledCluster
+    from olmc.compiler.results import ExtensionOutcome
+
+
+class FieldEdit(NamedTuple):
+    """A change of one field of a document: `value` is its new text, None to remove the field.
+
+    `replaced` is a list or a mapping in the place of a text.
+    """
+
+    source: Source
+    keys: tuple[str | int, ...]
+    value: str | None
+
+
+class NewDocument(NamedTuple):
+    """An object that is added to a file, at its end; a file that does not exist is made."""
+
+    path: str
+    object: KubernetesObject
+
+
+Edit = FieldEdit | NewDocument
+
+
+class RemedyCandidate(NamedTuple):
+    """A change that may cure a diagnosis: in words, and as edits of files; `command` is for state outside of them."""
+
+    text: str
+    edits: tuple[Edit, ...] = ()
+    command: str = ""
+
+
+class Diagnosis(NamedTuple):
+    """A cause of something that goes wrong.
+
+    `finding`: its rule, evidence and way out in words. `operators`: namespace and package of those that it blocks,
+    bystanders included, `culprit` the one to change. `objects`: what else it is about. `command`: what cures it outside
+    of files. `candidates`: changes that may cure it, the least invasive first. `is_told`: findings of the compiler say
+    it already, so that `check` need not. `of_resolution`: it is about what the resolver chooses.
+    """
+
+    finding: Diagnostic
+    operators: tuple[NamespacedName, ...] = ()
+    command: str = ""
+    candidates: tuple[RemedyCandidate, ...] = ()
+    objects: tuple[ObjectKey, ...] = ()
+    culprit: NamespacedName | None = None
+    is_told: bool = False
+    of_resolution: bool = False
+
+    def lines(self) -> Iterator[ExplanationLine]:
+        """It as lines of an explanation: the cause, and below it the way out."""
+        yield ExplanationLine(0, self.finding.message, self.finding.location)
+        yield from (ExplanationLine(1, line.strip()) for line in self.finding.hint.splitlines() if line.strip())
+        if self.command:
+            yield ExplanationLine(1, f"$ {self.command}")
+
+
+class Scene(NamedTuple):
+    """What is diagnosed: a compilation, as far as causes are looked for in it.
+
+    `state` is the cluster before, None where the compilation begins with none.
+    """
+
+    settled: SettledCluster
+    workspace: Workspace
+    objects: tuple[Rendered, ...]
+    options: Options
+    extensions: tuple[ExtensionOutcome, ...] = ()
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster at rest."""
+        return self.settled.cluster
+
+    @property
+    def state(self) -> ClusterState | None:
+        """The cluster before."""
+        return self.options.state
+
+
+def operator_of(csv: Csv, cluster: Cluster) -> NamespacedName:
+    """The row of a CSV: its namespace, and the package of the Subscription that has it, or its own."""
+    for subscription in cluster.subscriptions.within(csv.namespace).values():
+        if csv.name in (subscription.installed, subscription.current):
+            return row_of(subscription)
+    return NamespacedName(csv.namespace, package_of(csv.object))
+
+
+def row_of(subscription: Subscription) -> NamespacedName:
+    """The row of a Subscription: its namespace and its package."""
+    return NamespacedName(subscription.name.namespace, subscription.package)
+
+
+def by_operator(found: Iterable[Diagnosis]) -> Mapping[NamespacedName, Sequence[Diagnosis]]:
+    """The diagnoses by the operators that they concern."""
+    grouped: dict[NamespacedName, list[Diagnosis]] = {}
+    for diagnosis in found:
+        for operator in dict.fromkeys(diagnosis.operators):
+            grouped.setdefault(operator, []).append(diagnosis)
+    return grouped

@@ -1,0 +1,86 @@
+"""`diagnose`: all causes in a compilation, for every command that judges health."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from olmc.compiler.api import Compilation
+from olmc.compiler.model.cluster import Cluster, NamespacedName
+from olmc.compiler.model.operators import CSV_KIND
+from olmc.compiler.resolver.explain import ExplanationLine
+from olmc.k8s.diagnostics import Diagnostic
+from olmc.k8s.objects import ObjectKey
+from olmc.review.diagnose import bundles, gitops, upgrades, workloads
+from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
+from olmc.review.explain.missing import WhyAnswer
+from olmc.review.explain.resolution import ResolutionHop
+from olmc.review.explain.status import OperatorStatus
+
+_FINDERS = (*workloads.FINDERS, *gitops.FINDERS, *bundles.FINDERS)
+
+
+def scene_of(done: Compilation) -> Scene | None:
+    """The scene of a compilation, None for one that failed or is of a bundle by itself."""
+    if done.settled is None or done.workspace is None:
+        return None
+    return Scene(done.settled, done.workspace, done.objects, done.options, done.extensions)
+
+
+def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[Diagnosis, ...]:
+    """All diagnoses of a scene, each once, in the order of their subjects; `removed` are the objects that a plan
+    removes from the cluster before."""
+    return tuple(dict.fromkeys(_found(scene, removed))) if scene is not None else ()
+
+
+def _found(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
+    for resolving in upgrades.FINDERS:
+        yield from (diagnosis._replace(of_resolution=True) for diagnosis in resolving(scene))
+    for find in _FINDERS:
+        yield from find(scene)
+    yield from gitops.hanging_removals(scene, removed)
+
+
+def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -> tuple[OperatorStatus, ...]:
+    """The rows of a status, each with the diagnoses of its operator among what is missing."""
+    grouped = by_operator(found)
+    return tuple(
+        row._replace(missing=(*row.missing, *_lines(row, grouped.get(NamespacedName(row.namespace, row.package), ()))))
+        for row in rows
+    )
+
+
+def _lines(row: OperatorStatus, found: Sequence[Diagnosis]) -> Iterator[ExplanationLine]:
+    known = {line.text for line in row.missing}
+    for diagnosis in found:
+        yield from (line for line in diagnosis.lines() if line.text not in known)
+
+
+def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluster: Cluster) -> tuple[WhyAnswer, ...]:
+    """The answers about objects, each with the diagnoses that are about its object or its operator."""
+    return tuple(answer._replace(lines=(*answer.lines, *_causes(answer, found, cluster))) for answer in answers)
+
+
+def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> Iterator[ExplanationLine]:
+    name, known = NamespacedName(answer.what.namespace, answer.what.name), {line.text for line in answer.lines}
+    row = None
+    if answer.what.kind == "Subscription" and name in cluster.subscriptions:
+        row = row_of(cluster.subscriptions[name])
+    elif answer.what.kind == CSV_KIND and name in cluster.csvs:
+        row = operator_of(cluster.csvs[name], cluster)
+    for diagnosis in found:
+        if answer.what in diagnosis.objects or row in diagnosis.operators:
+            yield from (line for line in diagnosis.lines() if line.text not in known)
+
+
+def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) -> Iterator[ResolutionHop]:
+    """The rows of a resolution; those that go nowhere with the reason, where there is one."""
+    grouped = by_operator(found)
+    for hop in hops:
+        causes = grouped.get(NamespacedName(hop.namespace, hop.operator), ()) if hop.before == hop.after else ()
+        texts = [each.finding.message for each in causes if each.of_resolution]
+        yield hop._replace(why=texts[0]) if texts else hop
+
+
+def findings(found: Iterable[Diagnosis]) -> Iterator[Diagnostic]:
+    """The diagnoses as findings of a check, without those that the compiler or a lint reports already."""
+    return (diagnosis.finding for diagnosis in found if not diagnosis.is_told)

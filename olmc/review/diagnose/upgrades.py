@@ -1,0 +1,401 @@
+"""Upgrades that never come, Subscriptions of a namespace that hold each other up, and what does not help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from olmc.compiler.model.catalog import Candidate as Entry
+from olmc.compiler.model.catalog import Property, of_package
+from olmc.compiler.model.cluster import InstallPlan, NamespacedName, Subscription
+from olmc.compiler.model.operators import CSV_KIND, Csv
+from olmc.compiler.olm.facts import package_of, real_csvs
+from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
+from olmc.k8s.diagnostics import join_limited
+from olmc.k8s.objects import GVK, OLM_GROUP, ObjectKey, Rendered, mapping, namespace_of, spec_of, text
+from olmc.k8s.semver import Version, range_or_none, tolerant_or_none
+from olmc.k8s.yaml import at
+from olmc.review.diagnose import rules
+from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, row_of
+from olmc.review.explain.provenance import APPROVAL, plan_of
+from olmc.review.explain.resolution import channel_entries
+from olmc.review.graph.upgrade_graph import upgrade_graph
+
+_MOST = 3
+_APPROVE = '--type merge -p \'{"spec":{"approved":true}}\''
+
+
+def approval(namespace: str, plan: str) -> str:
+    """The command that approves an InstallPlan."""
+    return f"kubectl -n {namespace} patch installplan {plan} {_APPROVE}"
+
+
+def stranded(scene: Scene) -> Iterator[Diagnosis]:
+    """Operators that run on for ever at a version from which their channel has no upgrade (R-CAT-410, R-CAT-411)."""
+    for _, subscription in sorted(scene.cluster.subscriptions.items()):
+        csv = scene.cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
+        if csv is None or subscription.failure is not None:
+            continue
+        entries = tuple(channel_entries(scene.cluster, subscription))
+        in_graph = _stranded_in_graph(scene, subscription)
+        if entries and (in_graph or not _goes_on(entries, csv)):
+            yield _stranded(scene, subscription, csv, entries, is_told=in_graph)
+
+
+def _goes_on(entries: Sequence[Entry], csv: Csv) -> bool:
+    """Whether a channel has a CSV, or an upgrade from it."""
+    version = tolerant_or_none(csv.version)
+    return any(entry.name == csv.name or edge_kind(entry, csv.name, version) for entry in entries)
+
+
+def _stranded_in_graph(scene: Scene, subscription: Subscription) -> bool:
+    """Whether a channel has the installed version, and no way from it to its head."""
+    source = scene.cluster.catalogs.get(subscription.catalog)
+    package = source.catalog.packages.get(subscription.package) if source is not None and source.catalog else None
+    channel = (subscription.channel or package.default_channel) if package is not None else ""
+    if package is None or channel not in package.channels:
+        return False
+    vertex = upgrade_graph(package, [channel]).vertices().get(subscription.installed)
+    return vertex is not None and channel in vertex.stranded
+
+
+def _stranded(
+    scene: Scene, subscription: Subscription, csv: Csv, entries: Sequence[Entry], *, is_told: bool
+) -> Diagnosis:
+    channel = next(entry.channel for entry in entries)
+    source = scene.cluster.catalogs[subscription.catalog]
+    others = sorted(
+        {
+            entry.channel for entry in of_package(source.entries, subscription.package)
+            if entry.channel != channel and _leads_on(source.entries, subscription.package, entry.channel, csv)
+        }
+    )  # fmt: skip
+    heads = _heads(entries)
+    missed = f"; its head is {_listed(f'{entry.name} ({entry.version})' for entry in heads)}" if heads else ""
+    why = " ".join(_near_misses(entries, csv))
+    ways, name = [], subscription.name
+    if others:
+        ways.append(f"Go back to channel {' or '.join(others)}, which has {csv.name}.")
+    ways += [
+        f"Have the author of the catalog add replaces, skips or a skipRange for {csv.version}.",
+        f"To install {heads[0].name if heads else 'the head'} anew, delete Subscription {name} and CSV {csv.name}, "
+        "then apply the Subscription again; CRDs and their objects stay.",
+    ]
+    place = at(subscription.source, "spec", *(["channel"] if "channel" in subscription.spec else []))
+    finding = rules.NO_UPGRADE.finding(
+        place, csv=csv.name, namespace=csv.namespace, version=csv.version or csv.name, channel=f"channel {channel}",
+        missed=missed, why=f". {why}" if why else "", ways=" ".join(ways),
+    )  # fmt: skip
+    candidates = tuple(
+        RemedyCandidate(
+            f"Use channel {other} in Subscription {name}", (_edit(subscription, ("spec", "channel"), other),)
+        )
+        for other in others[:_MOST]
+        if subscription.source is not None
+    )
+    command = (
+        f"kubectl -n {name.namespace} delete subscription/{name.name} clusterserviceversion/{csv.name}"
+        if not others else ""
+    )  # fmt: skip
+    key = ObjectKey(OLM_GROUP, "Subscription", *name)
+    return Diagnosis(finding, (row_of(subscription),), command, candidates, (key,), is_told=is_told)
+
+
+def _edit(subscription: Subscription, keys: tuple[str, ...], value: str | None) -> FieldEdit:
+    assert subscription.source is not None
+    return FieldEdit(subscription.source, keys, value)
+
+
+def _leads_on(entries: Sequence[Entry], package: str, channel: str, csv: Csv) -> bool:
+    version = tolerant_or_none(csv.version)
+    return any(
+        entry.channel == channel and (entry.name == csv.name or edge_kind(entry, csv.name, version))
+        for entry in of_package(entries, package)
+    )
+
+
+def _heads(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that no other one of the channel replaces or skips."""
+    replaced = {name for entry in entries for name in (entry.replaces, *entry.skips)}
+    heads = [entry for entry in entries if entry.name not in replaced]
+    tops = [entry for entry in heads if not any(_is_over(other, entry) for other in heads)]
+    return sorted(tops or heads, key=lambda entry: entry.name)
+
+
+def _is_over(entry: Entry, other: Entry) -> bool:
+    return entry is not other and skips_over(entry, tolerant_or_none(other.version))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return join_limited(list(names), _MOST)
+
+
+def _near_misses(entries: Sequence[Entry], csv: Csv) -> Iterator[str]:
+    """Why entries that look like upgrades are none: a skipRange that ends before, a replaces that names another CSV."""
+    version = tolerant_or_none(csv.version)
+    for entry in _heads(entries)[:_MOST]:
+        known = tolerant_or_none(entry.version)
+        if entry.skip_range and range_or_none(entry.skip_range) is not None and version is not None:
+            yield f"{csv.version} is outside of the skipRange {entry.skip_range!r} of {entry.name}."
+            if known is not None and _differ_in_prerelease(version, known) and version.compare(known) > 0:
+                yield (
+                    f"Prereleases compare as text where they have letters, so {csv.version} is newer than "
+                    f"{entry.version}; write them with a dot before the number, as rc.10."
+                )
+        elif entry.replaces:
+            yield f"{entry.name} replaces {entry.replaces}, and not {csv.name}."
+        is_older = version is not None and known is not None and version.compare(known) > 0
+        if version is not None and known is not None and is_older and not _differ_in_prerelease(version, known):
+            yield f"{entry.version} is older than {csv.version}, and OLM never goes back."
+
+
+def _differ_in_prerelease(one: Version, other: Version) -> bool:
+    return bool(one.prerelease or other.prerelease) and (one.major, one.minor, one.patch) == (
+        other.major, other.minor, other.patch,
+    )  # fmt: skip
+
+
+def held_by_manual(scene: Scene) -> Iterator[Diagnosis]:
+    """Automatic Subscriptions whose InstallPlan waits, since another one of the namespace is Manual (R-CAT-601)."""
+    for plan in scene.cluster.plans.values():
+        if plan.phase != APPROVAL or not _is_current(plan, scene):
+            continue
+        here = scene.cluster.subscriptions.within(plan.namespace).values()
+        manual = [each for each in here if each.approval == "Manual"]
+        waiting = [each for each in here if each.approval != "Manual" and each.current in plan.csvs]
+        waiting = [each for each in waiting if each.installed != each.current]
+        if not manual or not waiting:
+            continue
+        names = [each.current for each in waiting]
+        along = [csv for csv in plan.csvs if csv not in names]
+        finding = rules.WAITS_FOR_MANUAL.finding(
+            at(manual[0].source, "spec", "installPlanApproval"),
+            csvs=_listed(names), namespace=plan.namespace, manual=_listed(str(each.name) for each in manual),
+            along=f"; approving the plan brings {_listed(along)}, too" if along else "",
+            packages=_listed(each.package for each in waiting),
+        )  # fmt: skip
+        yield Diagnosis(
+            finding,
+            tuple(map(row_of, waiting)),
+            approval(plan.namespace, plan.name),
+            culprit=row_of(manual[0]),
+            objects=tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in waiting),
+        )
+
+
+def _is_current(plan: InstallPlan, scene: Scene) -> bool:
+    return any(
+        subscription.plan == plan.name for subscription in scene.cluster.subscriptions.within(plan.namespace).values()
+    )
+
+
+def ignored_pins(scene: Scene) -> Iterator[Diagnosis]:
+    """A startingCSV that has changed although something is installed (R-CAT-410)."""
+    state = scene.state
+    for name, subscription in sorted(scene.cluster.subscriptions.items()) if state is not None else ():
+        key = ObjectKey(OLM_GROUP, "Subscription", *name)
+        before = state.objects.get(key) if state is not None else None
+        starting, installed = subscription.starting_csv, subscription.installed
+        if before is None or not starting or not installed or starting == installed:
+            continue
+        if text(spec_of(before.object).get("startingCSV")) == starting or not _had_installed(before.object):
+            continue
+        plan = plan_of(subscription, scene.cluster)
+        waits = plan is not None and plan.phase == APPROVAL
+        way = (
+            f"Approve the InstallPlan for {', '.join(plan.csvs)}, which waits." if plan is not None and waits
+            else "Remove startingCSV; OLM follows the channel."
+        )  # fmt: skip
+        command = approval(name.namespace, plan.name) if plan is not None and waits else ""
+        finding = rules.PIN_IGNORED.finding(
+            at(subscription.source, "spec", "startingCSV"), name=name, starting=starting, installed=installed, way=way
+        )
+        yield Diagnosis(finding, (row_of(subscription),), command, objects=(key,))
+
+
+def _had_installed(obj: object) -> bool:
+    return bool(mapping(mapping(obj).get("status")).get("installedCSV"))
+
+
+def orphans(scene: Scene) -> Iterator[Diagnosis]:
+    """Subscriptions that find a CSV of their package that no Subscription refers to (observed-37)."""
+    cluster = scene.cluster
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if subscription.failure is None or subscription.installed:
+            continue
+        held = {each.installed for each in cluster.subscriptions.within(name.namespace).values()}
+        for csv in real_csvs(cluster, name.namespace):
+            if package_of(csv.object) != subscription.package or csv.name in held or csv.name == "":
+                continue
+            old = _old_subscription(scene, name, csv)
+            kept = f"Keep the name of the old Subscription, {old}; or delete" if old else "Delete"
+            finding = rules.ORPHAN.finding(
+                at(subscription.source, "metadata", "name"), name=name, csv=csv.name, namespace=name.namespace,
+                way=f"{kept} the CSV {csv.name}, and OLM installs the operator anew. CRDs and their objects stay.",
+            )  # fmt: skip
+            candidates: tuple[RemedyCandidate, ...] = ()
+            if old and subscription.source is not None:
+                edit = FieldEdit(subscription.source, ("metadata", "name"), old)
+                candidates = (RemedyCandidate(f"Call the Subscription {old} again", (edit,)),)
+            yield Diagnosis(
+                finding, (row_of(subscription),), _deletion(csv), candidates,
+                (ObjectKey(OLM_GROUP, "Subscription", *name), ObjectKey(OLM_GROUP, CSV_KIND, csv.namespace, csv.name)),
+                culprit=row_of(subscription), is_told=True,
+            )  # fmt: skip
+
+
+def _old_subscription(scene: Scene, name: NamespacedName, csv: Csv) -> str:
+    """The Subscription of the cluster before that had installed a CSV and is gone, "" for none."""
+    for key, manifest in scene.state.objects.items() if scene.state is not None else ():
+        if (key.group, key.kind, key.namespace) != (OLM_GROUP, "Subscription", name.namespace):
+            continue
+        if mapping(manifest.object.get("status")).get("installedCSV") == csv.name and key.name != name.name:
+            return key.name
+    return ""
+
+
+def _deletion(csv: Csv) -> str:
+    return f"kubectl -n {csv.namespace} delete clusterserviceversion {csv.name}"
+
+
+def second_providers(scene: Scene) -> Iterator[Diagnosis]:
+    """Subscriptions that want a second provider of an API that an installed operator has (R-CAT-544)."""
+    cluster = scene.cluster
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        if subscription.failure is None or subscription.installed:
+            continue
+        offered = {_api(prop.value): entry.name for entry in channel_entries(cluster, subscription)
+                   for prop in entry.properties if prop.type == "olm.gvk"}  # fmt: skip
+        for csv in real_csvs(cluster, name.namespace):
+            shared = [api.key for api in csv.owned_apis if api.key in offered]
+            if not shared or package_of(csv.object) == subscription.package:
+                continue
+            yield _second_provider(scene, subscription, csv, shared[0], offered[shared[0]])
+            break
+
+
+def _api(value: object) -> GVK:
+    fields = mapping(value)
+    return GVK(text(fields.get("group")), text(fields.get("version")), text(fields.get("kind")))
+
+
+def _second_provider(scene: Scene, subscription: Subscription, csv: Csv, api: GVK, new: str) -> Diagnosis:
+    cluster, namespace = scene.cluster, subscription.name.namespace
+    here = cluster.subscriptions.within(namespace).values()
+    old = next((str(each.name) for each in here if each.installed == csv.name), f"of {csv.name}")
+    missed = [upgrade for each in here if (upgrade := next_version(scene, each))]
+    finding = rules.SECOND_PROVIDER.finding(
+        at(subscription.source, "spec", "name"), name=subscription.name, namespace=namespace, new=new, csv=csv.name,
+        api=_shown(api), package=subscription.package, old=old,
+        missed=f"; {_listed(missed)} is not installed until then" if missed else "",
+    )  # fmt: skip
+    return Diagnosis(
+        finding,
+        tuple(dict.fromkeys((row_of(subscription), *map(row_of, here)))),
+        _deletion(csv),
+        culprit=row_of(subscription),
+        objects=tuple(ObjectKey(OLM_GROUP, "Subscription", *each.name) for each in here),
+        is_told=True,
+    )
+
+
+def next_version(scene: Scene, subscription: Subscription) -> str:
+    """The CSV that a Subscription would go on to, if its namespace were resolved; "" for none."""
+    csv = scene.cluster.csvs.get(NamespacedName(subscription.name.namespace, subscription.installed))
+    if csv is None:
+        return ""
+    version = tolerant_or_none(csv.version)
+    entries = [each for each in channel_entries(scene.cluster, subscription) if edge_kind(each, csv.name, version)]
+    return next((entry.name for entry in _heads(entries)), "")
+
+
+def waiting_bystanders(scene: Scene, blamed: Iterable[NamespacedName]) -> Iterator[tuple[Subscription, str]]:
+    """The Subscriptions of namespaces that can't be resolved which ask for nothing wrong, each with the upgrade that it
+    misses."""
+    for namespace, package in dict.fromkeys(blamed):
+        for subscription in scene.cluster.subscriptions.within(namespace).values():
+            upgrade = next_version(scene, subscription)
+            if subscription.package != package and upgrade:
+                yield subscription, upgrade
+
+
+def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
+    """Subscriptions to a catalog that is in another namespace than they say (R-CAT-501)."""
+    cluster = scene.cluster
+    for name, subscription in sorted(cluster.subscriptions.items()):
+        key = subscription.catalog
+        if subscription.installed or not key.name or key in cluster.catalogs:
+            continue
+        there = sorted(other.namespace for other in cluster.catalogs if other.name == key.name)
+        seen = [each for each in there if each in (name.namespace, scene.options.global_catalog_namespace)]
+        if not there:
+            continue
+        best = (seen or there)[0]
+        place = at(subscription.source, "spec", "sourceNamespace")
+        finding = rules.CATALOG_ELSEWHERE.finding(
+            place, name=name, catalog=key.name, asked=key.namespace or "(none)", there=" and ".join(there), first=best
+        )
+        candidates: tuple[RemedyCandidate, ...] = ()
+        if subscription.source is not None and seen:
+            edit = _edit(subscription, ("spec", "sourceNamespace"), best)
+            candidates = (RemedyCandidate(f"Set spec.sourceNamespace: {best} in Subscription {name}", (edit,)),)
+        yield Diagnosis(
+            finding, (row_of(subscription),), "", candidates, (ObjectKey(OLM_GROUP, "Subscription", *name),),
+            row_of(subscription), is_told=True,
+        )  # fmt: skip
+
+
+def crds_alone(scene: Scene) -> Iterator[Diagnosis]:
+    """Required APIs without a provider whose CRD is in the cluster all the same (R-CAT-540)."""
+    cluster = scene.cluster
+    crds = {}
+    for key, rendered in cluster.objects.items():
+        if key.kind == "CustomResourceDefinition":
+            spec = spec_of(rendered.object)
+            crds[text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))] = rendered
+    for name, subscription in sorted(cluster.subscriptions.items()) if crds else ():
+        if subscription.failure is None or subscription.installed:
+            continue
+        provided = _provided(scene, name.namespace)
+        for entry in channel_entries(cluster, subscription):
+            for api in filter(None, map(_required_api, entry.properties)):
+                found = crds.get((api.group, api.kind))
+                if found is not None and api not in provided:
+                    yield _crd_alone(subscription, entry, api, found)
+
+
+def _required_api(prop: Property) -> GVK | None:
+    """The API that a property requires, None for another requirement."""
+    if prop.type == "olm.gvk.required":
+        return _api(prop.value)
+    wanted = mapping(prop.value).get("gvk") if prop.type == "olm.constraint" else None
+    return _api(wanted) if wanted else None
+
+
+def _shown(api: GVK) -> str:
+    return f"{api.kind} ({api.group}/{api.version})"
+
+
+def _provided(scene: Scene, namespace: str) -> set[GVK]:
+    """The APIs that operators of a namespace provide, and those of the catalogs that it sees."""
+    here = {api.key for csv in real_csvs(scene.cluster, namespace) for api in csv.owned_apis}
+    seen = (namespace, scene.options.global_catalog_namespace)
+    for key, source in scene.cluster.catalogs.items():
+        for entry in source.entries if key.namespace in seen else ():
+            here |= {_api(prop.value) for prop in entry.properties if prop.type == "olm.gvk"}
+    return here
+
+
+def _crd_alone(subscription: Subscription, entry: Entry, api: GVK, crd: Rendered) -> Diagnosis:
+    stands = crd.provenance.place
+    place = at(stands.source) if stands is not None else None
+    related = (("the CRD, which does not count", place),) if place is not None else ()
+    key = ObjectKey(OLM_GROUP, "Subscription", *subscription.name)
+    finding = rules.CRD_ALONE.finding(
+        at(subscription.source, "spec", "name"), related=related, csv=entry.name, api=_shown(api),
+        crd=crd.identity.name, where=f" ({place})" if place is not None else "", kind=api.kind,
+        namespace=namespace_of(subscription.object),
+    )  # fmt: skip
+    return Diagnosis(finding, (row_of(subscription),), objects=(key,))
+
+
+FINDERS = (stranded, held_by_manual, ignored_pins, orphans, second_providers, catalogs_elsewhere, crds_alone)

@@ -1,0 +1,50 @@
+"""Ten shapes of repositories that people have: what `check` and `status` print at their root.
+
+Each finding in the snapshots is true of its repository and useful to its owner. A new one is a claim to judge.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import as_typed
+from snapshot_files import TextFile
+from syrupy.assertion import SnapshotAssertion
+from test_repository_charts import needs_helm
+
+SHAPES = Path(__file__).parent / "shapes"
+NAMES = sorted(path.name for path in SHAPES.iterdir())
+
+
+@pytest.fixture
+def shape(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a shape, whose copy is the current directory."""
+    shutil.copytree(SHAPES / request.param, tmp_path / "repository")
+    monkeypatch.chdir(tmp_path / "repository")
+    return str(request.param)
+
+
+def _parameter(name: str) -> Any:
+    """A shape, which is left out where it takes Helm to read it and there is none."""
+    is_rendered = any("operators.coreos.com" in path.read_text() for path in (SHAPES / name).rglob("templates/*"))
+    return pytest.param(name, marks=[needs_helm] if is_rendered else [], id=name)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shape", [*map(_parameter, NAMES)], indirect=True)
+@pytest.mark.parametrize("command", ["check", "status"])
+def test_the_root_answers(shape: str, command: str, snapshot: SnapshotAssertion) -> None:
+    assert as_typed(command) == snapshot(extension_class=TextFile, name=f"{shape}-{command}")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("shape", ["without-olm"], indirect=True)
+def test_a_repository_without_olm_is_silent(shape: str) -> None:
+    printed = [line for command in ("check", "status") for line in as_typed(command).splitlines()]
+    assert (shape, printed) == ("without-olm", [
+        "$ olmc check", "no findings (0 bundles validated)", "exit code 0",
+        "$ olmc status", "olmc: no operators here", "exit code 0",
+    ])  # fmt: skip
