@@ -321,7 +321,8 @@ class CheckOptions(NamedTuple):
     )
     all_versions: bool = flag("--all-versions", help="In a folder of bundles: check all versions, not only the newest.")
     author: bool | None = flag(
-        "--author/--no-author", help="Whether you author the bundles; if not, what only authors can fix is info."
+        "--author/--no-author",
+        help="Whether you author the bundles; if not, problems that only authors can fix are info.",
     )
     show_secrets: bool = show_secrets_option
     statistics: bool = flag("--statistics", help="Print counts by code instead of the findings.")
@@ -366,7 +367,7 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     alpha-deprecated-apis, good-practices, multiarch, bundle-objects, operatorhub (deprecated). `platforms` is a JSON
     file that maps images to lists of os/arch, for multiarch.
 
-    Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 input that can't be compiled.
+    Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 input that can't be compiled.
     """
     output = opts.output
     if opts.statistics and output not in ("text", "json"):

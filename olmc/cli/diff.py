@@ -71,7 +71,7 @@ class DiffOptions(NamedTuple):
     allow_empty: bool = flag("--allow-empty", help="Treat a side that does not exist as empty.")
     for_: Purpose = option(
         "--for", envvar="OLMC_DIFF_FOR", type=Choice(("review", "apply")), default="review", show_default=True,
-        help="Compare what OLM leaves in the cluster (review), or what is applied without OLM (apply).",
+        help="Compare OLM's result in the cluster (review), or the objects to apply without OLM (apply).",
     )  # fmt: skip
     certs: Certificates = certs_option
     include: tuple[str, ...] = option(
@@ -89,7 +89,10 @@ class DiffOptions(NamedTuple):
     all_namespaces: bool = flag("--all-namespaces", help="For bundles: watch all namespaces.")
     fresh: bool = flag("--fresh", help="Install both sides in an empty cluster, instead of NEW on top of OLD.")
     entry: str = option(
-        "--entry", default="", metavar="NAME", help="In a repository: a folder, or the name of what applies one."
+        "--entry",
+        default="",
+        metavar="NAME",
+        help="In a repository: a folder, or the name of the object that applies one.",
     )
     approve: tuple[str, ...] = approve_option
     state: StateOptions = StateOptions()
@@ -105,7 +108,7 @@ class DiffOptions(NamedTuple):
 
 @command(DiffOptions)
 def diff(ctx: click.Context, opts: DiffOptions) -> None:
-    """Show what an upgrade changes, and what it breaks.
+    """Show the changes of an upgrade, and the breaking ones.
 
     OLD and NEW are each the path of a workspace or a bundle, which is compiled; the path of what `olmc render` wrote,
     a folder or a file; or git:REF[:PATH], read from the repository without touching the work tree. PATH defaults to

@@ -310,7 +310,7 @@ class FleetPlanOptions(NamedTuple):
     fleet: FleetOptions = FleetOptions()
     from_: str = option(
         "--from", default="git:HEAD", show_default=True, metavar="FROM",
-        help="What the clusters have now: git:REF or another folder.",
+        help="The current state of the clusters: git:REF or another folder.",
     )  # fmt: skip
     output: str = _OUTPUT
     fail_on: str | None = fail_on_option
@@ -398,7 +398,7 @@ def check(ctx: click.Context, opts: FleetCheckOptions) -> None:
       olmc fleet check 'clusters/*'
       olmc fleet check 'clusters/*' --strict -o markdown
 
-    Exit codes: 0 nothing found, 1 findings, 2 wrong usage, 3 a cluster can't be compiled.
+    Exit codes: 0 no findings, 1 findings, 2 wrong usage, 3 a cluster can't be compiled.
     """
     from olmc.cli.check import check_codes
 
@@ -418,7 +418,7 @@ class FleetRenderOptions(NamedTuple):
     )  # fmt: skip
     for_: str = option(
         "--for", type=Choice(("review", "apply")), default="review", show_default=True,
-        help="What OLM leaves in a cluster (review), or what to apply without OLM (apply).",
+        help="OLM's result in a cluster (review), or the objects to apply without OLM (apply).",
     )  # fmt: skip
     output: str = _OUTPUT
     verbose: bool = _VERBOSE
@@ -502,7 +502,7 @@ def merge(_: click.Context, opts: MergeOptions) -> None:
     Examples:
       olmc fleet merge part-*.json -o markdown
 
-    Exit codes: 0 done, 1 something fails, or is as grave as --exit-code or --fail-on asks, 2 wrong usage, 3 a cluster
+    Exit codes: 0 done, 1 something fails, or is as severe as --exit-code or --fail-on asks, 2 wrong usage, 3 a cluster
     can't be compiled.
     """
     from olmc.compiler.load.files import read_bounded

@@ -30,7 +30,7 @@ class ImportOptions(NamedTuple):
     print_command: bool = flag("--print-command", help="Print the commands that read a cluster's state, and exit.")
     oc: bool = flag("--oc", help="With --print-command: use oc instead of kubectl.")
     context: str = option("--context", default="", metavar="NAME", help="With --print-command: the kubeconfig context.")
-    verify: bool = flag("--verify", help="Compare the cluster with what olmc predicts from its inputs.")
+    verify: bool = flag("--verify", help="Compare the cluster with olmc's prediction from its inputs.")
     no_names: bool = flag("--no-names", help="With --verify: omit all names and values of the cluster.")
     olm_version: str = olm_version_option
 

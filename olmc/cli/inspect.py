@@ -51,7 +51,7 @@ class WhyOptions(NamedTuple):
 
 @command(WhyOptions)
 def why(ctx: click.Context, opts: WhyOptions) -> None:
-    """Explain where an object comes from, or what prevents it.
+    """Explain the origin of an object, or its obstacle.
 
     TARGET is Kind/namespace/name or Kind/name, the name of a CSV, or a package. Kinds may be plurals or short names,
     in any case. PATH is a workspace or a bundle; the default is the current directory.

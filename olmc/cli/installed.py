@@ -216,10 +216,8 @@ class MigrateOptions(NamedTuple):
 
     path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
     to: str = option("--to", required=True, type=Choice(("descoped", "v2alpha1", "olm-v1")), help="The target.")
-    dry_run: bool = flag("--dry-run", help="Print the changes as a patch and write nothing.")
-    steps: bool = flag(
-        "--steps", help="With olm-v1: print the steps for a live cluster as a script, and write nothing."
-    )
+    dry_run: bool = flag("--dry-run", help="Print the changes as a patch, without writing.")
+    steps: bool = flag("--steps", help="With olm-v1: print the steps for a live cluster as a script, without writing.")
     olm_version: str = olm_version_option
 
 

@@ -53,6 +53,8 @@ from olmc.targets.pipeline import compile
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.repository import ClusterPart
+
 
 class ResolveOptions(NamedTuple):
     """The options of `olmc resolve`."""
@@ -169,7 +171,7 @@ def _write_lock(path: Path, done: Compilation) -> None:
     from olmc.compiler.output.directory import put
 
     if done.lock is None and not (path / LOCK_FILE).exists():
-        say("There is nothing to lock: the workspace has no Subscription.")
+        say("The workspace has no Subscription to lock.")
         return
     images = done.workspace.images if done.workspace is not None else ()
     with writing(path / LOCK_FILE):
@@ -206,7 +208,7 @@ def _pin(path: Path, done: Compilation, pin: str) -> int:
     for changed in texts:
         say(f"{changed}: {package} is pinned to {version}")
     if read_lock(path, Report()).operators is not None:
-        say("olmc.lock has what was chosen before; olmc resolve --update writes it anew.")
+        say("olmc.lock has the earlier choice; olmc resolve --update writes it again.")
     return DONE
 
 
@@ -232,7 +234,9 @@ class Review(NamedTuple):
     unknown: tuple[str, ...]
 
 
-def review(ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings) -> Review:
+def review(
+    ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timings, part: ClusterPart | None = None
+) -> Review:
     """What permissions at a path are read from; ends the command if it can't be compiled.
 
     What operators ask for counts even where they would not be installed, and what others bring is taken as there: an
@@ -256,7 +260,9 @@ def review(ctx: click.Context, path: Path, fields: dict[str, Any], timings: Timi
         assumed.extend(apis)
         return made
 
-    done, settled = compiled(ctx, path, fields, least=Severity.FAILURE, compile_with=assuming, timings=timings)
+    # The findings about a repository are those of olmc check, which reports each of them once.
+    least = Severity.FAILURE if part is None else Severity.ERROR
+    done, settled = compiled(ctx, path, fields, least=least, compile_with=assuming, timings=timings, part=part)
     wanted: WantedOperators = wanted_operators(settled, workspace_of(done))
     asked = asked_permissions(wanted.known, settled.cluster, done.objects)
     csvs = {NamespacedName(each.namespace, each.csv.name): each for each in wanted.known}

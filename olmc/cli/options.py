@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from olmc.compiler.api import Compilation
     from olmc.compiler.load.releases import Release
-    from olmc.compiler.load.repository import RepositoryCluster
+    from olmc.compiler.load.repository import ClusterPart, RepositoryCluster
     from olmc.compiler.load.request import Beside
     from olmc.compiler.model.workspace import LeftOut
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -84,7 +84,7 @@ def _range(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str,
 
 olm_versions_option = option(
     "--olm-version", callback=_range, default=_DEFAULTS.olm_version, show_default=True,
-    metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: what upgrading OLM itself changes.",
+    metavar="VERSION|A..B", help="The OLM of the cluster; A..B with one PATH: the effect of upgrading OLM itself.",
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ class ClusterOptions(NamedTuple):
 
 certs_option = option(
     "--certs", type=Choice(("none", "cert-manager", "service-ca")), default="none", show_default=True,
-    help="For apply: what issues serving certificates.",
+    help="For apply: the issuer of serving certificates.",
 )  # fmt: skip
 approve_option = option(
     "--approve", multiple=True, metavar="NS/CSV|all", help="Treat waiting InstallPlans as approved.",
@@ -411,13 +411,14 @@ def left_out_note(root: Path, left: tuple[LeftOut, ...]) -> str:
 def compiled(
     ctx: click.Context, path: Path, fields: dict[str, Any], *, least: Severity, beside: Beside | None = None,
     compile_with: CompileWith | None = None, release: Release | None = None, timings: Timings = UNTIMED,
+    part: ClusterPart | None = None,
 ) -> tuple[Compilation, SettledCluster]:  # fmt: skip
     """The compilation of a path and its cluster at rest; findings from `least` on are reported on stderr, and what has
     no effect.
 
     `fields` are those of Options that the command line gave (`fields_of`), `beside` is a folder whose files count as
     well; `compile_with` compiles with options, by `compile` if need be with others; `release` says how a Helm chart is
-    installed, `timings` hears how long it takes.
+    installed, `timings` hears how long it takes, and `part` is the cluster of a repository.
 
     Ends the command if the path can't be compiled.
     """
@@ -428,7 +429,8 @@ def compiled(
     options = options_of(ctx, fields)
 
     def compile_once(options: Options) -> Compilation:
-        done = compile(CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage))
+        request = CompileRequest(path, options, given, beside=beside, release=release, stage=timings.stage, part=part)
+        done = compile(request)
         timings.compiled(path, done)
         return done
 
@@ -436,6 +438,19 @@ def compiled(
         doing(f"compiling {path}")
         done = compile_once(options) if compile_with is None else compile_with(options, compile_once)
     return report_compilation(ctx, Input(path, beside), done, least)
+
+
+def cluster_parts(ctx: click.Context, path: Path, fields: dict[str, Any]) -> tuple[ClusterPart | None, ...]:
+    """The clusters of the repository at a path, (None,) for a workspace."""
+    from olmc.compiler.load.config import options_from, read_config
+    from olmc.compiler.load.entries import repository_at
+    from olmc.compiler.load.repository import build_repository
+
+    repository = repository_at(path) if path.is_dir() else None
+    if repository is None:
+        return (None,)
+    config, options = read_config(path, Report()), options_of(ctx, fields)
+    return build_repository(repository, options_from(config, options, fixed_of(ctx, fields))).parts
 
 
 def report_compilation(

@@ -21,7 +21,7 @@ class ScaffoldOptions(NamedTuple):
     """What all scaffolds have behind their folder."""
 
     force: bool = flag("--force", help="Overwrite existing files.")
-    dry_run: bool = flag("--dry-run", help="Show what would be written, and write nothing.")
+    dry_run: bool = flag("--dry-run", help="Show the files without writing them.")
 
 
 _FOLDER = argument(type=PathOf(file_okay=False), default=Path(), metavar="[DIR]")
@@ -38,7 +38,7 @@ def _installable(ctx: click.Context, param: click.Parameter, value: str) -> str:
 _INSTALLABLE = regex(r"[A-Za-z0-9][A-Za-z0-9@:/._+=#&?~%-]*")
 _INSTALL = option(
     "--install", default="", metavar="REQUIREMENT", callback=_installable,
-    help="What pip installs as olmc, such as git+https://HOST/PATH@COMMIT. [default: this version's repository]",
+    help="The olmc that pip installs, such as git+https://HOST/PATH@COMMIT. [default: this version's repository]",
 )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class FluxOptions(NamedTuple):
 
 @command(FluxOptions)
 def flux(_: click.Context, opts: FluxOptions) -> None:
-    """A CI job that renders for Flux, and what Flux needs.
+    """A CI job that renders for Flux, and its Flux objects.
 
     No plugin runs in Flux, so a job renders the workspace and pushes the manifests to a registry. Writes the job,
     flux/ocirepository.yaml and flux/sync.yaml below DIR (by default the current directory).
@@ -137,7 +137,7 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
 
     Looks for the catalogs that the Subscriptions below DIR name and no CatalogSource there defines, and writes
     DIR/olmc.yaml with those that OpenShift or OperatorHub.io brings. They count as being in the cluster: olmc resolves
-    over them and olmc vendor fetches their images, but nothing renders or applies them.
+    over them and olmc vendor fetches their images, but olmc does not render or apply them.
 
     \b
     Examples:
@@ -243,7 +243,7 @@ init = group(
     \b
     Examples:
       olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
-      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and what Flux needs
+      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and its Flux objects
       olmc init github --path operators                        comments on pull requests
       olmc init gitlab                                         notes on merge requests
       olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs

@@ -83,7 +83,7 @@ class MoveOptions(NamedTuple):
 
     to: str = option(
         "--to", default="", metavar="ocp-X.Y",
-        help="Upgrade the cluster itself to this OpenShift release: what blocks it, and what breaks.",
+        help="Upgrade the cluster itself to this OpenShift release: blocking and breaking operators.",
     )  # fmt: skip
     to_kube: str = option(
         "--to-kube", default="", metavar="VERSION", help="Upgrade the cluster itself to this Kubernetes version.",

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import DONE, FINDINGS, say, say_table, wrong_usage
 from olmc.cli.declared import Choice, PathOf, argument, command, flag, option
-from olmc.cli.options import CompileOptions, ScopeOptions, compiled, fields_of, output_option, tell_left_out, timings_of
+from olmc.cli.options import (
+    CompileOptions,
+    ScopeOptions,
+    cluster_parts,
+    compiled,
+    fields_of,
+    output_option,
+    tell_left_out,
+    timings_of,
+)
 from olmc.compiler.api import Compilation
 from olmc.compiler.output.messages import clean, json_text
 from olmc.k8s.diagnostics import Severity
@@ -15,6 +24,9 @@ from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
     import click
+
+    from olmc.cli.console import Timings
+    from olmc.compiler.load.repository import ClusterPart
 
 _LEVELS = ("low", "medium", "high", "critical")
 
@@ -109,7 +121,7 @@ class RbacOptions(NamedTuple):
 
 @command(RbacOptions, commands={"who-can": who_can})
 def rbac(ctx: click.Context, opts: RbacOptions) -> None:
-    """Show what operators may do, and what users gain.
+    """Show the permissions of operators and users.
 
     Shows the ServiceAccounts of operators, all other subjects that the workspace grants permissions to, and what the
     roles admin, edit and view gain from the installed operators. PATH is a workspace or a bundle; the default is the
@@ -134,6 +146,27 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
     if installers:
         done, _ = compiled(ctx, path, fields, least=Severity.ERROR, timings=timings)
         raise SystemExit(_print_installers(done, output))
+    parts = cluster_parts(ctx, path, fields)
+    found = [_shown_rights(ctx, opts, fields, timings, part) for part in parts]
+    if output == "json":
+        pairs = [(part.cluster, each.data) for part, each in zip(parts, found, strict=True) if part is not None]
+        clusters = [{"names": list(cluster.names or cluster.paths), **data} for cluster, data in pairs]
+        say(json_text({"version": 1, "clusters": clusters} if clusters else found[0].data), out=True)
+    raise SystemExit(FINDINGS if any(each.is_dangerous for each in found) else DONE)
+
+
+class _ShownRights(NamedTuple):
+    """The permissions in a cluster as data, and whether one has the risk that --fail-on names."""
+
+    data: dict[str, Any]
+    is_dangerous: bool
+
+
+def _shown_rights(
+    ctx: click.Context, opts: RbacOptions, fields: dict[str, Any], timings: Timings, part: ClusterPart | None
+) -> _ShownRights:
+    """Print the permissions in a workspace, or in a cluster of a repository, unless the output is JSON."""
+    path, subject, fail_on, output = opts.path, opts.subject, opts.fail_on, opts.output
     from olmc.cli.lock import review, review_data, tell_review
     from olmc.compiler.output.messages import QueryError
     from olmc.review.rbac.risks import Level
@@ -149,7 +182,7 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
     from olmc.review.rbac.who_can import as_text as as_words
     from olmc.review.rbac.who_can import holders_as_data
 
-    read = review(ctx, path, fields, timings)
+    read = review(ctx, path, fields, timings, part)
     found, find = permissions(read.objects), finder(read.objects, read.cluster)
     everybody, gaining = holders(found, read.objects), gainers(found)
     try:
@@ -158,22 +191,23 @@ def rbac(ctx: click.Context, opts: RbacOptions) -> None:
         wrong_usage(str(error))
     shown = tuple(each for each in everybody if not subject or each in wanted)
     roles = tuple(each for each in gaining if (each in wanted if subject else is_user_role(each)))
-    if output == "json":
-        data = holders_as_data(shown, roles, found.dangling, find)
-        say(json_text(data | review_data(read)), out=True)
-    else:
+    data = holders_as_data(shown, roles, found.dangling, find) | review_data(read)
+    if output != "json":
+        if part is not None:
+            say(clean(f"== {part.cluster.title}"), out=True)
         say(as_words(shown, roles, find, read.waiting), nl=False, out=True)
         for binding, role in () if subject else found.dangling:
             say(clean(f"olmc: {binding} gives nothing: {role} is not in the workspace"))
     tell_review(read)
-    tell_left_out(path, read.compilation)
+    if part is None:
+        tell_left_out(path, read.compilation)
     limit = Level[fail_on.upper()] if fail_on else None
     # What nobody knows may be anything, so it fails as well.
     bound = list(of_unknown_roles(shown, found, read.objects)) if limit else []
     for account, role in bound:
         say(clean(f"olmc: unknown: what {role} lets {account} do; add the role to the workspace"))
     dangerous = limit and (read.unknown or bound or any(each.level >= limit for each in (*shown, *roles)))
-    raise SystemExit(FINDINGS if dangerous else DONE)
+    return _ShownRights(data, bool(dangerous))
 
 
 def _print_installers(done: Compilation, output: str) -> int:

@@ -185,21 +185,21 @@ class RenderOptions(NamedTuple):
     paths: tuple[Path, ...] = argument(multiple=True, type=PathOf(), metavar="[PATH]...")
     for_: Purpose = option(
         "--for", envvar="OLMC_RENDER_FOR", type=Choice(("review", "apply")), default="review", show_default=True,
-        help="What OLM leaves in the cluster (review), or what to apply without OLM (apply).",
+        help="OLM's result in the cluster (review), or the objects to apply without OLM (apply).",
     )  # fmt: skip
     output: str = output_option(list(FORMATS), "A YAML stream, a JSON List, or names.")
     output_dir: Path | None = option(
         "--output-dir", type=PathOf(file_okay=False), metavar="DIR",
         help="Write one file per object and a kustomization.yaml to DIR; stale files are removed.",
     )  # fmt: skip
-    check: bool = flag("--check", help="With --output-dir: write nothing, exit 1 if DIR is out of date.")
+    check: bool = flag("--check", help="With --output-dir: only compare, exit 1 if DIR is out of date.")
     fail_on_change: bool = flag("--fail-on-change", help="With --output-dir: exit 1 if DIR was out of date.")
     provenance: Path | None = option(
         "--provenance", type=PathOf(dir_okay=False), metavar="FILE",
         help="Write a provenance statement to FILE, for olmc verify.",
     )  # fmt: skip
     flux: bool = flag(
-        "--flux", help="For Flux: escape what looks like its variables (${...}), and never prune Namespaces and CRDs."
+        "--flux", help="For Flux: escape texts like its variables (${...}), and never prune Namespaces and CRDs."
     )
     include: tuple[str, ...] = option(
         "--include", multiple=True, metavar="KIND", shell_complete=kinds,
@@ -210,12 +210,12 @@ class RenderOptions(NamedTuple):
     )  # fmt: skip
     copied_csvs: bool = flag(
         "--copied-csvs/--no-copied-csvs", default=True, show_default=True,
-        help="Copy CSVs to target namespaces; otherwise a ConfigMap stands in for each copy.",
+        help="Copy CSVs to target namespaces; otherwise a ConfigMap replaces each copy.",
     )  # fmt: skip
     certs: Certificates = certs_option
     phase: str | None = option(
         "--phase", type=Choice(("1", "2")),
-        help="For apply: only what can be applied first (1), or only what needs an API of phase 1 (2).",
+        help="For apply: only objects for the first step (1), or only those that need an API of phase 1 (2).",
     )  # fmt: skip
     namespace: str = option(
         "-n", "--namespace", default="", metavar="NS", shell_complete=namespaces,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, DONE, progress, say, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, option
 from olmc.cli.options import (
     CompileOptions,
     ScopeOptions,
+    cluster_parts,
     compiled,
     entry_option,
     fields_of,
@@ -20,12 +21,14 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.k8s.diagnostics import Severity
-from olmc.k8s.lean import NamedTuple
+from olmc.k8s.lean import NamedTuple, regex
 
 if TYPE_CHECKING:
     import click
 
+    from olmc.cli.console import Input, Timings
     from olmc.compiler.api import Compilation
+    from olmc.compiler.load.repository import ClusterPart
     from olmc.compiler.model.cluster import CatalogSource
     from olmc.review.report.operators import ReportExtensions
 
@@ -60,6 +63,27 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     Exit codes: 0 done, with or without findings, 2 wrong usage, 3 input that can't be compiled, or a folder that is not
     writable.
     """
+    inputs = inputs_of(ctx, opts.paths, opts.entries)
+    if len(inputs) > 1:
+        wrong_usage("a report is of one workspace; give one PATH, or one --entry.")
+    fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
+    parts = cluster_parts(ctx, inputs[0].root, fields) if inputs[0].is_plain else (None,)
+    if parts != (None,) and fields["from_"]:
+        wrong_usage("--from takes one cluster; choose one with --entry.")
+    for part in parts:
+        folder = opts.folder if part is None else opts.folder / _FOLDER.sub("-", part.cluster.title)
+        _write_report(ctx, opts, inputs[0], fields, timings, folder, part)
+    raise SystemExit(DONE)
+
+
+_FOLDER = regex(r"[^\w.-]+")
+
+
+def _write_report(
+    ctx: click.Context, opts: ReportOptions, one: Input, fields: dict[str, Any], timings: Timings, folder: Path,
+    part: ClusterPart | None,
+) -> None:  # fmt: skip
+    """Write the report of a workspace, or of a cluster of a repository, into a folder."""
     from olmc.cli.plan import name_for_others, plan_of
     from olmc.review.check.check import CheckInput, check_directory
     from olmc.review.check.validators.findings import ValidatorSettings
@@ -67,15 +91,13 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
     from olmc.review.plan.outputs import as_html as plan_html
     from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
 
-    inputs = inputs_of(ctx, opts.paths, opts.entries)
-    if len(inputs) > 1:
-        wrong_usage("a report is of one workspace; give one PATH, or one --entry.")
-    root, beside, _, release = inputs[0]
-    fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
-    done, settled = compiled(ctx, root, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings)
+    root, beside, _, release = one
+    done, settled = compiled(
+        ctx, root, fields, least=Severity.ERROR, beside=beside, release=release, timings=timings, part=part
+    )
     with progress() as doing:
         doing(f"checking {root}")
-        left = left_out_of(root, done)
+        left = left_out_of(root, done) if part is None else ()
         compilation = CheckInput(
             done.workspace, settled, done.diagnostics, done.suppressed, left, done.objects, done.extensions
         )
@@ -83,23 +105,24 @@ def report(ctx: click.Context, opts: ReportOptions) -> None:
         settings = ValidatorSettings(frozenset(), modes_optional=done.options.descoped)
         findings = check_directory(root, compilation, settings, done.options, given).diagnostics
         name = name_for_others(opts.paths[0].as_posix()) if opts.paths else Path.cwd().name
+        name = part.cluster.title if part is not None else name
         plan = None
         if fields["from_"]:
             doing("planning")
-            plan = partial(plan_html, plan_of(ctx, inputs[0], name, fields))
+            plan = partial(plan_html, plan_of(ctx, one, name, fields))
         doing("writing")
         of_v1, served = _extensions(done)
         operators = operator_pages(settled, done.objects, findings, done.operators, of_v1)
         made = pages(overview(name, operators, findings, settled, served), plan)
         try:
-            write_site(opts.folder, made)
+            write_site(folder, made)
         except ForeignFileError as error:
             say(f"error: {error}; give an empty folder to --output-dir, or remove the file.")
             raise SystemExit(BAD_INPUT) from error
-    tell_left_out(root, done)
+    if part is None:
+        tell_left_out(root, done)
     several = "" if len(operators) == 1 else "s"
-    say(f"{(opts.folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages", out=True)
-    raise SystemExit(DONE)
+    say(f"{(folder / INDEX).as_posix()}: {len(operators)} operator{several}, {len(made)} pages", out=True)
 
 
 def _extensions(done: Compilation) -> tuple[ReportExtensions, tuple[CatalogSource, ...]]:

@@ -32,9 +32,9 @@ class VendorOptions(NamedTuple):
         "--catalog", multiple=True, metavar="NAME=PATH",
         help="Read the content of CatalogSource NAME from a file or folder, as opm render writes it (may be repeated).",
     )  # fmt: skip
-    offline: bool = flag("--offline", help="Use no network: only layouts and what is already vendored.")
+    offline: bool = flag("--offline", help="Use no network: only layouts and vendored content.")
     update: bool = flag("--update", help="Resolve tags and versions again.")
-    check: bool = flag("--check", help="Fetch and change nothing; exit 1 if vendor/ is out of date.")
+    check: bool = flag("--check", help="Only compare; exit 1 if vendor/ is out of date.")
     whole_catalogs: bool = flag(
         "--whole-catalogs", help="Keep all packages of a catalog, not only those that may be needed."
     )

@@ -61,7 +61,7 @@ def test_a_lock_is_to_be_written_anew(tmp_path: Path) -> None:
     assert olmc("resolve", root, "--update").exit_code == 0
     result = olmc("resolve", root, "--pin", "a=1.1.0")
     assert result.stderr.splitlines()[1:] == [
-        "olmc.lock has what was chosen before; olmc resolve --update writes it anew."
+        "olmc.lock has the earlier choice; olmc resolve --update writes it again."
     ]
     assert olmc("resolve", root, "--locked").exit_code == 1
     olmc("resolve", root, "--update")

@@ -95,3 +95,16 @@ def test_a_plan_for_a_repository_is_as_its_schema_has_it(project: Path, clone: C
     jsonschema.validate(data, schema)
     assert [each["names"] for each in data["clusters"]] == [["north", "south"]]
     assert data["unchanged"] == ["west"]
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@needs_kustomize
+def test_permissions_and_reports_are_of_each_cluster(clone: Callable[[str], Path], tmp_path: Path) -> None:
+    clone("clusters")
+    lines = [line for line in olmc("rbac").stdout.splitlines() if line.startswith("== ")]
+    assert lines == ["== north", "== south", "== west"]
+    data = json.loads(olmc("rbac", "-o", "json").stdout)
+    assert [each["names"] for each in data["clusters"]] == [["north"], ["south"], ["west"]]
+    assert olmc("report", "-o", str(tmp_path / "site")).exit_code == 0
+    assert sorted(path.parent.name for path in (tmp_path / "site").glob("*/index.html")) == ["north", "south", "west"]

@@ -103,7 +103,7 @@ def test_nothing_to_tell(tmp_path: Path) -> None:
     status = olmc("status", tmp_path)
     assert (status.exit_code, status.stdout, status.stderr) == (0, "", "olmc: no operators here\n")
     assert json.loads(olmc("status", tmp_path, "-o", "json").stdout) == {"version": 1, "operators": []}
-    assert olmc("rbac", tmp_path).stdout == "Nobody is given permissions here.\n"
+    assert olmc("rbac", tmp_path).stdout == "No subject has permissions here.\n"
 
 
 def test_what_no_row_tells_is_told_beside_the_table(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ SAID = {
         "v1 spec.realmEventConfig.adminEventsDetailsEnabled and 3 more places nullable: true (new)",
     ],
     ("camel-karavan-operator/3.18.5", "camel-karavan-operator/3.20.0"): [
-        "v1 spec.type is gone: what it holds is dropped",
-        "camel-karavan-operator: requests.memory is gone; it was 512Mi",
+        "v1 spec.type is removed; stored values are dropped",
+        "camel-karavan-operator: requests.memory is removed; it was 512Mi",
         "camel-karavan-operator 3.18.5 → 3.20.0, in one hop (replaces)",
     ],
     ("etcd/0.9.2", "etcd/0.9.2-clusterwide"): [
@@ -109,7 +109,7 @@ def test_a_wider_schema_the_other_way_is_narrower(upgrades: dict[str, Side]) -> 
     gone = [line(change) for change in back.changes if change.severity is BREAKING]
     assert gone == [
         "breaking - CustomResourceDefinition/karavans.camel.apache.org: "
-        "v1 spec.gitPullInterval is gone: what it holds is dropped"
+        "v1 spec.gitPullInterval is removed; stored values are dropped"
     ]
 
 

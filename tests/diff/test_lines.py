@@ -43,8 +43,8 @@ def test_a_field_that_goes_everywhere_is_one_line() -> None:
     said = text_lines(compared([crd(old)], [crd(new)]))
     assert said[2:] == [
         "Breaking",
-        "  CustomResourceDefinition/kettles.kitchen.example.com: - 3 × devFlags is gone: what it holds is dropped; at "
-        "spec.cup.devFlags, spec.kettle.devFlags, spec.pot.devFlags  [breaking]",
+        "  CustomResourceDefinition/kettles.kitchen.example.com: - 3 × devFlags is removed; stored values are dropped; "
+        "at spec.cup.devFlags, spec.kettle.devFlags, spec.pot.devFlags  [breaking]",
     ]
 
 

@@ -96,7 +96,7 @@ def test_what_is_wrong_stands_above() -> None:
     alarms = " ".join(texts(root, "alarm"))
     assert alarms.startswith(
         "The package is deprecated: gone OLM can't serve the catalog: invalid index: two heads "
-        "s is deprecated: moved OLM upgrades nothing in s: a unique replacement chain"
+        "s is deprecated: moved OLM upgrades no version in s: a unique replacement chain"
     )
     assert alarms.endswith("deprecated no usable order")
 

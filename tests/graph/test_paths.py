@@ -120,7 +120,7 @@ def test_the_other_channels_that_get_there() -> None:
     ("goal", "expected"),
     [
         ("1.0.0", ""),
-        ("1.2.0", "p.v1.3.0 skips it, and OLM never upgrades to what another entry skips"),
+        ("1.2.0", "p.v1.3.0 skips it, and OLM never upgrades to a skipped entry"),
         ("1.1.0", "OLM never installs it (property olm.deprecated)"),
         ("3.0.0", "it is not in channel stable"),
         ("p.v0.9.0", "the catalog has no bundle of that name"),

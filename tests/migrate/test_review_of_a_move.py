@@ -57,7 +57,7 @@ def test_the_fixture_is_what_the_command_writes() -> None:
 def test_an_operator_that_moves_is_one_change_and_stands_first() -> None:
     """R-V1-MIG-1: what each generation keeps its books by is none, what is lost is."""
     text = review(AFTER)
-    first, rest = text.partition("Settings and what is left out")[::2]
+    first, rest = text.partition("Settings and objects left out")[::2]
     assert first.count("from OLM v0 in") == 2
     assert "ClusterExtension/lantern: ~ lantern 2.0.0 → 2.0.0, from OLM v0 in lighthouse to OLM v1" in first
     assert "ClusterExtension/sieve: ~ sieve 1.2.0 → 1.2.0, from OLM v0 in mill" in first

@@ -77,11 +77,11 @@ def test_what_api_servers_write_is_none(workspace: Path, held: list[Object]) -> 
     ("kind", "change", "field", "repair"),
     [
         ("Deployment", lambda o: o["spec"].update(replicas=3), "spec.replicas",
-         "repaired by nobody: OLM compares the label"),
+         "not repaired: OLM compares the label"),
         ("Deployment", lambda o: o["metadata"]["labels"].update({"olm.deployment-spec-hash": "x"}),
          "metadata.labels[\"olm.deployment-spec-hash\"]", "repaired by OLM, at once"),
         ("ServiceAccount", lambda o: o["metadata"].update(labels={"a": "b"}), "metadata.labels",
-         "repaired by nobody: OLM writes it in an InstallPlan only"),
+         "not repaired: OLM writes it in an InstallPlan only"),
         ("OperatorGroup", lambda o: o["spec"].update(targetNamespaces=["olm"]), "spec.targetNamespaces", TOOL.text),
         ("Subscription", lambda o: o["spec"].update(channel="beta"), "spec.channel", TOOL.text),
         ("ClusterServiceVersion", lambda o: o["status"].update(phase="Failed"), "status.phase",

@@ -144,6 +144,21 @@ def test_every_write_is_refused_r_inst_8(served: Served, arguments: tuple[str, .
     assert done.stderr.splitlines()[0] == f"Error from server (MethodNotAllowed): {REFUSED}"
 
 
+@pytest.mark.parametrize("kind", ["installed", "packagemanifests"])
+def test_what_is_served_is_valid_to_kubectl_r_inst_8(kind: str, served: Served, tmp_path: Path) -> None:
+    """All that the server has, embedded CSVs with their finalizers among it, passes validation by its own OpenAPI."""
+    shown = served.kubectl("get", kind, "-A", "-o", "json").stdout
+    items = json.loads(shown)["items"]
+    assert items
+    assert kind == "packagemanifests" or '"finalizers"' in shown
+    for number, item in enumerate(items):
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(item), encoding="utf-8")
+        done = served.kubectl("replace", "-f", str(path))
+        assert "MethodNotAllowed" in done.stderr, done.stderr
+        assert "ValidationError" not in done.stderr
+
+
 def test_watching_files_change_r_inst_9(project: Path, tmp_path: Path) -> None:
     """As in the document: a row for each operator, then one for each change, and the watch ends with the server."""
     workspace = shutil.copytree(project / "fixtures" / "installed", tmp_path / "workspace")

@@ -79,6 +79,9 @@ _WITHOUT = {
 }
 
 
+_MISPLACED = (("metadata", "spec"), ("metadata", "status"))
+
+
 class DroppedField(NamedTuple):
     """A field that is dropped: the keys that lead to it, the field that could be meant ("" if none is like it), the
     others that could stand there, what the object is like without it ("" if nothing is known of that), and whether only
@@ -103,6 +106,8 @@ class DroppedField(NamedTuple):
     @property
     def hint(self) -> str:
         """What to do."""
+        if self.keys in _MISPLACED:
+            return f"Write {self.keys[-1]} beside metadata: it belongs one level up."
         if self.meant:
             return did_you_mean(self.meant)
         listed = 0 < len(self.others) <= _MOST
@@ -128,7 +133,8 @@ def _dropped(obj: KubernetesObject, profile: Profile, exact: bool) -> Iterator[D
 
 
 def _described(obj: KubernetesObject, field: DroppedField) -> DroppedField:
-    if field.meant != _UNJUDGED:
+    if field.meant != _UNJUDGED or field.keys in _MISPLACED:
+        field = field._replace(meant="")
         return field._replace(effect=_effect(obj, field.keys))
     meant = closest(str(field.keys[-1]), field.others)
     return field._replace(meant=meant, effect=_effect(obj, (*field.keys[:-1], meant)))
@@ -195,11 +201,14 @@ def _at(value: Any, keys: Keys) -> Any:
     return value
 
 
+_OF_TARGETS = ("spec", "spec.", "spec.targetNamespaces", "spec.selector", "metadata.spec")
+
+
 def _effect(obj: KubernetesObject, keys: Keys) -> str:
     """What the object is like without the field that was meant."""
     where = ".".join(str(key) for key in keys)
     kind = obj["kind"]
-    if kind == "OperatorGroup" and where in ("spec", "spec.", "spec.targetNamespaces", "spec.selector"):
+    if kind == "OperatorGroup" and where in _OF_TARGETS:
         spec = spec_of(obj)
         everything = not spec.get("targetNamespaces") and is_empty(spec.get("selector"))
         return "the group targets all namespaces" if everything else ""

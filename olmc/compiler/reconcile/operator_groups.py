@@ -14,6 +14,7 @@ from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.api.selectors import SELECTOR_FIELDS, NamedLabelIndex, is_empty, problem
 from olmc.k8s.diagnostics import Report, Source
+from olmc.k8s.gojson import unknown_keys
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, KubernetesObject, Manifest, ObjectKey, Rendered, mapping, spec_of, texts
 from olmc.k8s.yaml import locate
@@ -63,7 +64,10 @@ def with_global_groups(cluster: Cluster, options: Options) -> Cluster:
     sources = {csv.namespace: csv.source for csv in reversed(alone)}
     if not sources:
         return cluster
-    added = tuple(OperatorGroup(_global_group(namespace), source, ("",)) for namespace, source in sources.items())
+    added = tuple(
+        OperatorGroup(_as_stored(_global_group(namespace), cluster.profile), source, ("",))
+        for namespace, source in sources.items()
+    )
     groups = {**cluster.groups, **{namespaced_name(group): group for group in added}}
     seeded = {**cluster.seeded, **dict.fromkeys(map(namespaced_name, added))}
     return cluster._replace(groups=by_namespace({name: groups[name] for name in sorted(groups)}), seeded=seeded)
@@ -78,8 +82,11 @@ def platform_groups(
     for group in options.global_groups if options.state is None else ():
         if group.namespace in used and group not in own:
             obj = _group_for_all({"name": group.name, "namespace": group.namespace})
-            stored = stored_group(Manifest(obj, Source("", "")), profile_of(options.olm_version), Report())
-            yield OperatorGroup(stored, None, ())
+            yield OperatorGroup(_as_stored(obj, profile_of(options.olm_version)), None, ())
+
+
+def _as_stored(group: KubernetesObject, profile: Profile) -> KubernetesObject:
+    return stored_group(Manifest(group, Source("", "")), profile, Report())
 
 
 def _global_group(namespace: str) -> KubernetesObject:
@@ -90,6 +97,7 @@ def _group_for_all(metadata: Mapping[str, Any]) -> KubernetesObject:
     return {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": {}}
 
 
+_OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 # The name of a group is a value of its roles' owner label, and values of labels end here.
 _LABEL_LIMIT = 63
 
@@ -115,7 +123,9 @@ def stored_group(manifest: Manifest, profile: Profile, report: Report) -> Kubern
         spec["selector"] = {key: value for key, value in selector.items() if key in SELECTOR_FIELDS}
     if "upgradeStrategy" in profile.operatorgroup_api["spec"]:
         spec.setdefault("upgradeStrategy", "Default")
-    kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    metadata = obj["metadata"]
+    dropped = {keys[0] for keys, _ in unknown_keys(_OBJECT_META, metadata, exact=True) if len(keys) == 1}
+    kept = {key: value for key, value in metadata.items() if key != "managedFields" and key not in dropped}
     version = f"operators.coreos.com/{profile.operatorgroup_api['version']}"
     return {"apiVersion": version, "kind": "OperatorGroup", "metadata": kept, "spec": spec}
 

@@ -172,7 +172,9 @@ def _judge(
     if not csv.surface_is_readable:
         return CsvState(csv, group if isinstance(group, OperatorGroup) else None, "", "", "")
     group_is_optional = needs_no_group(csv, cluster, options)
-    if group_is_optional and not cluster.groups_in(csv.namespace):
+    # To an Install several groups are as none: it has an account of its own then (R-INSTALL-6).
+    is_ambiguous = not isinstance(group, OperatorGroup) and namespaced_name(csv) in cluster.installed
+    if group_is_optional and (is_ambiguous or not cluster.groups_in(csv.namespace)):
         alone = _through_phases(csv, no_group(csv.namespace), cluster, options, context, served, members)
         return _fail_forward(alone, cluster)
     if not isinstance(group, OperatorGroup):

@@ -25,6 +25,7 @@ from olmc.compiler.olm.naming import (
     MANAGED,
     TARGETS,
     component_label_key,
+    csv_reference,
     managed_labels,
     owner_labels,
     owner_reference,
@@ -97,7 +98,8 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
         targets = copy_targets(context, member)
         if not targets:
             continue
-        copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile)
+        adopted = context.cluster.adopted.get(name, frozenset())
+        copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile, adopted)
         first = rendered(copy, "copied_csvs", "R-COPY-4", member.csv.source)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
@@ -185,16 +187,18 @@ def copies_disabled(context: RenderContext) -> bool:
     return bool(mapping(spec.get("features")).get("disableCopiedCSVs"))
 
 
-def _copy_without_namespace(obj: KubernetesObject, csv: Csv, profile: Profile) -> KubernetesObject:
+def _copy_without_namespace(
+    obj: KubernetesObject, csv: Csv, profile: Profile, adopted: Collection[str]
+) -> KubernetesObject:
     """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
-    labels, and the finalizer."""
+    labels, of which `adopted` are those by Subscriptions, and the finalizer."""
     metadata, keeps = obj["metadata"], profile.copied_metadata
     # The list of target namespaces stays behind: a tenant who reads a copy need not learn of the others (R-COPY-4).
     annotations = {k: v for k, v in annotations_of(obj).items() if k not in keeps["without"]}
     labels = {
         key: value
         for key, value in labels_of(obj).items()
-        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels)
+        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels and key not in adopted)
     }
     # The phase is that of the original, so that tenants see whether the operator runs (R-COPY-4).
     status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}
@@ -257,8 +261,11 @@ def copied_csv_configmaps(context: RenderContext) -> Iterator[Rendered]:
 
 
 def owned_by_configmaps(context: RenderContext, objects: Sequence[Rendered]) -> Sequence[Rendered]:
-    """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate."""
-    homes = {} if _has_copies(context) else _homes(context)
+    """The objects; where copied CSVs are replaced, what belongs to a copy belongs to its surrogate, and the other way
+    round in a cluster that has had surrogates."""
+    if _has_copies(context):
+        return [_own_by_copy(entry) for entry in objects]
+    homes = _homes(context)
     return [_own_by_configmap(entry, homes.keys()) for entry in objects] if homes else objects
 
 
@@ -270,10 +277,37 @@ def _has_copies(context: RenderContext) -> bool:
 def _homes(context: RenderContext) -> dict[NamespacedName, str]:
     """The copies that surrogates stand for, each with the namespace of the original."""
     # OLM's copies in the workspace need a stand-in as well: what they own lies there beside them, and would go with
-    # them.
-    copies = context.cluster.copies.items()
-    given = {name: copy.home for name, copy in copies if name not in context.cluster.csvs}
+    # them. Of a copy whose original is there OLM decides whether it stays.
+    cluster = context.cluster
+    given = {
+        name: copy.home
+        for name, copy in cluster.copies.items()
+        if name not in cluster.csvs and NamespacedName(copy.home, name.name) not in cluster.members
+    }
     return given | homes_of_copies(context)
+
+
+def _is_left_behind(
+    obj: KubernetesObject, surrogates: Collection[NamespacedName], copies: Collection[NamespacedName]
+) -> bool:
+    """Whether an object is a surrogate of a state that is not among the `surrogates`, or belongs to such alone and not
+    to one of `copies`, as which the copies come back.
+
+    They are collected like the copies that they stand for, once the namespace is no target or the CSV is gone
+    (R-INST-11).
+    """
+    if obj.get("kind") == "ConfigMap" and has_copy_label(obj):
+        name = str(obj["metadata"]["name"])
+        return name.startswith(PREFIX) and _surrogate_of(obj, name) not in surrogates
+    references = owner_references(obj)
+    names = [text(ref.get("name")) if ref.get("kind") == "ConfigMap" else "" for ref in references]
+    there = {*surrogates, *copies}
+    return bool(names) and all(name.startswith(PREFIX) and _surrogate_of(obj, name) not in there for name in names)
+
+
+def _surrogate_of(obj: KubernetesObject, name: str) -> NamespacedName:
+    """The copy that the surrogate called `name` stands for, in the namespace of an object."""
+    return NamespacedName(namespace_of(obj), name.removeprefix(PREFIX))
 
 
 def _configmap(profile: Profile, name: NamespacedName, home: str) -> KubernetesObject:
@@ -281,6 +315,21 @@ def _configmap(profile: Profile, name: NamespacedName, home: str) -> KubernetesO
     labels |= managed_labels(profile.csv_label_managed)
     metadata = {"name": PREFIX + name.name, "namespace": name.namespace, "labels": dict(sorted(labels.items()))}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def _own_by_copy(entry: Rendered) -> Rendered:
+    references = owner_references(entry.object)
+    if not any(_is_to_surrogate(reference) for reference in references):
+        return entry
+    changed = [
+        csv_reference(str(reference["name"]).removeprefix(PREFIX)) if _is_to_surrogate(reference) else reference
+        for reference in references
+    ]
+    return entry._replace(object={**entry.object, "metadata": {**entry.object["metadata"], "ownerReferences": changed}})
+
+
+def _is_to_surrogate(reference: Mapping[str, Any]) -> bool:
+    return reference.get("kind") == "ConfigMap" and text(reference.get("name")).startswith(PREFIX)
 
 
 def _own_by_configmap(entry: Rendered, replaced: Collection[NamespacedName]) -> Rendered:
@@ -318,6 +367,7 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
     csvs = {*cluster.csvs, *homes_of_copies(context)}
     # What copies owned whose original an Install brought goes on to its Operator (R-OPERATOR-19).
     csvs |= {name for name, c in cluster.copies.items() if NamespacedName(c.home, name.name) in cluster.installed}
+    surrogates = frozenset() if _has_copies(context) else frozenset(_homes(context))
     for key, entry in cluster.objects.items():
         if (
             key == OLMCONFIG
@@ -325,8 +375,10 @@ def stored_objects(context: RenderContext) -> Iterator[Rendered]:
             or (key.group, key.kind) in (("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
         ):
             continue
-        # Where copies are replaced by ConfigMaps, these own what belonged to the copies, and it stays.
-        if context.options.copied_csvs and _is_orphan(entry.object, csvs):
+        if _is_left_behind(entry.object, surrogates, csvs):
+            continue
+        # What belonged to a copy belongs to its surrogate, where there is one.
+        if _is_orphan(entry.object, csvs | surrogates):
             continue
         if key in accounts:
             yield entry._replace(object=_mark_managed(entry.object, context.profile))
@@ -530,7 +582,9 @@ def _operators(objects: Sequence[Rendered], context: RenderContext) -> Iterator[
     for entry in context.cluster.objects.values():
         if entry.object["kind"] == "Operator" and entry.object["apiVersion"] == profile.operator_api:
             refs.setdefault(COMPONENT_PREFIX + entry.identity.name, [])
-    for key in sorted(refs) if profile.operator_api else ():
+    # The API server rejects the name that the proposal's form of the label stands for (R-OPERATOR-3).
+    named = (key for key in sorted(refs) if "/" not in key.removeprefix(COMPONENT_PREFIX))
+    for key in named if profile.operator_api else ():
         ordered = sorted(refs[key], key=lambda r: (r["kind"], r["apiVersion"], r.get("namespace", ""), r["name"]))
         selector = {"matchExpressions": [{"key": key, "operator": "Exists"}]}
         obj = {

@@ -390,7 +390,7 @@ def _gravest_failure(failures: Sequence[SourceError], pinned: str = "") -> Sourc
     main = min(failures, key=lambda failure: causes.index(failure.cause) if failure.cause in causes else len(causes))
     hints = [main.diagnostic.hint, *(failure.diagnostic.message for failure in failures if failure is not main)]
     if pinned and main.cause is SourceFault.NOT_FOUND:
-        hints.insert(0, f"olmc.lock has it as {pinned}; `olmc vendor --update` asks anew what the tag stands for.")
+        hints.insert(0, f"olmc.lock has it as {pinned}; `olmc vendor --update` asks for the current digest of the tag.")
     main.diagnostic = main.diagnostic._replace(hint="\n".join(hints))
     return main
 

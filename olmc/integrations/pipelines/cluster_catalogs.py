@@ -97,7 +97,7 @@ def config_for(sources: Sequence[NamedSource], release: str | None, *, operatorh
     return WorkspaceConfig(_HEAD + dump_one(value) + _commented(others), dump_one({"spec": spec}), unknown, _NEXT)
 
 
-_HEAD = "# The cluster that this workspace is for. It has the catalogs already: nothing renders or applies them.\n"
+_HEAD = "# The cluster of this workspace. It already has these catalogs: olmc does not render or apply them.\n"
 _NEXT = (
     f"Commit {CONFIG_FILE}; see that nothing else is missing, and bring the catalogs into the workspace:\n"
     "  olmc check\n"

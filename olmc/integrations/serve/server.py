@@ -358,7 +358,7 @@ def _with_kubeconfig(place: ServeAddress, act: Callable[[Path], None]) -> None:
 def _greeting(root: Path, address: str, place: ServeAddress) -> str:
     lines = [f"olmc: serving {root} on {address}, read-only; stop with Ctrl-C"]
     if place.host not in LOOPBACK:
-        lines.append("olmc: whoever can reach this address can read everything; nobody is asked who they are")
+        lines.append("olmc: every client that reaches this address can read everything; there is no authentication")
     if place.kubeconfig is not None:
         lines.append(f"olmc: try kubectl --kubeconfig {place.kubeconfig} get installed")
     return "".join(f"{line}\n" for line in lines)

@@ -33,7 +33,7 @@ def doubts_about(old: str, new: str) -> tuple[str, ...]:
     if registry_of(old) != registry_of(new):
         doubts.append("from another registry")
     if is_floating(new) and not is_floating(old):
-        doubts.append("what it names may change any day")
+        doubts.append("the tag may move at any time")
     elif has_digest(old) and not has_digest(new):
         doubts.append("no longer pinned by a digest, so a tag may be moved")
     return tuple(doubts)

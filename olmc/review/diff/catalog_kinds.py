@@ -30,7 +30,7 @@ _MOST = 8
 def bundle_channels_changed(
     old: tuple[str, ...], new: tuple[str, ...], removed: tuple[str, ...], is_left: bool
 ) -> Judgement:
-    """Other channels that a bundle says it is in; `is_left`: its default channel, or every one of them, is gone."""
+    """Other channels that a bundle says it is in; `is_left`: its default channel, or every one of them, is removed."""
     channels: Message = ("channels: ", *listed(old), " → ", *listed(new))
     if not removed:
         return NOTE, channels
@@ -117,7 +117,7 @@ def package_removed(package: str, subscribed: bool, asking: str) -> Judgement:
     return RISK if subscribed else CHANGE, (
         "package ",
         shown(package),
-        " is gone from the catalog",
+        " is removed from the catalog",
         _who(subscribed, asking),
     )
 
@@ -131,7 +131,7 @@ def channel_added(package: str, channel: str, head: str) -> Judgement:
 @change_kind("ChannelRemoved", ChangeGroup.VERSIONS, REMOVED)
 def channel_removed(package: str, channel: str, subscribed: bool, asking: str) -> Judgement:
     """A channel that only the old catalog has; `asking` is the kind of what asks for channels."""
-    start: Message = ("channel ", shown(channel), " of ", shown(package), " is gone from the catalog")
+    start: Message = ("channel ", shown(channel), " of ", shown(package), " is removed from the catalog")
     return RISK if subscribed else CHANGE, (*start, _who(subscribed, asking))
 
 
@@ -217,14 +217,14 @@ def related_image_added(package: str, bundle: str, image: str, is_foreign: bool)
 @change_kind("RelatedImageRemoved", ChangeGroup.IMAGES, REMOVED)
 def related_image_removed(package: str, bundle: str, image: str) -> Judgement:
     """A related image that the bundle of the same name does not have any more."""
-    return NOTE, (shown(bundle), " of ", shown(package), ": related image ", shown(image), " is gone")
+    return NOTE, (shown(bundle), " of ", shown(package), ": related image ", shown(image), " is removed")
 
 
 @change_kind("BundleLessCertain", ChangeGroup.IMAGES, ADDED)
 def bundle_less_certain(package: str, bundle: str, foreign: tuple[str, ...], floating: tuple[str, ...]) -> Judgement:
     """A new bundle with images of registries that no bundle of its package had, or with tags that move."""
     others: Message = ("; from another registry: ", *listed(foreign, _MOST)) if foreign else ()
-    moving: Message = ("; what they name may change any day: ", *listed(floating, _MOST)) if floating else ()
+    moving: Message = ("; the tag may move at any time: ", *listed(floating, _MOST)) if floating else ()
     return RISK, ("new bundle ", shown(bundle), " of ", shown(package), *others, *moving)
 
 

@@ -63,7 +63,7 @@ class ChangeGroup(StrEnum):
 
 
 _HEADINGS = {
-    ChangeGroup.SETTINGS: "Settings and what is left out",
+    ChangeGroup.SETTINGS: "Settings and objects left out",
     ChangeGroup.VERSIONS: "Versions",
     ChangeGroup.IMAGES: "Images",
     ChangeGroup.PERMISSIONS: "Permissions",
@@ -315,7 +315,7 @@ def from_to(old: object, new: object) -> Message:
     if old is ABSENT:
         return (": ", shown(new), " (new)")
     if new is ABSENT:
-        return (" is gone; it was ", shown(old))
+        return (" is removed; it was ", shown(old))
     return (": ", *changed(old, new))
 
 
@@ -354,8 +354,8 @@ def crd_removed(deleted: bool) -> Judgement:
     """A CRD that only the old side has; if it is deleted, so are all of its objects. `deleted`: a ClusterExtension had
     it, and takes it along (R-V1-UN-1)."""
     if deleted:
-        return BREAKING, ("is gone, and all of its objects with it: OLM v1 deletes what a ClusterExtension has",)
-    return BREAKING, ("is gone: deleting it deletes all of its objects (OLM leaves it, pruning does not)",)
+        return BREAKING, ("is removed, and all of its objects with it: OLM v1 deletes what a ClusterExtension has",)
+    return BREAKING, ("is removed: deleting it deletes all of its objects (OLM leaves it, pruning does not)",)
 
 
 @change_kind("ScopeChanged", ChangeGroup.CRDS, CHANGED)
@@ -381,7 +381,7 @@ def version_added(version: str) -> Judgement:
 def version_removed(version: str, served: bool, stored: bool) -> Judgement:
     """A version that only the old side has; `served` and `stored` are what it was there."""
     migration = ": objects are stored in it, so OLM refuses the upgrade until they are migrated" if stored else ""
-    return BREAKING if served or stored else CHANGE, ("version ", shown(version), " is gone", migration)
+    return BREAKING if served or stored else CHANGE, ("version ", shown(version), " is removed", migration)
 
 
 @change_kind("VersionServed", ChangeGroup.CRDS, ADDED)
@@ -460,10 +460,10 @@ def property_removed(
     `kept_in` are other served versions that still have it, to which a conversion webhook leads; `tolerated`: unknown
     fields are let through there.
     """
-    start: Message = (*_place(version, path), " is gone")
+    start: Message = (*_place(version, path), " is removed")
     if kept_in:
         return severity, (*start, "; the conversion webhook may keep it in ", *listed(kept_in))
-    return severity, (*start, "; unknown fields are kept there" if tolerated else ": what it holds is dropped")
+    return severity, (*start, "; unknown fields are kept there" if tolerated else "; stored values are dropped")
 
 
 @change_kind("TypeChanged", ChangeGroup.CRDS, CHANGED)
@@ -594,7 +594,7 @@ def image_added(place: str, image: str) -> Judgement:
 @change_kind("ImageRemoved", ChangeGroup.IMAGES, REMOVED)
 def image_removed(place: str, image: str) -> Judgement:
     """An image of a place that the new side does not have."""
-    return NOTE, (shown(place), " is gone; it was ", _short(image))
+    return NOTE, (shown(place), " is removed; it was ", _short(image))
 
 
 def _parts_of_workload_kinds(image: str) -> tuple[str, str]:
@@ -639,7 +639,7 @@ def workload_removed() -> Judgement:
 @change_kind("WorkloadReplaced", ChangeGroup.DEPLOYMENTS, CHANGED)
 def workload_replaced(old: str) -> Judgement:
     """A workload under another name that takes the place of one that the new side does not have."""
-    return CHANGE, ("has a new name: ", shown(old), " is gone, and this takes its place")
+    return CHANGE, ("has a new name: ", shown(old), " is removed, and this takes its place")
 
 
 @change_kind("ContainerAdded", ChangeGroup.DEPLOYMENTS, ADDED)
@@ -676,7 +676,7 @@ def account_changed(old: str, new: str, gained: tuple[str, ...]) -> Judgement:
 @change_kind("ContainerRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)
 def container_removed(container: str) -> Judgement:
     """A container that the new side does not have."""
-    return CHANGE, ("container ", shown(container), " is gone")
+    return CHANGE, ("container ", shown(container), " is removed")
 
 
 @change_kind("EnvironmentChanged", ChangeGroup.DEPLOYMENTS)

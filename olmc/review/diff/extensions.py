@@ -110,7 +110,7 @@ def extension_removed(package: str, version: str, crds: tuple[str, ...]) -> Judg
     if not version:
         return CHANGE, ("removed: package ", shown(package), ", of which nothing was installed")
     lost: Message = (", with all objects of ", *listed(crds)) if crds else ()
-    return BREAKING, ("operator ", shown(package), " ", shown(version), " is gone, and all that it installed", *lost)
+    return BREAKING, ("operator ", shown(package), " ", shown(version), " is removed, and all that it installed", *lost)
 
 
 @change_kind("ExtensionChanged", ChangeGroup.VERSIONS, CHANGED)

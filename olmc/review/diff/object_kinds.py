@@ -74,8 +74,8 @@ def webhook_added(webhook: str, intercepts: str, fails_closed: bool, own: bool) 
 @change_kind("WebhookRemoved", None, REMOVED)
 def webhook_removed(webhook: str, intercepts: str, protects: bool) -> Judgement:
     """A webhook that only the old side has; `protects`: it checked objects of others."""
-    unchecked = "; its check is gone" * protects
-    return RISK if protects else CHANGE, ("webhook ", shown(webhook), " is gone: it ", shown(intercepts), unchecked)
+    unchecked = "; its check is removed" * protects
+    return RISK if protects else CHANGE, ("webhook ", shown(webhook), " is removed: it ", shown(intercepts), unchecked)
 
 
 @change_kind("WebhookChanged", None, CHANGED)

@@ -247,12 +247,12 @@ _CONSTRAINT = "pods may have more privileges"
 _NODES = "it configures the nodes, as root"
 _WHO = "it decides who people are"
 _MIRROR = "images come from another place"
-_UNCHECKED = "a check is gone or weaker"
+_UNCHECKED = "a check is removed or weaker"
 _OPEN = "it lets more traffic through"
 _OUTSIDE = "it is reachable from outside of the cluster"
 _ELSEWHERE = "requests go somewhere else"
-_SOURCE = "what is applied comes from somewhere else"
-_LIMIT = "a limit is gone or higher"
+_SOURCE = "the applied content comes from another source"
+_LIMIT = "a limit is removed or higher"
 _PROJECT = "its applications may do more"
 _ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
@@ -365,7 +365,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("user.openshift.io/UserIdentityMapping user.openshift.io/Identity", "", ADDED, _WHO),
     *_risks("user.openshift.io/UserIdentityMapping user.openshift.io/Identity", "user identity", COMES, _WHO),
     *_risks("user.openshift.io/User", "identities groups", GROWS, _WHO),
-    _risk("certificates.k8s.io/CertificateSigningRequest", "", ADDED, "it asks for a certificate of somebody"),
+    _risk("certificates.k8s.io/CertificateSigningRequest", "", ADDED, "it requests a certificate for another identity"),
     _risk("certificates.k8s.io/ClusterTrustBundle trust.cert-manager.io/Bundle", "spec", COMES,
           "it decides whose certificates count"),
     _risk("cert-manager.io/Certificate", "spec isCA", turns(True), "it may sign certificates"),
@@ -452,12 +452,12 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(f"{_CONFIG}/APIServer operator.openshift.io/IngressController", "tlsSecurityProfile", CHANGES,
             "connections may be weaker", "spec"),
     *_risks(f"{_CONFIG}/Proxy", "httpProxy httpsProxy trustedCA", COMES, _ELSEWHERE, "spec"),
-    _risk(f"{_CONFIG}/FeatureGate", "spec", COMES, "the cluster gets features that nobody supports"),
+    _risk(f"{_CONFIG}/FeatureGate", "spec", COMES, "the cluster gets unsupported features"),
     *_risks(f"{_CONFIG}/ClusterVersion", "upstream overrides", COMES, "the cluster may run something else", "spec"),
     *_risks(f"{_CONFIG}/ClusterVersion", "image", COMES, "the cluster may run something else", "spec desiredUpdate"),
     _risk(f"{_CONFIG}/ClusterVersion", "spec desiredUpdate force", turns(True), "the release is not verified"),
     _risk("operator.openshift.io/*", "spec unsupportedConfigOverrides", COMES, "the cluster may run something else"),
-    _risk("operator.openshift.io/Console", "spec plugins", GROWS, "its code runs as whoever opens the console"),
+    _risk("operator.openshift.io/Console", "spec plugins", GROWS, "its code runs as any user of the console"),
     _risk("console.openshift.io/ConsolePlugin", "** authorization", turns("UserToken"), "it gets tokens of people"),
     _risk("flowcontrol.apiserver.k8s.io/FlowSchema", "spec priorityLevelConfiguration name", turns("exempt"),
           "its requests have no limit"),
@@ -531,7 +531,7 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks(_ARGO, "project server namespace name", CHANGES, "it is applied somewhere else", "spec destination"),
     _risk(_ARGO, "spec project", CHANGES, "another project may allow more"),
     _risk(_ARGO, "** targetRevision", _UNPINNED,
-          "what it names may change any day"),
+          "the tag may move at any time"),
     *_risks("argoproj.io/AppProject", "sourceRepos destinations clusterResourceWhitelist namespaceResourceWhitelist "
             "roles sourceNamespaces destinationServiceAccounts", GROWS, _PROJECT, "spec"),
     *_risks("argoproj.io/AppProject", "namespaceResourceWhitelist", WIDENS, _PROJECT, "spec"),
@@ -545,8 +545,8 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("source.toolkit.fluxcd.io/*", "url endpoint bucketName", CHANGES, _SOURCE, "spec"),
     *_risks("source.toolkit.fluxcd.io/*", "verify certSecretRef", GOES, _UNCHECKED, "spec"),
     _risk("source.toolkit.fluxcd.io/*", "spec insecure", turns(True), "anybody on the way may answer in its place"),
-    *_risks("source.toolkit.fluxcd.io/*", "commit digest", GOES, "what it names may change any day", "spec ref"),
-    _risk("source.toolkit.fluxcd.io/*", "spec ref tag", GOES, "what it names may change any day"),
+    *_risks("source.toolkit.fluxcd.io/*", "commit digest", GOES, "the tag may move at any time", "spec ref"),
+    _risk("source.toolkit.fluxcd.io/*", "spec ref tag", GOES, "the tag may move at any time"),
     # OLM
     _risk("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "", ADDED,
           "operators may come from it"),

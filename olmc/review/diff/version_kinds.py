@@ -139,7 +139,7 @@ def operator_left_running(package: str, version: str) -> Judgement:
     """An operator that stays although no Subscription asks for it any more (observed-36)."""
     return RISK, (
         shown(package), " ", shown(version),
-        " goes on running, and nobody upgrades it: OLM uninstalls nothing when its Subscription goes",
+        " keeps running without upgrades: OLM does not uninstall when its Subscription goes",
     )  # fmt: skip
 
 
@@ -156,8 +156,8 @@ def operator_stranded(package: str, version: str, catalog: str) -> Judgement:
 def content_edited() -> Judgement:
     """An installed CSV whose bundle has another content on the new side, under the same name."""
     return RISK, (
-        "its bundle has another content under the same name: a cluster that has it keeps what it has, and a new one "
-        "gets the other",
+        "its bundle has other content under the same name: existing clusters keep the old content, new ones get the "
+        "new one",
     )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def requirement_removed(requirement: str) -> Judgement:
 @change_kind("ApiAssumed", ChangeGroup.VERSIONS, ADDED)
 def api_assumed(api: str) -> Judgement:
     """A kind that the new side needs, that the old one did not, and that somebody else has to bring."""
-    advice = " to be there: neither Kubernetes nor anything here brings it, and without it nothing of this is installed"
+    advice = " to be there: neither Kubernetes nor this workspace provides it, and without it OLM does not install this"
     return RISK, ("needs ", shown(api), advice)
 
 

@@ -38,6 +38,7 @@ from olmc.review.diff.operators import DiffOperator, heads, operators
 from olmc.review.diff.premises import is_reached
 from olmc.review.diff.settings import Side
 from olmc.review.diff.version_kinds import UpgradeHop, UpgradePath
+from olmc.targets.proposed.operator_api import OPERATOR_API
 
 if TYPE_CHECKING:
     from olmc.compiler.model.catalog import Package
@@ -266,12 +267,17 @@ def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) 
 
 
 def _asks_for(operator: DiffOperator, objects: Iterable[KubernetesObject]) -> bool:
-    return any(
-        obj.get("kind") == "Subscription"
-        and object_key(obj).namespace == operator.namespace
-        and spec_of(obj).get("name") == operator.package
-        for obj in objects
-    )
+    """Whether a Subscription in the namespace of an operator, or a proposed Operator, asks for its package."""
+    return any(_asked_package(obj, operator.namespace) == operator.package for obj in objects)
+
+
+def _asked_package(obj: KubernetesObject, namespace: str) -> object:
+    """The package that an object asks for in a namespace, None for none."""
+    if obj.get("kind") == "Subscription" and object_key(obj).namespace == namespace:
+        return spec_of(obj).get("name")
+    if obj.get("kind") == "Operator" and obj.get("apiVersion") == OPERATOR_API:
+        return mapping(mapping(spec_of(obj).get("updates")).get("catalogSource")).get("package")
+    return None
 
 
 def dead_end(cluster: Cluster, operator: NamespacedName, csv: str, version: str) -> str:

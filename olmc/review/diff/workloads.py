@@ -65,7 +65,7 @@ def token_secret_added(account: str) -> Judgement:
 @change_kind("PodsGone", ChangeGroup.DEPLOYMENTS, CHANGED)
 def pods_gone(old: object, new: object) -> Judgement:
     """A workload that has no pods any more."""
-    return RISK, ("spec.replicas", *from_to(old, new), "; nothing of it runs any more")
+    return RISK, ("spec.replicas", *from_to(old, new), "; it does not run any more")
 
 
 @change_kind("OwnerChanged", None)

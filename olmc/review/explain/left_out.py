@@ -72,7 +72,7 @@ def output_left_out(compiled: Sequence[tuple[Cluster, Options]]) -> IncompleteOu
 def incomplete(lacking: Sequence[str], *, done: str, keep_going: str) -> Diagnostic:
     """That half an output is not `done` ("written"), and how to go on: `keep_going` is what to do to have it all the
     same."""
-    hint = f"Mend that first. To go on with what there is, {keep_going}; whoever prunes by it removes the rest."
+    hint = f"Fix this first. To continue without it, {keep_going}; pruning by it removes the rest."
     return apply_rules.INCOMPLETE.finding(None, done=done, missing=join_limited(lacking, _SHOWN), hint=hint)
 
 

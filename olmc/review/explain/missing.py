@@ -282,7 +282,9 @@ def _required_by(name: str, cluster: Cluster) -> Iterator[ExplanationLine]:
             if item.name == name:
                 place = at(csv.source, "spec", "customresourcedefinitions", "required", index)
                 yield ExplanationLine(
-                    0, f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and nothing here brings it", place
+                    0,
+                    f"{CSV_KIND} {csv.namespace}/{csv.name} requires it, and the workspace does not contain it",
+                    place,
                 )
 
 
@@ -563,7 +565,9 @@ def _absent(text: str, wanted: Wanted, scene: ExplainContext) -> tuple[WhyAnswer
         return tuple(answer for name in names for answer in _absent(text, wanted._replace(name=name), scene))
     kinds = {each.kind for each in wanted.kinds}
     alike = [str(found.identity) for found in scene.objects if found.identity.kind in kinds]
-    raise not_found(f"There is no {text}, and nothing here would make it", text, sorted(alike), object_names(scene))
+    raise not_found(
+        f"There is no {text}, and the workspace has no source of it", text, sorted(alike), object_names(scene)
+    )
 
 
 def _left_out(wanted: Wanted, scene: ExplainContext) -> Iterator[ExplanationLine]:

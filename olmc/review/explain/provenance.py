@@ -119,7 +119,7 @@ def of_namespace(namespace: str, settled: SettledCluster) -> Iterator[Explanatio
     groups = cluster.groups_in(namespace)
     if len(groups) != 1:
         what = "no OperatorGroup" if not groups else "several OperatorGroups"
-        yield ExplanationLine(0, f"OLM resolves nothing in namespace {namespace}: it has {what}")
+        yield ExplanationLine(0, f"OLM does not resolve namespace {namespace}: it has {what}")
         for group in groups:
             yield ExplanationLine(1, f"OperatorGroup {group.name}", at(group.source))
         return

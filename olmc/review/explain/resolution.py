@@ -128,7 +128,7 @@ def _error(
     subscription: Subscription | None, package: str, version: str, text: str, known: Sequence[str], meant: str
 ) -> PinError:
     near = close_matches(meant, known, 3, POSSIBLE) if meant else []
-    hint = did_you_mean(*near) or f"See what there is with `olmc graph {package}`."
+    hint = did_you_mean(*near) or f"List the versions with `olmc graph {package}`."
     source = subscription.source if subscription else None
     place = locate(source, ("spec",)) if source is not None else None
     return PinError(rules.PIN_IMPOSSIBLE.finding(place, package=package, version=version, text=text, hint=hint))
@@ -398,7 +398,7 @@ def _asked(subscription: Subscription, settled: SettledCluster, workspace: Works
     if not names and not subscription.installed:
         names, why = _head(subscription, cluster), "it can't be resolved"
         if not names:
-            yield f"Subscription {subscription.name}: no catalog here has what it asks for"
+            yield f"Subscription {subscription.name}: no catalog in the workspace has its package"
     for name in names:
         bundle = workspace.bundles.get(name)
         entry = entries.get(name)

@@ -277,7 +277,7 @@ def _remarks(channel: ChannelView) -> Iterator[tuple[str, str]]:
     if channel.deprecated:
         yield "deprecated", f"{channel.name} is deprecated: {channel.message}" if channel.message else ""
     if channel.problem:
-        yield "no usable order", f"OLM upgrades nothing in {channel.name}: {channel.problem}"
+        yield "no usable order", f"OLM upgrades no version in {channel.name}: {channel.problem}"
 
 
 def _cells(channel: ChannelView, versions: Mapping[str, Vertex]) -> Iterator[Cell]:

@@ -139,7 +139,7 @@ def as_mermaid(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> str:
 
 
 def _mermaid_legend(graph: UpgradeGraph, drawn: tuple[ChannelRow, ...]) -> Iterator[str]:
-    yield f"%% Upgrades of {clean(graph.package)}, channel by channel. Arrows point to what OLM would upgrade to:"
+    yield f"%% Upgrades of {clean(graph.package)}, channel by channel. Arrows point to the next upgrade of OLM:"
     yield from (f"%%   {note}" for row in drawn for note in row.notes)
     kinds = {arrow.kind for row in drawn for arrow in row.arrows}
     yield from (f"%%   {arrow:4} {kind}" for kind, arrow in _MERMAID_ARROWS.items() if kind in kinds)

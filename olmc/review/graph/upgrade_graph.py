@@ -436,7 +436,7 @@ def obstacle(channel: ChannelView, goal: Vertex) -> str:
     if goal.name not in channel.candidates:
         # Of an entry that is skipped OLM makes no candidate, whatever else leads to it (R-CAT-402).
         skipping = next((entry.name for entry in channel.entries.values() if goal.name in entry.skips), "another entry")
-        return f"{skipping} skips it, and OLM never upgrades to what another entry skips"
+        return f"{skipping} skips it, and OLM never upgrades to a skipped entry"
     return ""
 
 
@@ -472,7 +472,7 @@ def _lines(graph: UpgradeGraph, channel: ChannelView, route: Route) -> Iterator[
         yield f"{_MARGIN}{start} is not in the catalog"
     yield from (_hop_text(hop, versions, walk.start) for hop in walk.hops)
     if channel.problem:
-        yield f"OLM upgrades nothing in this channel: {channel.problem}"
+        yield f"OLM upgrades no version in this channel: {channel.problem}"
     elif not walk.reached:
         yield from _end(channel, walk, versions)
         if goal is not None and (reason := obstacle(channel, goal)):

@@ -201,7 +201,7 @@ def _hindrances(
     if member is None or not member.succeeded:
         phase = f"{member.phase}, {member.reason}" if member is not None else "not there"
         why = f"{subscription.installed} does not run ({phase}), so that there is nothing to compare with"
-        yield MoveReason("state", "R-V1-MIG-3", why, "Mend it first; olmc status says what it lacks.", place)
+        yield MoveReason("state", "R-V1-MIG-3", why, "Fix it first; olmc status lists the missing objects.", place)
     if member is not None and member.group is not None:
         yield from _modes(member, gates)
 

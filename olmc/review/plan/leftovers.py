@@ -134,6 +134,8 @@ def _written(
             yield AppliedChange("create", key)
             continue
         was, now = _compared(state.objects[key].object), _compared(after[key].object)
+        # The server stores one version of an object, whichever version of the API the manifest is written in.
+        now = {**now, "apiVersion": was["apiVersion"]}
         if was["metadata"] != now["metadata"]:
             was = _without_marks_of_others(was, now, state.applied.get(key, {}))
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
@@ -226,8 +228,8 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
         old = [name.name for name in replaced if (m := context.cluster.members.get(name)) and m.phase == "Replacing"]
         running = f"; {', '.join(old)} {'runs' if len(old) == 1 else 'run'} on" if old else ""
         yield Task(
-            f"Set right what fails {csvs} before this is merged: OLM does not run a failed plan again, and upgrades "
-            f"nothing in {install.namespace} any more{running}.{next(hints, '')}"
+            f"Fix the failure of {csvs} before you merge: OLM does not retry a failed plan, and upgrades "
+            f"no operator in {install.namespace} any more{running}.{next(hints, '')}"
         )
     # What is Pending or can't be resolved where a plan has failed follows from that.
     for problem in context.problems if not stuck else ():
@@ -256,7 +258,7 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
             )
         patch = '--type merge -p \'{"spec":{"approved":true}}\''
         yield Task(
-            f"Approve {', '.join(plan.csvs)} in {name.namespace}: nothing of it is installed before.{late}",
+            f"Approve {', '.join(plan.csvs)} in {name.namespace}: OLM installs it only after that.{late}",
             f"kubectl -n {name.namespace} patch installplan {name.name} {patch}",
         )
 
@@ -264,7 +266,7 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
 def _left_running(operator: OperatorOutcome) -> Task:
     """What to do about an operator whose Subscription is gone (observed-36)."""
     return Task(
-        f"{operator.after} in {operator.namespace} goes on running, and nobody upgrades it: OLM uninstalls nothing. To "
+        f"{operator.after} in {operator.namespace} keeps running without upgrades: OLM does not uninstall. To "
         "uninstall it, delete its CSV; its CRDs and their objects stay.",
         _deletion(operator),
     )
@@ -275,7 +277,7 @@ def _not_adopted(operator: OperatorOutcome) -> Task:
     kept = "Keep the name of the old one; or delete" if operator.outcome == LEFT_RUNNING else "Delete"
     return Task(
         f"{operator.after} in {operator.namespace} belongs to no Subscription any more, and the new one can't take it "
-        f"over. {kept} the CSV, and OLM installs the operator anew. Its CRDs and their objects stay.",
+        f"over. {kept} the CSV, and OLM installs the operator again. Its CRDs and their objects stay.",
         _deletion(operator),
     )
 
@@ -300,9 +302,9 @@ def _stuck(operator: OperatorOutcome, cluster: Cluster) -> Iterator[Task]:
         csvs.append(member.csv.replaces)
     names = " and ".join(csvs)
     yield Task(
-        f"The plan for {operator.after} in {operator.namespace} has failed, and OLM does not run it again, whatever is "
-        f"set right. Once its cause is gone, delete the Subscription and {names}, then apply the Subscription again: "
-        "OLM installs anew. CRDs and their objects stay; the operator does not run in between.",
+        f"The plan for {operator.after} in {operator.namespace} has failed, and OLM does not run it again, even "
+        f"after a fix. After the fix, delete the Subscription and {names}, then apply the Subscription again: "
+        "OLM installs from the start. CRDs and their objects stay; the operator does not run in between.",
         f"kubectl -n {operator.namespace} delete subscription/{operator.subscription} "
         + " ".join(f"clusterserviceversion/{csv}" for csv in csvs),
     )
@@ -452,8 +454,11 @@ def _auth_readers(context: Leftovers) -> Iterator[Task]:
         and any(k.kind == "Service" and k.name == key.name.removesuffix(_AUTH_READER) for k in context.state.objects)
     ]  # fmt: skip
     if left:
-        text = "What served webhooks and APIs is gone, but for its right to read a ConfigMap of kube-system."
-        yield _cleaned(f"{text} Nobody ever deletes that.", left)
+        text = (
+            "The objects that served webhooks and APIs are removed, except the right to read a ConfigMap of "
+            "kube-system."
+        )
+        yield _cleaned(f"{text} No controller deletes that.", left)
 
 
 def _of_groups(context: Leftovers) -> Iterator[Task]:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from olmc.compiler.model.cluster import InstallPlan, NamespacedName
+from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import mapping, name_of, spec_of, text
+from olmc.k8s.objects import labels_of, mapping, name_of, spec_of, text
 from olmc.review.diff.extensions import DiffExtension, apis_by_owner, extensions
 from olmc.review.diff.operators import DiffOperator, heads
 from olmc.review.diff.operators import operators as operators_of
@@ -17,6 +19,7 @@ from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import APPROVAL
 from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
+from olmc.targets.proposed.operator_api import OPERATOR_API, SEED_KEY
 
 if TYPE_CHECKING:
     from olmc.compiler.results import ExtensionOutcome
@@ -115,7 +118,7 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
         (key.namespace, text(spec_of(manifest.object).get("name")))
         for key, manifest in state.objects.items()
         if key.kind == "Subscription"
-    }
+    } | set(_of_operators(state, settled))
     # A package may have several rows, such as a new Subscription for what another one has installed: the operator that
     # was there goes with the row that has a CSV.
     installed = {(namespace, package) for (namespace, package, _), row in rows.items() if row.csv}
@@ -124,10 +127,25 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
         seen.add((namespace, package))
         is_other = not row.csv and (namespace, package) in installed
         operator = None if is_other else before.get(NamespacedName(namespace, package))
-        yield _outcome(row, operator, (namespace, package) in asked)
+        # What an Install has brought, or an Operator has taken over from a Subscription, is asked for by that.
+        is_kept = NamespacedName(namespace, row.csv) in settled.cluster.installed
+        yield _outcome(row, operator, not is_kept and (namespace, package) in asked)
     for (namespace, package), operator in sorted(before.items()):
         if (namespace, package) not in seen:
             yield OperatorOutcome(namespace, package, operator.name, operator.version, "", "", "", "removed")
+
+
+def _of_operators(state: ClusterState, settled: SettledCluster) -> Iterator[tuple[str, str]]:
+    """The namespace and package of each CSV that only a proposed Operator of a state has as its component."""
+    packages: dict[str, str] = {}
+    for key, manifest in state.objects.items():
+        if key.kind == "Operator" and manifest.object["apiVersion"] == OPERATOR_API:
+            updates = mapping(spec_of(manifest.object).get("updates"))
+            package = text(mapping(updates.get("catalogSource")).get("package"))
+            packages |= dict.fromkeys((component_label_key(key.name, ""), SEED_KEY + key.name), package)
+    for key, manifest in state.objects.items() if packages else ():
+        if key.kind == CSV_KIND and NamespacedName(key.namespace, key.name) not in settled.cluster.installed:
+            yield from ((key.namespace, packages[label]) for label in labels_of(manifest.object) if label in packages)
 
 
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
@@ -136,7 +154,7 @@ def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) 
     if outcome == "failing" and _runs_on(row, before):
         why = f"it runs on, but {why}"
     if outcome == "removed":
-        why = f"Subscription {row.subscription} takes its plan for done, and OLM installs nothing anew"
+        why = f"Subscription {row.subscription} treats its plan as done, and OLM does not install again"
     return OperatorOutcome(
         row.namespace, row.package, before.name if before is not None else "",
         before.version if before is not None else "", row.csv, row.version, row.phase or row.reason, outcome, why,
@@ -243,7 +261,7 @@ def tasks_of_moves(operators: Iterable[OperatorOutcome]) -> Iterator[tuple[str, 
         names = ", ".join(each.before for each in moved)
         yield (
             f"Before this is applied, take the steps by which {names} move to OLM v1, as the repository stood before. "
-            "Otherwise OLM v1 installs nothing over what is there, and OLM v0 upgrades it no more.",
+            "Otherwise OLM v1 does not install over existing objects, and OLM v0 does not upgrade it any more.",
             "olmc migrate --to olm-v1 --steps",
         )
 

@@ -26,7 +26,7 @@ from olmc.review.plan.verify import Verification
 # Drift as lines and as data.
 
 _MOST = 3
-WORDS = {"missing": "is not there", "extra": "is there, and nothing expects it", "different": "differs"}
+WORDS = {"missing": "is not there", "extra": "exists unexpectedly", "different": "differs"}
 
 
 def drift_lines(drift: Iterable[DriftedObject], *, verbose: bool = False) -> Iterator[str]:
@@ -74,7 +74,7 @@ _LINES = (10, 12, 30)
 """How many lines of the first sections are shown where not all are asked for: together they fit on a screen."""
 _WIDTH = 90
 """How much of a cause stands in the table; all of it is in section 2."""
-DRIFT = "Drift: where the cluster is not what is expected before anything happens"
+DRIFT = "Drift: differences between the cluster and the expected state before the change"
 _ENDLESS = 1 << 62
 _REVIEW_WEIGHT = 8
 _APPLIED_RANKS: dict[Action, int] = {"delete": 0, "prune": 0, "change": 1, "create": 2}

@@ -17,7 +17,7 @@ PLATFORM_FORMAT = 1
 
 _COLUMNS = ("NAMESPACE", "OPERATOR", "VERSION", "CHANNEL", "MOVE", "WHY")
 _OLM_SAYS = f"What OLM says (ClusterOperator operator-lifecycle-manager, Upgradeable=False, {BLOCKED_REASON})"
-_NOBODY_SAYS = "What nobody says before"
+_NOBODY_SAYS = "Problems without a warning of OLM"
 _TO_DO = "What to do, in this order"
 
 

@@ -69,7 +69,7 @@ class Repair(NamedTuple):
         if self.by == "unknown":
             return f"whether it is repaired is unknown: {self.when}{rule}"
         if self.by == "nobody":
-            return f"repaired by nobody: {self.when}{rule}"
+            return f"not repaired: {self.when}{rule}"
         who = "OLM" if self.by == "OLM" else "the tool that applies the repository"
         return f"repaired by {who}, {self.when}{rule}"
 
@@ -77,7 +77,7 @@ class Repair(NamedTuple):
 TOOL = Repair("tool", "at its next sync")
 NEVER = Repair("nobody", "an InstallPlan made it, and OLM does not run a plan twice", "observed-63")
 _WRITTEN_ONCE = Repair("nobody", "OLM writes it in an InstallPlan only, so with the next version", "observed-63")
-_UNMENTIONED = Repair("nobody", "the repository says nothing of these fields")
+_UNMENTIONED = Repair("nobody", "the repository does not set these fields")
 _SAME_HASH = Repair("nobody", f"OLM compares the label {SPEC_HASH} alone, until the CSV or its config changes", "U-15")
 _OPERATOR = Repair("OLM", AT_ONCE, "R-COMP-1")
 
@@ -131,7 +131,7 @@ def repair_of_extra(key: ObjectKey, obj: KubernetesObject) -> Repair:
     if key.kind == CSV_KIND and is_copy(obj):
         return Repair("OLM", RESYNC, "R-COPY-7")
     if key.kind == CSV_KIND:
-        return Repair("nobody", "OLM uninstalls nothing; delete it by hand", "observed-36")
+        return Repair("nobody", "OLM does not uninstall; delete it by hand", "observed-36")
     if key.group == RBAC and (has_copy_label(obj) or not key.namespace):
         return Repair("nobody", "OLM leaves permissions that a group no longer needs", "observed-55")
     return Repair("unknown", "no rule says what OLM does with it")

@@ -87,17 +87,17 @@ CONSTRAINT_POWERS: Mapping[str, str] = {
 _MILD_ROLES = "view system:basic-user system:discovery system:public-info-viewer"
 
 _ESCALATE = "May write roles that allow more than it may do itself, so it can give itself anything."
-_IMPERSONATE = "May act as somebody else; as a member of system:masters nothing is forbidden."
+_IMPERSONATE = "May act as another user; a member of system:masters may do everything."
 _WORKLOADS = "Starts containers of any image under any ServiceAccount of the namespace, with its secrets mounted."
 _POD_MAKERS = (
     (_CORE, "pods podtemplates replicationcontrollers"),
     ("apps", "daemonsets deployments replicasets statefulsets"),
     ("batch", "cronjobs jobs"),
 )
-_ROLES = "May change what others who are bound to these roles may do, up to what it may do itself."
+_ROLES = "May change the permissions of others with these roles, up to its own permissions."
 _PODS = "Runs commands in containers or talks to their ports, with all that the workload knows and may do."
-_BINDING = "May pass on what it may do itself by this one binding, whoever else it is for."
-_ROLE = "May change what those who are bound to this one role may do, up to what it may do itself."
+_BINDING = "May pass on its own permissions by this one binding, for any other subjects."
+_ROLE = "May change the permissions of others with this one role, up to its own permissions."
 _INSTALLED = (
     "May change what OLM installs for one operator, or take it from elsewhere, with the permissions that OLM gives it."
 )
@@ -106,7 +106,7 @@ _V0_KINDS = "catalogsources clusterserviceversions installplans operatorgroups s
 _V1_KINDS = "clustercatalogs clusterextensionrevisions clusterextensions clusterobjectsets"
 _MUTATING = "mutatingwebhookconfigurations mutatingadmissionpolicies mutatingadmissionpolicybindings"
 _VALIDATING = "validatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
-_BINDINGS = "May pass on whatever it may do itself, and together with bind everything at all."
+_BINDINGS = "May pass on all its own permissions, and together with bind any permission."
 
 
 def _risk(
@@ -121,7 +121,7 @@ def _risk(
 
 RISKS: tuple[Risk, ...] = (
     _risk("everything", _CRITICAL, _HIGH, ANY, ANY, ANY,
-          "May do anything with any resource, which is what cluster-admin may."),
+          "May do anything with any resource, like cluster-admin."),
     _risk("escalate", _CRITICAL, _HIGH, "escalate", RBAC, "roles", _ESCALATE, named=True),
     _risk("escalate", _CRITICAL, _NONE, "escalate", RBAC, "clusterroles", _ESCALATE, named=True),
     _risk("bind", _CRITICAL, _HIGH, "bind", RBAC, "clusterroles roles",
@@ -132,7 +132,7 @@ RISKS: tuple[Risk, ...] = (
     _risk("impersonate", _CRITICAL, _NONE, "impersonate", _CORE, "users groups", _IMPERSONATE, named=True),
     _risk("impersonate", _CRITICAL, _HIGH, "impersonate", _CORE, "serviceaccounts", _IMPERSONATE, named=True),
     _risk("impersonate", _HIGH, _NONE, "impersonate", "authentication.k8s.io", "uids userextras/*",
-          "May claim what webhooks that authorize requests go by: another uid, or other scopes.", named=True),
+          "May set the uid or the scopes that authorization webhooks check.", named=True),
     _risk("serviceaccounts/token", _CRITICAL, _HIGH, "create", _CORE, "serviceaccounts/token",
           "Gets a token of any ServiceAccount there, and with it all that this account may do."),
     _risk("serviceaccounts/token", _HIGH, _MEDIUM, "create", _CORE, "serviceaccounts/token",
@@ -145,7 +145,7 @@ RISKS: tuple[Risk, ...] = (
     _risk("CSR approval", _CRITICAL, _NONE, "approve sign", _CSR, "signers",
           "May approve client certificates for any name of a user or group.", named=True),
     _risk("installing operators", _CRITICAL, _HIGH, _WRITE, OLM_GROUP, _V0_KINDS,
-          "May have OLM install operators, and OLM gives an operator all permissions that its bundle asks for."),
+          "May have OLM install operators, and OLM grants all permissions that a bundle requests."),
     _risk("installing operators", _CRITICAL, _NONE, _WRITE, _OLM_V1, _V1_KINDS,
           "May have OLM v1 install any content under any ServiceAccount, or change what catalogs offer."),
     _risk("installing operators", _HIGH, _MEDIUM, _WRITE, OLM_GROUP, _V0_KINDS, _INSTALLED, named=True),
@@ -173,7 +173,7 @@ RISKS: tuple[Risk, ...] = (
     _risk("pods as root", _MEDIUM, _MEDIUM, "use", _SCC, "securitycontextconstraints",
           "May start pods that run as any user, root included.", named=True, only=_ROOT),
     _risk("validating admission", _HIGH, _NONE, _CHANGE, _ADMISSION, _VALIDATING,
-          "May read every object on its way into the cluster, refuse it, or switch off what others check."),
+          "May read every object on its way into the cluster, reject it, or disable checks of others."),
     _risk("validating admission", _MEDIUM, _NONE, _CHANGE, _ADMISSION, _VALIDATING, _OWN_ADMISSION, named=True),
     _risk("API services", _HIGH, _NONE, _WRITE, "apiregistration.k8s.io", "apiservices",
           "May send the requests for a whole API group, credentials included, to a server of its own."),
@@ -188,9 +188,9 @@ RISKS: tuple[Risk, ...] = (
     _risk("services/proxy", _HIGH, _MEDIUM, "create get update patch", _CORE, "services/proxy",
           "Talks to any service through the API server, past network policies."),
     _risk("deleting namespaces", _HIGH, _NONE, "delete deletecollection", _CORE, "namespaces",
-          "May delete a namespace with everything in it, whoever that belongs to."),
+          "May delete a namespace with everything in it, of any owner."),
     _risk("host storage", _HIGH, _NONE, "create", _CORE, "persistentvolumes",
-          "May make volumes of directories on the nodes, whatever pod security allows."),
+          "May make volumes of directories on the nodes, regardless of pod security."),
     _risk("role bindings", _MEDIUM, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDINGS),
     _risk("role bindings", _MEDIUM, _MEDIUM, _WRITE, RBAC, "rolebindings", _BINDINGS),
     _risk("role bindings", _LOW, _NONE, _WRITE, RBAC, "clusterrolebindings", _BINDING, named=True),
@@ -212,7 +212,7 @@ RISKS: tuple[Risk, ...] = (
     _risk("nodes", _MEDIUM, _NONE, "update patch delete deletecollection", _CORE, "nodes nodes/status",
           "May draw pods to a node or drive them away."),
     _risk("namespaces", _MEDIUM, _NONE, "update patch", _CORE, "namespaces",
-          "May relax pod security, which is a label of the namespace, or move it into what selects by label."),
+          "May relax pod security, which is a label of the namespace, or move it under other selectors."),
     _risk("custom resource definitions", _MEDIUM, _NONE, _CHANGE, "apiextensions.k8s.io", "customresourcedefinitions",
           "May change any custom API, send its objects through a webhook, or delete it with all its objects."),
     _risk("every API group", _MEDIUM, _LOW, "", "", "",

@@ -107,7 +107,7 @@ def as_text(
     yet."""
     shown = tuple(first_permissions((*everybody, *gaining)))
     blocks = [_block(each, find, waiting) for each in shown]
-    return "\n".join((*blocks, *_reasons(shown))) or "Nobody is given permissions here.\n"
+    return "\n".join((*blocks, *_reasons(shown))) or "No subject has permissions here.\n"
 
 
 def _block(shown: ShownPermissions, find: Finder, waiting: Collection[NamespacedName]) -> str:
@@ -213,7 +213,7 @@ def _reasons(shown: Iterable[ShownPermissions]) -> Iterator[str]:
         risks = sorted(by_name.values(), key=lambda risk: (-risk.cluster, risk.name))
         width = max(len(risk.name) for risk in risks) + 4
         lines = (paragraph(risk.why, f"  {risk.name}".ljust(width), " " * width) for risk in risks)
-        yield "What the risks are\n" + "".join(lines)
+        yield "Risks\n" + "".join(lines)
 
 
 def holders_as_data(

@@ -131,8 +131,8 @@ NO_CONTROLLER = Rule(
 SHARED_API = Rule(
     "OLMC663",
     Severity.FAILURE,
-    "Two descoped operators provide one API",
-    "{first} and {second} both provide {kind} ({group}/{version})",
+    "Another operator provides an API of a descoped one",
+    "{first} and {second} both provide {kind} ({group}/{version}){how}",
     "Remove one of them, or say that the API may be shared: --allow-shared-api {api}.",
     "An API is there for the whole cluster, so it has one descoped operator, unless an administrator allows several, "
     "as for ingress controllers (R-DESCOPE-9).",

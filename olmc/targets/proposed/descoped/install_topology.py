@@ -11,7 +11,7 @@ from olmc.compiler.model.cluster import Cluster, CsvState, NamespacedName, Subsc
 from olmc.compiler.model.operators import Csv, OperatorGroup, OwnedAPI
 from olmc.compiler.model.options import Options, Profile
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import real_csvs
+from olmc.compiler.olm.facts import is_copy_by_metadata, real_csvs
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key, managed_labels, named, owner_labels
 from olmc.compiler.reconcile.operator_groups import binds_itself, is_descoped, is_no_group
 from olmc.compiler.render.webhooks import RenderContext, rendered
@@ -33,6 +33,7 @@ from olmc.k8s.objects import (
     mappings,
     spec_of,
     status_of,
+    text,
 )
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import EditError, value_of, with_block, without_document
@@ -161,20 +162,50 @@ def _advice(installed: InstalledCsv, *, migrates: bool) -> str:
 
 
 def with_operators_renamed(world: RenderContext, objects: Sequence[Rendered]) -> list[Rendered]:
-    """The objects, Operators with the name and the condition that the situation of their package gives them."""
-    by_name = {_suffixed(each.subscription): each for each in installs(world.cluster)}
-    return [_renamed(found, by_name.get(found.identity.name)) if _is_operator(found) else found for found in objects]
+    """The objects, Operators with the name and the condition that the situation of their package gives them.
+
+    An Operator of a state has its name already, which it keeps while nothing is installed for it.
+    """
+    found = installs(world.cluster)
+    by_name = {_suffixed(each.subscription): each for each in found}
+    stored = dict(_stored_names(world.cluster.objects.values()))
+    there = {entry.identity.name for entry in objects if _is_operator(entry)}
+    former = ({each.subscription.package for each in found} | set(stored.values())) - by_name.keys()
+    return [
+        _renamed(entry, by_name.get(entry.identity.name), stored.get(entry.identity.name, ""))
+        for entry in objects
+        if not _is_operator(entry) or entry.identity.name not in former or not _is_twice(entry, stored, there)
+    ]
+
+
+def _stored_names(objects: Iterable[Rendered]) -> Iterator[tuple[str, str]]:
+    """The names that Operators of a state have without their suffix, by those with it, which their selectors tell."""
+    for entry in objects:
+        if _is_operator(entry):
+            components = mapping(status_of(entry.object).get("components"))
+            for expression in mappings(mapping(components.get("labelSelector")).get("matchExpressions")):
+                suffixed = text(expression.get("key")).removeprefix(COMPONENT_PREFIX)
+                if suffixed.startswith(f"{entry.identity.name}."):
+                    yield suffixed, entry.identity.name
+
+
+def _is_twice(entry: Rendered, stored: Mapping[str, str], there: Set[str]) -> bool:
+    """Whether the Operator is on the other side of a renaming as well, under its name with the suffix."""
+    name = entry.identity.name
+    suffixed = [suffix for suffix, short in stored.items() if short == name]
+    return not suffixed or any(suffix in there for suffix in suffixed)
 
 
 def _is_operator(found: Rendered) -> bool:
     return (found.object["apiVersion"], found.object["kind"]) == ("operators.coreos.com/v1", "Operator")
 
 
-def _renamed(found: Rendered, installed: InstalledCsv | None) -> Rendered:
-    if installed is None:
+def _renamed(found: Rendered, installed: InstalledCsv | None, stored: str) -> Rendered:
+    if not _is_operator(found) or (installed is None and not stored):
         return found
-    obj: dict[str, Any] = {**found.object, "metadata": {**found.object["metadata"], "name": installed.operator}}
-    if installed.warnings:
+    name = installed.operator if installed is not None else stored
+    obj: dict[str, Any] = {**found.object, "metadata": {**found.object["metadata"], "name": name}}
+    if installed is not None and installed.warnings:
         condition = {
             "type": "Scoped",
             "status": "True",
@@ -380,7 +411,7 @@ def rbac_findings(cluster: Cluster, bundles: Mapping[str, Bundle], options: Opti
         yield from _optional_roles(csv, shipped)
         yield from _status_rights(csv, cluster)
     yield from _uncontrolled(cluster)
-    yield from _shared_apis(descoped, options)
+    yield from _shared_apis(cluster, options)
 
 
 def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Iterator[_Shipped]:
@@ -487,21 +518,24 @@ def _uncontrolled(cluster: Cluster) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _shared_apis(descoped: Iterable[Csv], options: Options) -> Iterator[Diagnostic]:
-    """R-DESCOPE-9."""
-    for first, second in combinations(descoped, 2):
+def _shared_apis(cluster: Cluster, options: Options) -> Iterator[Diagnostic]:
+    """R-DESCOPE-9: an API of a descoped operator has no other provider, whichever scope that has."""
+    csvs = [csv for _, csv in sorted(cluster.csvs.items()) if not is_copy_by_metadata(csv.object)]
+    csvs.sort(key=lambda csv: not is_descoped(csv, options))
+    for first, second in combinations(csvs, 2):
         theirs = {api.key for api in second.owned_apis}
-        for api in first.owned_apis:
+        for api in first.owned_apis if theirs and is_descoped(first, options) else ():
             name = f"{api.plural}.{api.key.group}"
             if api.key not in theirs or name in options.shared_apis or _replaces(first, second):
                 continue
             texts = [str(namespaced_name(csv)) if first.name == second.name else csv.name for csv in (first, second)]
+            how = "" if is_descoped(second, options) else f", and {texts[0]} is descoped: it works in all namespaces"
             other = at(second.source, "metadata", "name")
             yield rules.SHARED_API.finding(
                 at(first.source, "metadata", "name"),
                 related=((f"ClusterServiceVersion {texts[1]}", other),) if other else (),
                 first=texts[0], second=texts[1], kind=api.key.kind, group=api.key.group, version=api.key.version,
-                api=name,
+                how=how, api=name,
             )  # fmt: skip
 
 

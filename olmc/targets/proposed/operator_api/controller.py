@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import CSV_KIND, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import original_of
-from olmc.compiler.olm.naming import owner_reference
+from olmc.compiler.olm.naming import COMPONENT_PREFIX, owner_reference, with_labels
 from olmc.compiler.reconcile.diagnose import without_content
 from olmc.compiler.reconcile.unresolved import with_causes, without_bundle
 from olmc.compiler.render.webhooks import RenderContext
@@ -41,7 +41,7 @@ from olmc.targets.proposed.operator_api import OPERATOR_API
 from olmc.targets.proposed.operator_api.approval import ApprovalContext
 from olmc.targets.proposed.operator_api.components import Labels, diverging, labelled, operator_object, projected
 from olmc.targets.proposed.operator_api.installs import InitialInstalls, component_key
-from olmc.targets.proposed.operator_api.operators import Association, associated, follow, may_use, without
+from olmc.targets.proposed.operator_api.operators import Association, associated, follow, keys_of, may_use, without
 
 # What there is to say about Operators and Installs of v2alpha1, at the field or line of a catalog that is meant.
 
@@ -251,7 +251,8 @@ class OperatorStates(NamedTuple):
     """The cluster with what Operators and Installs have made of it.
 
     `outcomes`: every Operator that the API server accepts; `installs`: all Installs, by name; `labels`: the component
-    keys that objects get; `differing`: by Operator, the components that are not as they were resolved.
+    keys that objects get; `differing`: by Operator, the components that are not as they were resolved. `former`: the
+    keys that no Subscription is left to give.
     """
 
     cluster: Cluster
@@ -259,6 +260,7 @@ class OperatorStates(NamedTuple):
     installs: tuple[InstallDecision, ...]
     labels: Labels
     differing: Mapping[str, tuple[ObjectKey, ...]]
+    former: frozenset[str]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -293,7 +295,8 @@ def followed(begun: InitialInstalls, cluster: Cluster, options: Options) -> Oper
         *unread_catalogs(outcomes, after, options),
     )
     labels = projected(cluster, keys, adopted, installs)
-    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, all_findings)
+    former = (begun.former | set(keys_of(cluster, migrated))) - set(keys_of(after, after.subscriptions)) - keys
+    return OperatorStates(after, outcomes, _by_name(installs), labels, differing, former, all_findings)
 
 
 def _by_name(installs: Iterable[InstallDecision]) -> tuple[InstallDecision, ...]:
@@ -331,7 +334,12 @@ def rewriting(
         keys = {component_key(outcome.operator.name, options): outcome.operator.name for outcome in found.outcomes}
         names = {outcome.operator.name for outcome in found.outcomes}
         left_out = set(_only_for_applying(found.installs)) if options.purpose == "apply" else set()
-        kept = [each for each in objects if not _is_v1_operator(each, names) and each.identity not in left_out]
+        gone = names | {key.removeprefix(COMPONENT_PREFIX) for key in found.former}
+        kept = [
+            _without_keys(each, found.former)
+            for each in objects
+            if not _is_v1_operator(each, gone) and each.identity not in left_out
+        ]
         installs = [_rendered(install_object(each), each.install.source, "R-INSTALL-1") for each in found.installs]
         mine = labelled([*kept, *installs], found.labels, frozenset(keys))
         homes = {name: copy.home for name, copy in world.cluster.copies.items()}
@@ -341,6 +349,15 @@ def rewriting(
         return [*mine, *operators]
 
     return rewrite
+
+
+def _without_keys(found: Rendered, keys: frozenset[str]) -> Rendered:
+    """An object without the component keys of Subscriptions that are Operators by now."""
+    labels = labels_of(found.object)
+    if keys.isdisjoint(labels):
+        return found
+    kept = {key: value for key, value in labels.items() if key not in keys}
+    return found._replace(object={**found.object, "metadata": with_labels(found.object["metadata"], kept)})
 
 
 def _with_crd_status(found: Rendered, cluster: Cluster) -> Rendered:

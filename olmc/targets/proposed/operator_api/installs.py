@@ -23,6 +23,8 @@ from olmc.k8s.api.restmapper import RestMapper, rest_mapper
 from olmc.k8s.diagnostics import Place, Report
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
+    OLM_GROUP,
+    CatalogKey,
     KubernetesObject,
     Manifest,
     ObjectKey,
@@ -33,7 +35,10 @@ from olmc.k8s.objects import (
     labels_of,
     namespace_of,
     object_key,
+    spec_of,
+    text,
 )
+from olmc.targets.proposed.operator_api import SEED_KEY
 from olmc.targets.proposed.operator_api.approval import (
     ApprovalContext,
     Setting,
@@ -50,15 +55,14 @@ from olmc.targets.proposed.operator_api.approval import (
 )
 from olmc.targets.proposed.operator_api.manifests import read_operators_and_installs
 
-SEED_KEY = "operators.coreos.com/operator:v2alpha1/"
-
 
 class InitialInstalls(NamedTuple):
     """What the proposed APIs make of a workspace before anything settles.
 
     `workspace` has what the Installs in `judged` bring as objects; `steps` carry out the bundles among it, and
     `installed` are its CSVs, and those that Operators had installed before. `operators` are left to be resolved.
-    `records` are Installs that approve generated ones, by name; `given` are the manifests as they were.
+    `records` are Installs that approve generated ones, by name; `given` are the manifests as they were. `former` are
+    the component keys of Subscriptions that Operators have taken over from (R-OPERATOR-13).
     """
 
     workspace: Workspace
@@ -68,6 +72,7 @@ class InitialInstalls(NamedTuple):
     records: Mapping[str, Install]
     steps: tuple[Step, ...]
     installed: frozenset[NamespacedName]
+    former: frozenset[str] = frozenset()
 
 
 def component_key(name: str, options: Options) -> str:
@@ -78,6 +83,8 @@ def component_key(name: str, options: Options) -> str:
 def begin(workspace: Workspace, options: Options, report: Report) -> InitialInstalls:
     """Reads the Operators and Installs of a workspace and applies those that need no resolution."""
     found = read_operators_and_installs(workspace, report)
+    former = _taken_over(found.workspace, found.operators, options)
+    found = found._replace(workspace=_with_keys(found.workspace, former))
     keys = {component_key(operator.name, options) for operator in found.operators}
     # An Install with an Operator's label records what that Operator installed; others are asked for by themselves.
     labelled = {i.name: i for i in found.installs if keys & set(labels_of(i.object))}
@@ -90,11 +97,51 @@ def begin(workspace: Workspace, options: Options, report: Report) -> InitialInst
     there = frozenset(_installed_before(found.workspace, found.operators, options))
     asked = frozenset(operator.catalog.ref for operator in found.operators if operator.catalog is not None)
     left = found.workspace._replace(asked_catalogs=asked)
-    begun = InitialInstalls(left, workspace.manifests, found.operators, (), labelled, (), there)
+    begun = InitialInstalls(
+        left, workspace.manifests, found.operators, (), labelled, (), there, former=frozenset(former)
+    )
     # By name, since nothing says in which order the controller sees them.
     for install in sorted((*written, *from_images), key=lambda each: each.name):
         begun = _applied(begun, install, options)
     return begun
+
+
+def _taken_over(workspace: Workspace, operators: Iterable[Operator], options: Options) -> dict[str, str]:
+    """The component keys of the Subscriptions of a state that the workspace has no more and Operators take over from,
+    each with that of the Operator: it has the same package, catalog and channel (R-OPERATOR-13)."""
+    if options.state is None:
+        return {}
+    there = {object_key(manifest.object) for manifest in workspace.manifests}
+    taken: dict[str, str] = {}
+    for key, manifest in options.state.objects.items():
+        if (key.group, key.kind) != (OLM_GROUP, "Subscription") or key in there:
+            continue
+        spec = spec_of(manifest.object)
+        package, channel = text(spec.get("name")), text(spec.get("channel"))
+        catalog = CatalogKey(text(spec.get("sourceNamespace")), text(spec.get("source")))
+        for operator in operators:
+            updates = operator.catalog
+            if updates is None or (updates.package, updates.ref) != (package, catalog):
+                continue
+            if not channel or updates.channel in ("", channel):
+                taken[component_label_key(package, key.namespace)] = component_key(operator.name, options)
+    return taken
+
+
+def _with_keys(workspace: Workspace, keys: Mapping[str, str]) -> Workspace:
+    """The workspace in which the components of Subscriptions are those of the Operators that take over."""
+    if not keys:
+        return workspace
+    return workspace._replace(manifests=tuple(_with_key(manifest, keys) for manifest in workspace.manifests))
+
+
+def _with_key(manifest: Manifest, keys: Mapping[str, str]) -> Manifest:
+    labels = labels_of(manifest.object)
+    new = {keys[label]: "" for label in labels if label in keys}
+    if not new:
+        return manifest
+    metadata = {**manifest.object["metadata"], "labels": {**labels, **new}}
+    return manifest._replace(object={**manifest.object, "metadata": metadata})
 
 
 def _installed_before(

@@ -17,7 +17,17 @@ from olmc.k8s.api.applied import is_object
 from olmc.k8s.diagnostics import Diagnostic, Report, Source, closest
 from olmc.k8s.gojson import unknown_keys
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, mapping, mappings, metadata_of, spec_of, text
+from olmc.k8s.objects import (
+    CatalogKey,
+    KubernetesObject,
+    Manifest,
+    mapping,
+    mappings,
+    metadata_of,
+    spec_of,
+    status_of,
+    text,
+)
 from olmc.k8s.yaml import locate, read
 from olmc.resources import schema
 from olmc.targets.proposed import rules
@@ -203,6 +213,7 @@ _OBJECT_META = "k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta"
 _ALSO_CALLED = {("Operator", "spec.source"): "updates", ("Install", "spec.contents"): "content"}
 # What becomes of an object without the field.
 _WITHOUT = {
+    ("Operator", "status.updates"): "nothing is installed",
     ("Operator", "spec.updates"): "nothing is installed",
     ("Operator", "spec.updates.catalogSource.approval"): "updates do not wait for approval",
     ("Operator", "spec.updates.catalogSource.entrypoint"): "the newest version of the channel is installed",
@@ -244,12 +255,17 @@ def _unknown(obj: KubernetesObject) -> Iterator[tuple[Keys, tuple[str, ...]]]:
     yield from unlisted(schema(f"{obj['kind'].lower()}-v2alpha1"), obj)
     for keys, others in unknown_keys(_OBJECT_META, metadata_of(obj), exact=True):
         yield ("metadata", *keys), others
+    # Of a rendering the status is what became of spec.updates.
+    if obj["kind"] == "Operator" and "updates" in status_of(obj) and "updates" not in spec_of(obj):
+        yield ("status", "updates"), ()
 
 
 def _finding(field: DroppedField, manifest: Manifest) -> Diagnostic:
     obj, keys = manifest.object, field.keys
     hint = field.hint
-    if len(keys) == 2 and keys[-1] in ("metadata", "status"):
+    if keys == ("status", "updates"):
+        hint = "Write updates below spec: the status of an Operator is what became of it."
+    elif len(keys) == 2 and keys[-1] in ("metadata", "status"):
         hint = f"Write {keys[-1]} beside spec, not below it."
         if keys[-1] == "status":
             hint += " olmc fills it in itself."

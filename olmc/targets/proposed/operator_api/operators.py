@@ -420,16 +420,15 @@ def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cl
     plans = {
         name: plan
         for name, plan in cluster.plans.items()
-        if plan.given is not None
-        or not plan.owners
-        or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
+        if not plan.owners or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
     }
-    gone = frozenset(_keys(cluster, subscriptions))
+    gone = frozenset(keys_of(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
     return cluster._replace(subscriptions=by_namespace(left), plans=by_namespace(plans), adopted=adopted)
 
 
-def _keys(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Iterator[str]:
+def keys_of(cluster: Cluster, subscriptions: Iterable[NamespacedName]) -> Iterator[str]:
+    """The component keys of these Subscriptions of a cluster."""
     for name in subscriptions:
         yield component_label_key(cluster.subscriptions[name].package, name.namespace)
 

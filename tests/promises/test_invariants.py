@@ -1,0 +1,118 @@
+"""What holds for every workspace and every option that changes compilation.
+
+A cluster that a workspace has made is at rest: compiled once more on top of it, the workspace gives the same objects,
+and a plan has nothing to report. No rendering has two objects with one key, or a name that an API server rejects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiers import marked_slow
+
+import olmc
+from olmc.compiler.load.request import CompileRequest, request_of
+from olmc.k8s.api.validation.metadata import object_name_problems
+from olmc.k8s.diagnostics import Report
+from olmc.k8s.objects import ObjectKey, Rendered
+from olmc.review.diff.deltas import deltas, path_text
+from olmc.review.plan.engine import begun_at
+from olmc.targets.pipeline import compile
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+OTHERS = ("bare-bundle", "fleet", "olmv1", "repos", "several-workspaces", "review-upgrade", "transitions")
+WORKSPACES = (
+    *(path.name for path in sorted(FIXTURES.iterdir()) if path.is_dir() and path.name not in OTHERS),
+    *(f"several-workspaces/{name}" for name in ("production", "staging")),
+    *(f"review-upgrade/{name}" for name in ("before", "after")),
+    *sorted(f"transitions/{path.name}/after" for path in (FIXTURES / "transitions").iterdir() if path.is_dir()),
+)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "descoped": {"descoped": True},
+    "v2alpha1": {"operators_and_installs": True},
+    "seed": {"operators_and_installs": True, "component_label": "seed"},
+    "without-copies": {"copied_csvs": False},
+    "all-proposals": {"descoped": True, "operators_and_installs": True, "copied_csvs": False},
+    **{v: {"olm_version": v} for v in ("docs", "0.13", "0.17", "0.22", "0.28", "0.32", "0.38", "ocp-4.14", "ocp-4.18")},
+}
+FEW = {
+    ("own-namespace", "plain"), ("own-namespace", "0.17"), ("own-namespace", "all-proposals"),
+    ("all-namespaces", "descoped"), ("operator-v2alpha1", "seed"),
+}  # fmt: skip
+EVERY = marked_slow([(w, o) for w in WORKSPACES for o in OPTIONS], lambda pair: pair not in FEW)
+
+
+def request(root: Path, fields: dict[str, Any]) -> CompileRequest:
+    return request_of(root, olmc.Options(**fields, show_secrets=True), fields)
+
+
+def by_key(objects: Iterable[Rendered]) -> dict[ObjectKey, Any]:
+    return {rendered.identity: rendered.object for rendered in objects}
+
+
+def wrong_keys(objects: Iterable[Rendered]) -> Iterator[str]:
+    """The keys that several objects have, and the names that an API server rejects."""
+    for key, number in Counter(rendered.identity for rendered in objects).items():
+        if number > 1:
+            yield f"{key} is there {number} times"
+        yield from (f"{key}: {problem}" for problem in object_name_problems(key.group, key.kind, key.name))
+
+
+def differences(before: dict[ObjectKey, Any], after: dict[ObjectKey, Any]) -> Iterator[str]:
+    for key in sorted(before.keys() | after.keys()):
+        if key not in after or key not in before:
+            yield f"{key} is {'missing' if key not in after else 'new'}"
+        elif before[key] != after[key]:
+            yield f"{key}: {', '.join(path_text(delta.path) for delta in deltas(before[key], after[key]))}"
+
+
+def unrest(root: Path, fields: dict[str, Any]) -> list[str]:
+    """Return what a workspace changes in the cluster that it has made, [] for one that does not compile."""
+    wanted = request(root, fields)
+    made = compile(wanted)
+    if made.failed or made.settled is None or made.workspace is None:
+        return []
+    found = [*wrong_keys(made.objects)]
+    report = Report()
+    begun = begun_at(wanted, str(root), report)
+    assert begun is not None, [*report]
+    again = compile(wanted._replace(options=wanted.options._replace(state=begun.state), fixed=wanted.fixed | {"state"}))
+    found += [*wrong_keys(again.objects), *differences(by_key(made.objects), by_key(again.objects))]
+    plan = olmc.plan(wanted, request(root, fields))
+    assert plan.plan is not None, plan.diagnostics
+    found += [f"applied: {change}" for change in plan.plan.applied]
+    return (
+        found
+        + [f"planned: {change.identity}" for change in plan.changes]
+        + [f"drift: {d.key}" for d in plan.plan.drift]
+    )
+
+
+@pytest.mark.parametrize("pair", EVERY, ids="-".join)
+def test_a_workspace_changes_nothing_in_its_own_cluster(pair: tuple[str, str]) -> None:
+    workspace, option = pair
+    assert unrest(FIXTURES / workspace, OPTIONS[option]) == []
+
+
+def test_a_group_of_an_older_api_changes_nothing(tmp_path: Path) -> None:
+    """The server stores it in the version of the profile, whichever version of the API the manifest is written in."""
+    for path in (FIXTURES / "own-namespace").rglob("*.yaml"):
+        copy = tmp_path / path.relative_to(FIXTURES / "own-namespace")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text(encoding="utf-8")
+        copy.write_text(text.replace("coreos.com/v1\nkind: OperatorGroup", "coreos.com/v1alpha2\nkind: OperatorGroup"))
+    assert "v1alpha2" in (tmp_path / "operators.yaml").read_text(encoding="utf-8")
+    assert unrest(tmp_path, {}) == []
+
+
+@pytest.mark.parametrize("option", ["plain", "without-copies", "all-proposals"])
+def test_no_recorded_workspace_changes_its_own_cluster(option: str, shared: Path) -> None:
+    cases = sorted(path.parent for path in (shared / "conformance" / "cases" / "synthetic").glob("*/input"))
+    found = {path.name: unrest(path / "input", OPTIONS[option]) for path in cases}
+    assert cases
+    assert {name: changes for name, changes in found.items() if changes} == {}
