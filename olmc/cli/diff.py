@@ -103,6 +103,7 @@ class DiffOptions(NamedTuple):
     fail_on: str | None = fail_on_option
     exit_code: bool = exit_code_option
     show_secrets: bool = show_secrets_option
+    all: bool = flag("--all", help="Print all changes as text, however many, and whole lines.")
     verbose: bool = flag("-v", "--verbose", help="Also show the findings of each side.")
 
 
@@ -182,7 +183,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
             _check_kinds(kinds, reading, made)
         doing("comparing")
         difference = difference_of(reading, formats=not new, show_secrets=opts.show_secrets)
-        text = write(difference, opts.output, color=True) if difference is not None else ""
+        text = write(difference, opts.output, color=True, everything=opts.all) if difference is not None else ""
     least = Severity.ERROR if difference is not None else Severity.FAILURE
     least = Severity.WARNING if opts.verbose else least
     tell(each for each in reading.diagnostics if each.severity >= least or each.code == EMPTY.code)

@@ -127,12 +127,12 @@ def state_from(names: Sequence[str], beside: str, options: Options, given: froze
 
 
 def begun_from(
-    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool
+    names: Sequence[str], beside: str, options: Options, given: frozenset[str], *, may_be_absent: bool, entry: str = ""
 ) -> NamedState:
     """Return the same with its side; with `may_be_absent` a path that a revision does not have is an empty
-    workspace."""
+    workspace. `entry` is the entry of the repository `beside` that is meant."""
     request = CompileRequest(Path(), options, given)
-    beginning = Beginning(beside, request, as_side=True, may_be_absent=may_be_absent)
+    beginning = Beginning(beside, request, as_side=True, may_be_absent=may_be_absent, entry=entry)
     return _read(names, beginning, lambda states: as_begun(states, " and ".join(names)))
 
 

@@ -313,13 +313,17 @@ def options_of(ctx: click.Context, fields: dict[str, Any], base: Options = _DEFA
 
 
 def options_and_begun(
-    ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS, *, may_be_absent: bool = False
-) -> tuple[Options, BegunCluster]:
-    """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it."""
+    ctx: click.Context, fields: dict[str, Any], base: Options = _DEFAULTS, *, may_be_absent: bool = False,
+    entry: str = "",
+) -> tuple[Options, BegunCluster]:  # fmt: skip
+    """The same, and the cluster that `from_` names as a side; with `may_be_absent` a revision need not have it. `entry`
+    is the entry of a repository that is meant."""
     from olmc.cli.inputs import begun_from
 
     options = _with_fields(base, fields)
-    found = begun_from(fields["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent)
+    found = begun_from(
+        fields["from_"], _beside(ctx), options, _known_fields(ctx), may_be_absent=may_be_absent, entry=entry
+    )
     return options._replace(state=found.state, api_resources=(*options.api_resources, *found.served)), found.begun
 
 

@@ -272,7 +272,9 @@ def plan(ctx: click.Context, opts: PlanOptions) -> None:
     repository = repository_at(inputs[0].root) if inputs[0].is_plain else None
     if repository is not None:
         raise SystemExit(_plan_repository(ctx, opts, repository, fields))
-    options, begun = options_and_begun(ctx, fields, _COMPARED, may_be_absent=opts.allow_empty)
+    options, begun = options_and_begun(
+        ctx, fields, _COMPARED, may_be_absent=opts.allow_empty, entry="".join(opts.entries)
+    )
     with progress() as doing:
         doing(f"compiling {inputs[0].root}")
         name = paths[0].as_posix() if paths else "."

@@ -60,7 +60,7 @@ def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_workspaces_that_differ() -> None:
     result = olmc("diff", BEFORE, AFTER)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith(f"{BEFORE} → {AFTER}: 16 changes, 4 breaking, 3 risks\n")
+    assert "(16 changes, 4 breaking, 3 risks; " in result.stdout.splitlines()[1]
 
 
 @pytest.mark.parametrize("output", ["text", "markdown", "json", "html"])
@@ -317,7 +317,7 @@ def test_a_link_leads_nowhere_else(repository: Path) -> None:
     result = olmc("diff", "git:v2", "git:HEAD:clusters/tower", "-v")
     assert result.exit_code == 0
     told = "left out, and applied by other tools: what nobody has looked at; behind a link that is not followed  [risk]"
-    assert result.stdout.splitlines()[2:] == ["Risks", f"  File/link.yaml: + {told}"]
+    assert result.stdout.splitlines()[3:] == ["Risks", f"  File/link.yaml: + {told}"]
     assert "git:HEAD:clusters/tower/link.yaml: warning: link.yaml is a symbolic link" in result.stderr
 
 
@@ -433,7 +433,7 @@ def test_five_thousand_objects(bench: ModuleType, tmp_path: Path) -> None:
     for name, upgraded in (("old", 0), ("new", 100)):
         (tmp_path / f"{name}.yaml").write_text(bench.rendering(5000, upgraded), encoding="utf-8")
     seconds = measure()
-    result = olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml")
+    result = olmc("diff", tmp_path / "old.yaml", tmp_path / "new.yaml", "--all")
     assert seconds() < 6
     assert result.exit_code == 0
     assert result.stdout.count(" (replaces)") == 100
@@ -534,7 +534,7 @@ def test_what_comes_after_an_approval_is_shown(tmp_path: Path) -> None:
     sides = ("diff", tmp_path / "old", tmp_path / "new", "--fresh")
     result = olmc(*sides)
     assert result.exit_code == 0
-    assert " 1 change, 1 of them after approval\n" in result.stdout
+    assert "(1 change, 1 of them after approval; " in result.stdout
     assert "\nAfter approval: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
     (change,) = json.loads(olmc(*sides, "-o", "json").stdout)["changes"]
     assert (change["kind"], change["afterApproval"]) == ("ImageChanged", True)
@@ -553,7 +553,7 @@ def test_another_content_under_the_same_name_is_kept_back(tmp_path: Path) -> Non
     sides = ("diff", tmp_path / "old", tmp_path / "new")
     result = olmc(*sides)
     assert result.exit_code == 0
-    assert " 2 changes, 1 risk, 1 of them kept back\n" in result.stdout
+    assert "(2 changes, 1 risk, 1 of them kept back; " in result.stdout
     assert "\nKept back: Images\n  Deployment/harbour/beacon-controller: ~ container manager: " in result.stdout
     data = json.loads(olmc(*sides, "-o", "json").stdout)
     Draft202012Validator(schema("diff")).validate(data)

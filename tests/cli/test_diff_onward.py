@@ -89,7 +89,7 @@ def test_what_is_stuck_is_told_with_what_it_would_bring() -> None:
     now, kept_back = ([c["kind"] for c in told if ("keptBack" in c) is kept] for kept in (False, True))
     assert now[:3] == ["PhaseChanged", "PlanChanged", "ResolutionFails"]
     assert kept_back == ["VersionRemoved", "StoredVersionChanged", "VersionAdded"]
-    assert "3 of them kept back\n" in olmc("diff", before, after).stdout
+    assert ", 3 of them kept back; " in olmc("diff", before, after).stdout
 
 
 def test_what_is_not_pruned_and_what_is_deleted_by_hand() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,13 @@ from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
 from test_diff import git
 
+from olmc.compiler.api import Compilation
 from olmc.compiler.load import helm
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.model.options import Options
+from olmc.k8s.diagnostics import Report
+from olmc.review.plan import engine
+from olmc.targets.pipeline import compile
 
 COMMANDS = {
     "helm": {
@@ -110,3 +117,45 @@ def test_a_chart_in_git_has_the_charts_of_its_own_revision(
     done = olmc("diff", "git:HEAD~1:charts/tide", "git:HEAD:charts/tide")
     assert "of-common" in done.stdout
     assert "OLMC188" not in done.stderr
+
+
+@pytest.mark.process
+def test_the_old_side_of_a_plan_has_the_values_of_the_application(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An entry of a revision is its chart as the Application of that revision installs it."""
+    chart, applier = tmp_path / "charts/tools", tmp_path / "apps/prod.yaml"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: tools\nversion: 1.0.0\n", encoding="utf-8")
+    (chart / "values-prod.yaml").write_text("channel: fast\n", encoding="utf-8")
+    (chart / "templates/group.yaml").write_text(
+        "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: g, namespace: x}\n",
+        encoding="utf-8",
+    )
+    applier.parent.mkdir()
+    applier.write_text(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: tools-prod, namespace: argocd}\n"
+        "spec:\n  source: {repoURL: https://example.com/r.git, path: charts/tools,"
+        " helm: {valueFiles: [values-prod.yaml]}}\n"
+        "  destination: {server: https://kubernetes.default.svc, namespace: x}\n",
+        encoding="utf-8",
+    )
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "add", "."], check=True)
+    author = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run(["git", "-C", tmp_path, *author, "commit", "-qm", "one"], check=True)
+    applier.write_text(applier.read_text(encoding="utf-8").replace("values-prod", "values-other"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    asked: list[CompileRequest] = []
+
+    def compiled(request: CompileRequest) -> Compilation:
+        asked.append(request)
+        return compile(request)
+
+    monkeypatch.setattr(engine, "compile", compiled)
+    beginning = engine.Beginning(".", CompileRequest(Path(), Options(), frozenset()), as_side=True, entry="tools-prod")
+    engine.named_state("git:HEAD", beginning, Report())
+    release = asked[0].release
+    assert release is not None
+    assert [Path(each.path).name for each in release.value_files] == ["values-prod.yaml"]
+    assert asked[0].root.name == "tools"

@@ -15,6 +15,7 @@ from kit import compared, line, lines
 from test_algebra import permissions
 
 from olmc.compiler.api import Compilation
+from olmc.k8s.lean import regex
 from olmc.resources import schema
 from olmc.review.diff import crd_kinds
 from olmc.review.diff.compare import compare
@@ -22,6 +23,7 @@ from olmc.review.diff.crd_kinds import BREAKING, RISK
 from olmc.review.diff.engine import write
 from olmc.review.diff.outputs import LIMIT, as_markdown
 from olmc.review.diff.settings import Side
+from olmc.review.diff.text import MOST_LINES, WIDTH, as_text
 
 SEVERAL = 30  # operators with more than one version
 
@@ -99,6 +101,24 @@ def test_every_upgrade(upgrades: dict[str, Side]) -> None:
         assert list(validator.iter_errors(json.loads(write(there, "json")))) == [], new.name
         assert len(as_markdown(there)) <= LIMIT, new.name
         assert "ABSENT" not in write(there, "text"), new.name
+
+
+def test_every_upgrade_fits_on_a_screen(upgrades: dict[str, Side]) -> None:
+    """In both directions, and over all versions at once: the verdict first, and at most 60 lines of 160 characters."""
+    ends = [
+        (old, new) for old in upgrades.values() for new in upgrades.values() if _is_first_and_last(old, new, upgrades)
+    ]
+    for old, new in (pair for both in (*neighbours(upgrades), *ends) for pair in (both, both[::-1])):
+        text = as_text(compare(old, new)).splitlines()
+        assert len(text) <= MOST_LINES, (old.name, new.name)
+        assert max(map(len, text)) <= WIDTH, (old.name, new.name)
+        assert regex(r": ([0-9]+ (breaking|new critical|risk)|no action needed|no change)").search(text[0]), text[0]
+
+
+def _is_first_and_last(old: Side, new: Side, upgrades: dict[str, Side]) -> bool:
+    operator = old.name.partition("/")[0]
+    versions = [name for name in upgrades if name.partition("/")[0] == operator]
+    return [old.name, new.name] == [versions[0], versions[-1]]
 
 
 def test_a_wider_schema_the_other_way_is_narrower(upgrades: dict[str, Side]) -> None:

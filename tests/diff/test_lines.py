@@ -9,11 +9,12 @@ from kit import HERE, compared, crd
 from test_changes import rbac
 
 from olmc.review.diff.compare import Difference
-from olmc.review.diff.outputs import as_text, heading, line_groups, review_sections
+from olmc.review.diff.outputs import heading, line_groups, review_sections
+from olmc.review.diff.text import as_text
 
 
 def text_lines(difference: Difference) -> list[str]:
-    return as_text(difference).splitlines()
+    return as_text(difference, everything=True).splitlines()
 
 
 def config_map(name: str, **data: Any) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def test_a_field_that_goes_everywhere_is_one_line() -> None:
     parts = ("cup", "kettle", "pot")
     old, new = schema(*parts, size=TEXT, devFlags=TEXT), schema(*parts, size=TEXT)
     said = text_lines(compared([crd(old)], [crd(new)]))
-    assert said[2:] == [
+    assert said[3:] == [
         "Breaking",
         "  CustomResourceDefinition/kettles.kitchen.example.com: - 3 × devFlags is removed; stored values are dropped; "
         "at spec.cup.devFlags, spec.kettle.devFlags, spec.pot.devFlags  [breaking]",
@@ -92,7 +93,7 @@ def test_harmless_permissions_of_a_holder_are_one_line() -> None:
     old = rbac({"roles": [["one", "", [["get", "pods"]], "kettle"]]})
     rules = [["get", "pods"], ["list", "events"], ["create", "leases.coordination.k8s.io"], ["get", "secrets"]]
     said = text_lines(compared(old, rbac({"roles": [["one", "", rules, "kettle"]]})))
-    assert said[2:] == [
+    assert said[3:] == [
         "Risks",
         "  ServiceAccount/kitchen/kettle: + may get secrets in the whole cluster (high: secrets)  [risk]",
         "",

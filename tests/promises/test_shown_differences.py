@@ -10,8 +10,9 @@ import pytest
 
 from olmc.review.diff.compare import Difference, compare
 from olmc.review.diff.html import as_html
-from olmc.review.diff.outputs import as_json, as_markdown, as_text
+from olmc.review.diff.outputs import as_json, as_markdown
 from olmc.review.diff.settings import Side
+from olmc.review.diff.text import as_text
 
 _LONG = "padding-" * 40
 _OUTPUTS: Mapping[str, Callable[[Difference], str]] = {

@@ -21,12 +21,12 @@ WAITS_FOR_MANUAL = Rule(
     "InstallPlan of its namespace wait{along}",
     "To get {packages} without an approval, move the Subscription to a namespace of its own.",
     "All Subscriptions of a namespace share an InstallPlan, and if one of them is Manual, so is the plan (R-CAT-601). "
-    "Whoever approves it approves everything in it.",
+    "An approval approves everything in it.",
 )
 PIN_IGNORED = Rule(
     "OLMC802",
     Severity.WARNING,
-    "A startingCSV that changes nothing",
+    "A startingCSV without effect",
     "startingCSV of Subscription {name} is {starting} now and has no effect: it counts for the first installation "
     "only, and {installed} is installed",
     "{way}",
@@ -74,7 +74,7 @@ CRD_ALONE = Rule(
 NOT_MOUNTED = Rule(
     "OLMC810",
     Severity.WARNING,
-    "Pods that can't start, since nothing creates what they use",
+    "Pods that can't start, since a Secret, ConfigMap or volume claim is missing",
     "nothing creates {what} in {namespace}{key}, so {csv} does not start: Deployment {deployment} needs it",
     "{way}",
     "A pod waits until every Secret, ConfigMap and volume claim that it mounts or reads is there, unless the reference "
@@ -92,7 +92,7 @@ CONFIG_EVERYWHERE = Rule(
 SELECTOR_IGNORED = Rule(
     "OLMC812",
     Severity.WARNING,
-    "A selector of spec.config that has no effect",
+    "A selector of spec.config without effect",
     "spec.config.selector of Subscription {name} has no effect: OLM applies spec.config to all Deployments of the CSV",
     "Remove spec.config.selector.",
     "The field is in the type of the Subscription, and OLM does not read it (R-DEP-5).",
@@ -133,7 +133,7 @@ REPLACES_NOTHING = Rule(
     "{csv} replaces {replaced!r}, which is not there{effect}",
     "{way}",
     "Each version names by replaces the CSV that it follows. Where that does not exist, the channel has two heads: "
-    "tools that build catalogs refuse the bundle, and OLM resolves nothing in a namespace that uses the channel.",
+    "tools that build catalogs refuse the bundle, and OLM does not resolve a namespace that uses the channel.",
 )
 REPLACES_ITSELF = Rule(
     "OLMC817",
@@ -141,7 +141,7 @@ REPLACES_ITSELF = Rule(
     "A version that replaces itself",
     "{csv} replaces itself",
     "Name the version before it in replaces, or remove the field.",
-    "A version that replaces itself is an upgrade of nothing, and the channel has no order.",
+    "A version that replaces itself upgrades no other version, and the channel is without order.",
 )
 SYNC_STOPPED = Rule(
     "OLMC820",

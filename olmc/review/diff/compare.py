@@ -290,7 +290,7 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
     before, after = operators(old.objects), operators(new.objects)
     # Plans and copies follow from other objects; what nobody installs yet is still what a review is about.
     (kept_old, was_folded), (kept_new, now_folded) = unfolded(old), unfolded(new)
-    kept_old, kept_new = _with_waiting(kept_old, kept_new, before, after)
+    kept_old, kept_new, starting = _with_waiting(kept_old, kept_new, before, after)
     names = accounts(before, after)
     moved = moved_operators(before, after, old.objects, new.objects, new.installing)
     staying = without_moved(before, moved)
@@ -347,6 +347,10 @@ def compare(old: Side, new: Side, *, formats: bool = False, show_secrets: bool =
             unchanged += 1
             continue
         of_pair = list(_changes(pair, owners))
+        if pair.identity in starting and pair.new is not None:
+            # OLM writes labels with the Deployment, which nothing has compared before.
+            of_pair = [change for change in of_pair if not str(change.values.get("path", "")).startswith("metadata.")]
+            of_pair.insert(0, _new_workload(pair.identity, with_template(pair.new)))
         if pair.identity in values_read and _values(pair.old) != _values(pair.new):
             of_pair.append(kinds.values_changed(pair.identity))
         changes += of_pair
@@ -448,12 +452,14 @@ def _order(change: DiffChange) -> tuple[int, int, ObjectKey, str, str]:
 def _with_waiting(
     old: list[KubernetesObject], new: list[KubernetesObject], before: Mapping[NamespacedName, DiffOperator],
     after: Mapping[NamespacedName, DiffOperator],
-) -> tuple[list[KubernetesObject], list[KubernetesObject]]:  # fmt: skip
+) -> tuple[list[KubernetesObject], list[KubernetesObject], frozenset[ObjectKey]]:  # fmt: skip
     """The objects, and the Deployments of operators that a side does not install: they would read as gone. So would
-    what a CSV keeps whose successor does not work."""
+    what a CSV keeps whose successor does not work. With them those that only the new side installs."""
     was, now = not_installed(before, old), not_installed(after, new)
     kept = kept_by_predecessors(before, after, old, new)
-    return [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
+    starting = frozenset(map(object_key, was.values())) - frozenset(map(object_key, now.values()))
+    olds, news = [*old, *(was[name] for name in sorted(was))], [*new, *(now[name] for name in sorted(now)), *kept]
+    return olds, news, starting
 
 
 def _grants_differ(pair: Pair, owners: Mapping[NamespacedName, DiffOperator]) -> bool:
@@ -492,7 +498,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     if known.kind in WORKLOADS:
         old, new = (with_template(obj) if obj is not None else None for obj in (pair.old, pair.new))
-        yield workload_added(known, dangers_of(new)) if new is not None else workload_removed(known)
+        yield _new_workload(known, new) if new is not None else workload_removed(known)
         yield from image_changes(Pair(known, old, new))
         return
     if known.kind in WEBHOOK_KINDS:
@@ -511,6 +517,11 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         return
     yield _added(known, pair.new) if pair.new is not None else _removed(known)
     yield from _members(pair, owners)
+
+
+def _new_workload(known: ObjectKey, new: KubernetesObject) -> DiffChange:
+    containers = (image for place, image in images_of(new).items() if not place.startswith("variable "))
+    return workload_added(known, tuple(dict.fromkeys(containers)), account_of(new), dangers_of(new))
 
 
 def _members(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:

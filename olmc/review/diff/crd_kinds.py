@@ -32,6 +32,7 @@ from olmc.k8s.objects import ObjectKey
 
 _WIDEST, _AROUND = 120, 25
 _MOST_OF_A_SIDE, _MOST_PAIRS = 2_000, 2_500
+_FEW_PLACES, _DEEPEST = 2, 12
 _WORD = regex(r"\w+")
 
 WORKLOADS = frozenset("CronJob DaemonSet Deployment Job Pod ReplicaSet ReplicationController StatefulSet".split())
@@ -219,7 +220,7 @@ def contrasted_lists(
     before: list[UntrustedText] = []
     for number, was in enumerate(old):
         alike = left if len(old) * len(new) <= _MOST_PAIRS else {number: left[number]} if number in left else {}
-        best = max(alike, key=lambda at: (_common(was[:_WIDEST], left[at][:_WIDEST]), -at), default=None)
+        best = max(alike, key=lambda at: (common_start(was[:_WIDEST], left[at][:_WIDEST]), -at), default=None)
         if best is None:
             before.append(shown(was, _MOST_OF_A_SIDE))
             continue
@@ -240,14 +241,14 @@ def _parts(old: str, new: str) -> Iterator[tuple[str, str]]:
     Between a common beginning and a common end, words that each side has once tell equal parts apart. That needs no
     more than sorting, however hostile the texts are.
     """
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common_start(old, new)
+    end = common_start(old[start:][::-1], new[start:][::-1])
     yield from [(old[:start],) * 2] if start else []
     yield from _joined(_between(old[start : len(old) - end], new[start : len(new) - end]))
     yield from [(old[len(old) - end :],) * 2] if end else []
 
 
-def _common(old: str, new: str) -> int:
+def common_start(old: str, new: str) -> int:
     """Count the characters that two texts begin with alike."""
     shorter = min(len(old), len(new))
     return next((number for number in range(shorter) if old[number] != new[number]), shorter)
@@ -333,6 +334,25 @@ def listed(values: Sequence[str], most: int | None = None, further: int = 0) -> 
     if most is not None and len(values) > most:
         pieces.append(f" and {len(values) - most + further} more")
     return tuple(pieces)
+
+
+def in_places(paths: Sequence[str]) -> Message:
+    """Where something is: the paths if they are few, else the fields above them and how many more places there are.
+
+    >>> plain(in_places(["spec.pd.limits{}", "spec.tidb.limits{}"]))
+    'spec.pd.limits{}, spec.tidb.limits{}'
+    """
+    if len(paths) <= _FEW_PLACES or sum(map(len, paths)) <= _WIDEST // 2:
+        return listed(paths)
+    above = dict.fromkeys(paths)
+    for depth in range(1, _DEEPEST):
+        above = dict.fromkeys(".".join(path.split(".")[:depth]) for path in paths)
+        if len(above) > 1:
+            break
+    first = list(above)[:_FEW_PLACES]
+    if len(first) == 1 or sum(map(len, first)) > _WIDEST:
+        return (shown(paths[0]), f" and {len(paths) - 1} more places")
+    return (*listed(first), f" and {len(paths) - len(first)} more places")
 
 
 def plain(message: Message) -> str:
@@ -549,7 +569,7 @@ def constraints_implied(version: str, paths: tuple[str, ...], types: tuple[str, 
     fields at `paths` as these types, so objects that worked satisfy them."""
     places = f"{len(paths)} place{'s' * (len(paths) != 1)}"
     start: Message = (shown(version), f" now states the types of Kubernetes in {places} (", *listed(types, _MOST), ")")
-    return CHANGE, (*start, ", which working objects satisfy: ", *listed(paths, _MOST))
+    return CHANGE, (*start, ", which working objects satisfy: ", *in_places(paths))
 
 
 @change_kind("UnknownFieldsChanged", ChangeGroup.CRDS, CHANGED)
@@ -625,9 +645,11 @@ def _short(image: str) -> UntrustedText:
 
 
 @change_kind("WorkloadAdded", ChangeGroup.DEPLOYMENTS, ADDED)
-def workload_added(dangers: tuple[str, ...]) -> Judgement:
-    """A workload that only the new side has; `dangers` are the settings by which its pods may do more than others."""
-    return RISK if dangers else CHANGE, ("new", *_warning(dangers))
+def workload_added(images: tuple[str, ...], account: str, dangers: tuple[str, ...]) -> Judgement:
+    """A workload that only the new side runs: its images and its ServiceAccount; `dangers` are the settings by which
+    its pods may do more than others."""
+    runs: Message = (": runs ", *joined(map(_short, images[:_MOST_PLACES]))) if images else ()
+    return RISK if dangers else CHANGE, ("new", *runs, " as ServiceAccount ", shown(account), *_warning(dangers))
 
 
 @change_kind("WorkloadRemoved", ChangeGroup.DEPLOYMENTS, REMOVED)

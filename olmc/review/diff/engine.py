@@ -41,9 +41,11 @@ class DiffResult(NamedTuple):
         """What changes, the gravest of each group first."""
         return self.difference.changes if self.difference is not None else ()
 
-    def write(self, output: Literal["text", "markdown", "json", "html"] = "text") -> str:
-        """Return the difference as `olmc diff -o` prints it, "" where there is none."""
-        return write(self.difference, output) if self.difference is not None else ""
+    def write(
+        self, output: Literal["text", "markdown", "json", "html"] = "text", *, everything: bool = False
+    ) -> str:  # fmt: skip
+        """Return the difference as `olmc diff -o` prints it (text with `everything` as with --all), "" for none."""
+        return write(self.difference, output, everything=everything) if self.difference is not None else ""
 
     def __repr__(self) -> str:
         """Summarize the difference in one line."""
@@ -97,9 +99,9 @@ def difference_of(reading: Sides, *, formats: bool = False, show_secrets: bool =
     return difference
 
 
-def write(difference: Difference, output: str, *, color: bool = False) -> str:
-    """Return a difference as text, with or without color, or as markdown, json or html."""
-    from olmc.review.diff.outputs import as_json, as_markdown, as_text
+def write(difference: Difference, output: str, *, color: bool = False, everything: bool = False) -> str:
+    """Return a difference as text, with or without color and all changes, or as markdown, json or html."""
+    from olmc.review.diff.outputs import as_json, as_markdown
 
     match output:
         case "json":
@@ -110,4 +112,6 @@ def write(difference: Difference, output: str, *, color: bool = False) -> str:
             from olmc.review.diff.html import as_html  # nothing else of it is needed by the other formats
 
             return as_html(difference)
-    return as_text(difference, color=color)
+    from olmc.review.diff.text import as_text
+
+    return as_text(difference, color=color, everything=everything)

@@ -122,7 +122,7 @@ def failure_policy_changed(webhook: str, old: str, new: str, protects: bool) -> 
 def immutable_changed(path: str, old: Any, new: Any, of_csv: bool) -> Judgement:
     """A field that Kubernetes does not let anybody change once it is written; `of_csv`: OLM updates it for a CSV."""
     fails = "the CSV fails" if of_csv else "the update fails"
-    advice = f"; Kubernetes refuses that, OLM deletes nothing first, and {fails}: keep the value, or change the name"
+    advice = f"; Kubernetes refuses that, and {fails}: keep the value, or change the name"
     return BREAKING, (shown(path), *from_to(old, new), advice)
 
 

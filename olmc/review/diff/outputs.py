@@ -1,4 +1,4 @@
-"""A difference as text for terminals, as Markdown for comments on pull requests, and as JSON for machines."""
+"""The lines of a difference, as Markdown for comments on pull requests, and as JSON for machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text, shares
+from olmc.compiler.output.messages import clean, json_text, shares
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import ObjectKey
@@ -41,7 +41,6 @@ from olmc.review.rbac.risks import Level
 # Changes that are alike are one line, which says how many they are: of one object, or of several of one kind.
 
 _MOST = 6
-_PLACES = 3
 _ALONE = 1
 _FEW = 3
 
@@ -94,12 +93,19 @@ def review_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
 def _line_sections(changes: Sequence[DiffChange]) -> list[ReviewSection]:
     sections = [
         ReviewSection("breaking", "Breaking", tuple(change for change in changes if change.severity is BREAKING)),
-        ReviewSection("risk", "Risks", tuple(change for change in changes if change.severity is RISK)),
+        ReviewSection(
+            "risk", "Risks", tuple(sorted((change for change in changes if change.severity is RISK), key=_danger))
+        ),
     ]
-    for group in ChangeGroup:
+    for group in sorted(ChangeGroup, key=lambda group: group is not ChangeGroup.VERSIONS):
         rest = tuple(change for change in changes if change.group is group and change.severity <= CHANGE)
         sections.append(ReviewSection(group.value, group.heading, rest))
     return [section for section in sections if section.changes]
+
+
+def _danger(change: DiffChange) -> int:
+    """What puts dangerous permissions before other risks, the gravest first."""
+    return -max(_level(change), Level.MEDIUM)
 
 
 def line_groups(changes: Iterable[DiffChange], most: int | None = _MOST) -> list[LineGroup]:
@@ -213,9 +219,8 @@ def _joined(alike: Sequence[DiffChange], most: int | None) -> Message:
         ends = {_last(place) for place in places}
         several: Message = (f"{len(places)} fields, each",)
         start = (count, shown(ends.pop() or "the whole object")) if len(ends) == _ALONE else several
-        # Where it is hardly matters for what breaks nobody.
-        shortened = _PLACES if most is not None and first.severity < RISK else most
-        return (*start, *first.message[_AFTER_PLACE:], "; at ", *listed(places, shortened))
+        where = listed(places) if most is None else crd_kinds.in_places(places)
+        return (*start, *first.message[_AFTER_PLACE:], "; at ", *where)
     if first.kind is workload_kinds.environment_changed:
         names = [change.values["variable"] for change in alike]
         change = from_to(first.values["old"], first.values["new"])
@@ -244,35 +249,6 @@ _WEIGHTS = {"breaking": 12, "risk": 8}
 _UNDERSCORE = regex(r"_([a-z])")
 
 
-def as_text(difference: Difference, *, color: bool = False) -> str:
-    """All changes; of a difference without any only the line that says so."""
-    return "".join(f"{line}\n" for line in _lines(difference, in_color if color else in_black))
-
-
-def _lines(difference: Difference, paint: Paint) -> Iterator[str]:
-    head = f"{clean(difference.old.name)} → {clean(difference.new.name)}: {summary(difference)}"
-    yield paint(head, "bold")
-    folded = folded_text(difference)
-    if folded:
-        yield paint(f"({folded})", "faint")
-    for section in review_sections(difference.changes):
-        yield ""
-        yield paint(section.heading, "bold")
-        for group in line_groups(section.changes):
-            yield from _group_lines(group, paint)
-
-
-def _group_lines(group: LineGroup, paint: Paint) -> Iterator[str]:
-    """An object with its lines below it, or before the only one."""
-    name = clean(heading(group.objects))
-    lines = [f"{plain(line.message)}{_tag(line.severity, paint)}" for line in group.lines]
-    if len(lines) == 1:
-        yield f"  {name}: {group.lines[0].type} {lines[0]}"
-        return
-    yield f"  {name}"
-    yield from (f"    {line.type} {text}" for line, text in zip(group.lines, lines, strict=True))
-
-
 def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
     """What lines are about: an object, or several of one kind."""
     first, *others = (_cut_name(str(known)) for known in objects[:most])
@@ -284,12 +260,6 @@ def heading(objects: Sequence[ObjectKey], most: int = _NAMED) -> str:
 def _cut_name(name: str) -> str:
     """A name that no object in a cluster can have would hide those beside it."""
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-
-
-def _tag(severity: Severity, paint: Paint) -> str:
-    if severity < RISK:
-        return ""
-    return "  " + paint(f"[{SEVERITY_WORDS[severity]}]", "ERROR" if severity is BREAKING else "WARNING")
 
 
 def summary(difference: Difference) -> str:
@@ -424,22 +394,22 @@ def _item(line: ChangeLine) -> str:
 
 
 def _fit(section: _TextSection, space: int) -> tuple[LineGroup, ...]:
-    """As many lines of a section as there is space for, in the order of `_by_turns`; one that is too long is passed
+    """As many lines of a section as there is space for, in the order of `by_turns`; one that is too long is passed
     over for those behind it."""
     left = space - len(_framed(section, [_left_out(section.total)]))
     kept: list[tuple[int, int]] = []
     begun: set[int] = set()
-    for number, line in _by_turns(section.groups):
+    for number, line in by_turns(section.groups):
         group = section.groups[number]
         need = len(_item(group.lines[line])) + (len(_object(group)) if number not in begun else 0)
         if need <= left:
             left -= need
             begun.add(number)
             kept.append((number, line))
-    return _chosen(section.groups, kept)
+    return chosen_lines(section.groups, kept)
 
 
-def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
+def by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
     """Group and line of all lines: of each kind of object, and of each level of permissions, one after the other, so
     that many of one hide no other; the most dangerous first."""
     alike: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -450,7 +420,7 @@ def _by_turns(groups: Sequence[LineGroup]) -> list[tuple[int, int]]:
     return [place for turn in zip_longest(*in_order) for place in turn if place is not None]
 
 
-def _chosen(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
+def chosen_lines(groups: Sequence[LineGroup], places: Iterable[tuple[int, int]]) -> tuple[LineGroup, ...]:
     """The groups with those of their lines that are at some places."""
     lines: dict[int, list[int]] = {}
     for number, line in sorted(places):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.config import narrowing_of, read_config
 from olmc.compiler.load.deciding_files import tool_files
+from olmc.compiler.load.entries import chosen, entries_at
 from olmc.compiler.load.live_objects import read_dump
 from olmc.compiler.load.request import CompileRequest, request_of
 from olmc.compiler.load.workspace_files import redefined_in
@@ -295,6 +296,7 @@ def _approved(state: ClusterState) -> Iterator[str]:
 
 
 NO_CLUSTER = "{} is a bundle by itself, and no cluster; `olmc diff` compares bundles."
+_SEVERAL = "{} has several entries {}; give the folder of one."
 _TWICE = "given twice it takes a workspace, for what was applied, and a state, for what the cluster holds."
 
 
@@ -324,12 +326,13 @@ class NamedState(NamedTuple):
 class Beginning(NamedTuple):
     """The place of a state, beside which a revision without a path is; the request for workspaces there, whose root
     does not count; whether the state is a side as well; and whether a revision may lack the path, which then stands for
-    an empty workspace."""
+    an empty workspace. `entry`: of a revision of a whole repository the entry that is meant, or "" """
 
     beside: str
     request: CompileRequest
     as_side: bool = False
     may_be_absent: bool = False
+    entry: str = ""
 
 
 def named_state(name: str, beginning: Beginning, report: Report) -> NamedState | None:
@@ -340,9 +343,26 @@ def named_state(name: str, beginning: Beginning, report: Report) -> NamedState |
     with tempfile.TemporaryDirectory(prefix="olmc-from-") as folder:
         found = Report()
         path = place_of_state(name, beginning, Path(folder), found)
-        state = _state_at(path, name, beginning, found) if path is not None else None
+        revision = as_revision(name)
+        if path is not None and beginning.entry and revision is not None and not revision.path:
+            state = _state_of_entry(path, name, beginning, found)
+        else:
+            state = _state_at(path, name, beginning, found) if path is not None else None
         report.found.extend(_as_named(name, path, found))
     return state
+
+
+def _state_of_entry(root: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:
+    """The state that an entry of a repository stands for, a chart with the values of its applier there; an empty one
+    where the repository does not have the entry."""
+    entries = list(dict.fromkeys((entry.path, entry.release) for entry in chosen(entries_at(root), beginning.entry)))
+    if not entries:
+        return _nothing()
+    if len(entries) > 1:
+        raise NoStateError(_SEVERAL.format(name, beginning.entry))
+    path, release = entries[0]
+    request = beginning.request._replace(release=release)
+    return _state_at(root / path, name, beginning._replace(request=request), report)
 
 
 def _state_at(path: Path, name: str, beginning: Beginning, report: Report) -> NamedState | None:

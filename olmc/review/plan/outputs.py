@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from olmc.compiler.output.messages import clean, in_black, in_color, json_text, shares
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, json_text, shares
 from olmc.compiler.output.text import aligned
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.lean import NamedTuple, regex
@@ -14,10 +14,10 @@ from olmc.review.diff.crd_kinds import ABSENT, contrasted
 from olmc.review.diff.deltas import Delta, path_text
 from olmc.review.diff.html import FrontSection, PageLink
 from olmc.review.diff.html import as_html as difference_html
-from olmc.review.diff.outputs import LIMIT, code, summary
+from olmc.review.diff.outputs import LIMIT, code, folded_text, summary
 from olmc.review.diff.outputs import as_data as difference_data
 from olmc.review.diff.outputs import as_markdown as difference_markdown
-from olmc.review.diff.outputs import as_text as difference_text
+from olmc.review.diff.text import review_lines
 from olmc.review.plan.leftovers import Action, AppliedChange, Plan, counted
 from olmc.review.plan.outcomes import OperatorOutcome, PlannedInstall
 from olmc.review.plan.repair import DriftedObject
@@ -87,7 +87,7 @@ def as_text(plan: Plan, *, color: bool = False, verbose: bool = False) -> str:
     paint = in_color if color else in_black
     lines = [paint(headline(plan), "bold")]
     sections: tuple[Iterable[str], ...] = (
-        _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, color), _task_lines(plan)
+        _applied_lines(plan.applied), _olm_lines(plan), _outcome_lines(plan, paint), _task_lines(plan)
     )  # fmt: skip
     idle = [*_NOTHING]
     if any(row.extension for row in plan.operators):
@@ -189,7 +189,7 @@ def _state(install: PlannedInstall) -> str:
     return f"{install.phase} after {install.done} of {install.steps} steps"
 
 
-def _outcome_lines(plan: Plan, color: bool) -> Iterator[str]:
+def _outcome_lines(plan: Plan, paint: Paint) -> Iterator[str]:
     rows = _changed(plan)
     if rows:
         cells = [[*row[:-1], _shortened(row[-1])] for row in map(_row, rows)]
@@ -201,8 +201,9 @@ def _outcome_lines(plan: Plan, color: bool) -> Iterator[str]:
         others = f"{same} other operator{'s' * (same != 1)}"
         yield f"  {others if rows else all_of_them}: same version, same phase"
     if plan.difference.changes:
-        _, *body = difference_text(plan.difference, color=color).splitlines()
-        yield from ([] if not body[0] else [""])
+        folded = folded_text(plan.difference)
+        yield from ("", f"  ({folded})") if folded else ()
+        body = review_lines(plan.difference, paint)
         yield from (f"  {line}" if line else "" for line in body)
 
 

@@ -130,7 +130,7 @@ _CHAPTERS = (
     ("OLMC620", "Images and `olmc vendor`"),
     ("OLMC695", "Migration to the proposed APIs"),
     ("OLMC740", "Migration to OLM v1"),
-    ("OLMC800", "Diagnoses: causes of what goes wrong in a cluster"),
+    ("OLMC800", "Diagnoses: causes of problems in a cluster"),
 )
 """The title of each chapter, and its first code; a chapter ends where the next one begins."""
 

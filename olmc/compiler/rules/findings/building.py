@@ -56,7 +56,7 @@ SECRETS_LEFT_OUT = Rule(
     Severity.WARNING,
     "Secrets of a plugin are left out",
     "the plugin {plugin} decrypts Secrets, which olmc leaves out; all other objects of the kustomization are compiled",
-    "Only a pull secret of a CatalogSource or a ServiceAccount may be missing here; nothing else depends on it.",
+    "Only a pull secret of a CatalogSource or a ServiceAccount may be missing here; no other object depends on it.",
     "Plugins like ksops and sops need a key and run a program, so olmc does not run them. They make Secrets only. olmc "
     "builds the kustomization without them.",
 )
@@ -68,7 +68,7 @@ PLACED_BY_OTHERS = Rule(
     "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
     "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
     "Nothing in the repository gives these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
-    "another repository, may. What OLM makes of them is unknown until then, so olmc judges nothing about them.",
+    "another repository, may. What OLM makes of them is unknown until then, so olmc does not judge them.",
 )
 UNKNOWN_VARIABLES = Rule(
     "OLMC166",
@@ -78,7 +78,7 @@ UNKNOWN_VARIABLES = Rule(
     "Keep the values in postBuild.substitute or in a ConfigMap of the repository, or give the variables defaults: "
     "${{NAME:=VALUE}}.",
     "Flux fills in variables before it applies a folder. olmc fills in the values that the repository has: those of "
-    "the Kustomization and of ConfigMaps. It judges nothing about an object with any other variable.",
+    "the Kustomization and of ConfigMaps. It does not judge an object with any other variable.",
 )
 OPENSHIFT = Rule(
     "OLMC167",

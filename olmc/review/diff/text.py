@@ -1,0 +1,379 @@
+"""A difference as text for terminals: the verdict first, then what matters most, on one screen or as a whole."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from olmc.compiler.output.messages import Paint, clean, in_black, in_color, shares
+from olmc.k8s.lean import NamedTuple, regex
+from olmc.review.diff.compare import Difference
+from olmc.review.diff.crd_kinds import (
+    BREAKING,
+    RISK,
+    SEVERITY_WORDS,
+    ChangeGroup,
+    DiffChange,
+    Message,
+    UntrustedText,
+    common_start,
+    plain,
+)
+from olmc.review.diff.outputs import (
+    LineGroup,
+    ReviewSection,
+    by_turns,
+    chosen_lines,
+    folded_text,
+    heading,
+    line_groups,
+    review_sections,
+    summary,
+)
+from olmc.review.diff.version_kinds import operator_upgraded
+from olmc.review.diff.webhooks import permission_gained
+from olmc.review.rbac.risks import Level
+
+MOST_LINES, WIDTH = 60, 160
+"""How much of a review stands on a terminal, unless all is asked for."""
+_NAME_WIDTH, _SIDE_WIDTH, _ITEM_WIDTH = 44, 40, 24
+_FRAME, _LEAST_HEIGHT, _FEW_VALUES, _FEW_OBJECTS = 3, 5, 6, 5
+"""How many lines a section needs beside its changes (an empty one, the heading, what is left out), and with them."""
+_WEIGHTS = {"breaking": 12, "risk": 8}
+_MOST_KINDS, _MOST_ADVICE = 4, 2
+_ENDLESS = 1 << 62
+_MORE = regex(r" and ([0-9]+) more( place)?s?")
+_IN, _MORE_RULES = (" in the whole cluster", " in namespace ", " where the role is bound"), " and more"
+_CAPITAL = regex(r"(?<=[a-z])(?=[A-Z])")
+
+_OF_CRDS = "compare your objects with the new schemas"
+_ADVICE: Mapping[str, str] = {
+    "PhaseChanged": "make the new version work",
+    "NotInstallable": "make the new version install",
+    "ResolutionFails": "make the Subscription resolve",
+    "PlanChanged": "make the InstallPlan succeed",
+    "OperatorUpgraded": "find a way to this version",
+    "OperatorRemoved": "check that the operator may go",
+    "InstallModeRemoved": "check the targets of the OperatorGroup",
+    "TargetsChanged": "check the targets of the OperatorGroup",
+    "ImmutableChanged": "keep the fields that nobody can change",
+    "CrdRemoved": "save the objects of the removed CRDs",
+    "VersionRemoved": "move objects and clients to another version",
+    "VersionUnserved": "move clients to another version",
+    "StoredVersionChanged": "save what objects lose",
+    "PermissionGained": "check the new permissions",
+    "PermissionsGained": "check the new permissions",
+    "ImageChanged": "check where the images come from",
+    "WebhookAdded": "check the webhooks",
+    "WebhookChanged": "check the webhooks",
+    "WebhookRemoved": "check the webhooks",
+    "FailurePolicyChanged": "check the webhooks",
+    "SecurityChanged": "check the privileges of the pods",
+    "ApiAssumed": "install what it needs",
+    "RequirementAdded": "install what it needs",
+}
+"""What to do about changes of a kind; about others of CRDs `_OF_CRDS`, and about the rest to read them."""
+
+
+class _Line(NamedTuple):
+    """A line of text, its style, and the severity behind it, "" for none."""
+
+    text: str
+    style: str = ""
+    severity: str = ""
+
+
+class _Shape(NamedTuple):
+    """How long lines are, how many there are, and how many values a list has (None: all)."""
+
+    width: int
+    lines: int
+    values: int | None
+
+
+_SCREEN = _Shape(WIDTH, MOST_LINES, _FEW_VALUES)
+_WRAPPED = _Shape(_ENDLESS, _ENDLESS, _FEW_VALUES)
+_WHOLE = _Shape(_ENDLESS, _ENDLESS, None)
+
+
+def as_text(difference: Difference, *, color: bool = False, everything: bool = False) -> str:
+    """The verdict and the changes: as much as fits on a screen, or all of it.
+
+    Where whole lines fit, each in as many rows as it takes, no line is shortened.
+    """
+    paint = in_color if color else in_black
+    if everything:
+        lines = list(_lines(difference, _WHOLE))
+    else:
+        lines = [row for line in _lines(difference, _WRAPPED) for row in _rows(line)]
+        lines = lines if len(lines) <= MOST_LINES else list(_lines(difference, _SCREEN))
+    return "".join(f"{_painted(line, paint)}\n" for line in lines)
+
+
+def _rows(line: _Line) -> Iterator[_Line]:
+    """A line in rows of the width of a screen; the severity is behind the last one."""
+    indent = " " * (len(line.text) - len(line.text.lstrip()) + 4)
+    width = WIDTH - len(_painted(line._replace(text="", style=""), in_black))
+    rows = [line.text]
+    if len(line.text) > width:
+        rows = textwrap.wrap(
+            line.text, width, subsequent_indent=indent, replace_whitespace=False, expand_tabs=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+    for row in rows[:-1]:
+        yield _Line(row, line.style)
+    yield line._replace(text=rows[-1])
+
+
+def _painted(line: _Line, paint: Paint) -> str:
+    text = paint(line.text, line.style) if line.style else line.text
+    if not line.severity:
+        return text
+    return f"{text}  " + paint(f"[{line.severity}]", "ERROR" if line.severity == "breaking" else "WARNING")
+
+
+def _lines(difference: Difference, shape: _Shape) -> Iterator[_Line]:
+    head = headline(difference)
+    yield _Line(_fit(f"{head}: {verdict(difference, WIDTH - len(head) - 2)}", shape), "bold")
+    folded = folded_text(difference)
+    counted = f"({summary(difference)}; {_sides(difference, shape)}{'; ' if folded else ''}{folded})"
+    yield _Line(_fit(counted, shape), "faint")
+    yield from _sections(difference, shape._replace(lines=shape.lines - 2))
+
+
+def _fit(line: str, shape: _Shape) -> str:
+    return line if len(line) <= shape.width else f"{line[: shape.width - 2]} …"
+
+
+def headline(difference: Difference) -> str:
+    """What is compared: the operator with its versions if it is one, else the names of both sides."""
+    upgrades = [change for change in difference.changes if change.kind is operator_upgraded and not change.later]
+    if len(upgrades) != 1:
+        return _sides(difference, _SCREEN)
+    values = upgrades[0].values
+    old, new = values["old_version"] or values["old"], values["new_version"] or values["new"]
+    return clean(f"{values['package']} {old} → {new}")[:_NAME_WIDTH]
+
+
+def _sides(difference: Difference, shape: _Shape) -> str:
+    """The names of both sides; the end of a path tells more than its beginning."""
+    names = [clean(side.name) for side in (difference.old, difference.new)]
+    if shape is _SCREEN:
+        names = [name if len(name) <= _SIDE_WIDTH else f"…{name[1 - _SIDE_WIDTH :]}" for name in names]
+    return " → ".join(names)
+
+
+def verdict(difference: Difference, space: int = WIDTH) -> str:
+    """The decision: how much breaks and how much is a risk, and what to do about it before a merge."""
+    count = len(difference.changes)
+    grave = [change for change in difference.changes if change.severity >= RISK]
+    if not count:
+        return "no change"
+    if not grave:
+        return f"no action needed ({count} change{'s' * (count != 1)})"
+    breaking = [change for change in grave if change.severity is BREAKING]
+    risks = [change for change in grave if change.severity is RISK]
+    critical = [change for change in risks if _level(change) is Level.CRITICAL]
+    parts = [_counted(len(breaking), "breaking change"), _counted(len(critical), "new critical permission")]
+    others = len(risks) - len(critical)
+    parts.append(_counted(others, "more risk" if critical else "risk"))
+    counts = ", ".join(part for part in parts if part)
+    advice = list(dict.fromkeys(map(_advice, sorted(grave, key=lambda change: -change.severity))))
+    start = f"{counts}; before you merge: "
+    both = start + ", ".join(advice[:_MOST_ADVICE])
+    return both if len(both) <= space else start + advice[0]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}" if count else ""
+
+
+def _advice(change: DiffChange) -> str:
+    if change.kind.name in _ADVICE:
+        return _ADVICE[change.kind.name]
+    of_schema = change.group is ChangeGroup.CRDS and change.severity is BREAKING
+    return _OF_CRDS if of_schema else "read the risks" if change.severity is RISK else "read what breaks"
+
+
+def _level(change: DiffChange) -> Level:
+    if change.kind is not permission_gained:
+        return Level.NONE
+    return next(level for level in Level if str(level) == change.values["level"])
+
+
+class _Section(NamedTuple):
+    """A section with its lines by object, and how many lines of text each object takes."""
+
+    section: ReviewSection
+    groups: tuple[LineGroup, ...]
+
+
+def review_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    """All changes, in sections, each below an empty line."""
+    return (_painted(line, paint) for line in _sections(difference, _WRAPPED))
+
+
+def _sections(difference: Difference, shape: _Shape) -> Iterator[_Line]:
+    """The sections with all changes, or the gravest of them in as many lines as there may be.
+
+    What is left out is counted by kind. The graver a section is, the more of the space it gets.
+    """
+    sections = [
+        _Section(section, tuple(line_groups(section.changes, shape.values)))
+        for section in review_sections(difference.changes)
+    ]
+    further = sections[shape.lines // _LEAST_HEIGHT :]
+    sections = sections[: len(sections) - len(further)]
+    needs = [sum(map(_height, section.groups)) for section in sections]
+    space = shape.lines - _FRAME * len(sections) - 2 * bool(further)
+    weights = [_WEIGHTS.get(section.section.topic, 1) for section in sections]
+    given = [max(1, share) for share in shares(needs, weights, space)]
+    # What rounding leaves goes to the gravest section that needs it.
+    spare = space - sum(given)
+    for section, need, share in zip(sections, needs, given, strict=True):
+        more = max(0, min(need - share, spare))
+        spare -= more
+        yield _Line("")
+        yield _Line(section.section.heading, "bold")
+        kept = section.groups if need <= share + more else _gravest(section.groups, share + more)
+        for group in kept:
+            yield from _group_lines(group, shape)
+        if kept != section.groups:
+            yield _Line(_fit(_left_out(section, kept), shape), "faint")
+    if further:
+        named = ", ".join(f"{len(section.section.changes)} in {section.section.heading}" for section in further)
+        yield _Line("")
+        yield _Line(_fit(f"Further sections: {named}; --all and -o html have them", shape), "faint")
+
+
+def _height(group: LineGroup) -> int:
+    return 1 if len(group.lines) == 1 else len(group.lines) + 1
+
+
+def _gravest(groups: Sequence[LineGroup], space: int) -> tuple[LineGroup, ...]:
+    """As many lines as there is space for, of each kind of object in turn."""
+    kept: list[tuple[int, int]] = []
+    for place in by_turns(groups):
+        chosen = chosen_lines(groups, [*kept, place])
+        if sum(map(_height, chosen)) > space:
+            break
+        kept.append(place)
+    return chosen_lines(groups, kept)
+
+
+def _left_out(section: _Section, kept: Iterable[LineGroup]) -> str:
+    """How many changes of a section are not shown, by kind."""
+    shown = sum(line.total for group in kept for line in group.lines)
+    kinds = Counter(change.kind.name for change in section.section.changes)
+    named = [f"{count} × {_words(kind)}" for kind, count in kinds.most_common(_MOST_KINDS)]
+    more = ["other kinds"] if len(kinds) > _MOST_KINDS else []
+    total = len(section.section.changes)
+    return f"  … and {total - shown} more of {total} (--all and -o html have them): {', '.join((*named, *more))}"
+
+
+def _words(kind: str) -> str:
+    """The name of a kind as words: `property added`."""
+    return _CAPITAL.sub(" ", kind).lower()
+
+
+def _group_lines(group: LineGroup, shape: _Shape) -> Iterator[_Line]:
+    """An object with its lines below it, or before the only one."""
+    severities = [SEVERITY_WORDS[line.severity] if line.severity >= RISK else "" for line in group.lines]
+    tags = [len(_painted(_Line("", "", severity), in_black)) for severity in severities]
+    alone = len(group.lines) == 1
+    needed = len(plain(group.lines[0].message)) + tags[0] if alone else 0
+    name = _name(group, max(shape.width - len("  : + ") - needed, _NAME_WIDTH))
+    if not alone:
+        yield _Line(f"  {name}")
+    for line, severity, tag in zip(group.lines, severities, tags, strict=True):
+        start = f"  {name}: {line.type} " if alone else f"    {line.type} "
+        yield _Line(f"{start}{_fitted(line.message, shape.width - len(start) - tag)}", "", severity)
+
+
+def _name(group: LineGroup, space: int) -> str:
+    """The objects of a group, as many as there is space for; of a long name the beginning and the end."""
+    for most in range(min(len(group.objects), _FEW_OBJECTS), 0, -1):
+        name = clean(heading(group.objects, most))
+        if len(name) <= space:
+            return name
+    return f"{name[: space // 2]}…{name[1 - (space - space // 2) :]}"
+
+
+def _fitted(message: Message, space: int) -> str:
+    """A message in so many characters: of its lists the first items, of its long values the parts that differ."""
+    text = plain(message)
+    for shorten in (_without_clause, _without_item):
+        while len(text) > space and (shorter := shorten(message)) != message:
+            message, text = shorter, plain(shorter)
+    if len(text) <= space:
+        return text
+    values = [piece for piece in message if isinstance(piece, UntrustedText)]
+    width = max((len(piece.text) for piece in values), default=0)
+    while len(text) > space and width > _ITEM_WIDTH:
+        width = max(_ITEM_WIDTH, width * 9 // 10)
+        text = plain(
+            tuple(_window(piece, values, width) if isinstance(piece, UntrustedText) else piece for piece in message)
+        )
+    return text if len(text) <= space else f"{text[: space - 1]}…"
+
+
+def _without_clause(message: Message) -> Message:
+    """A message about several rules without the last of them; the message itself if it is about one."""
+    if "; " not in message:
+        return message
+    last = len(message) - 1 - message[::-1].index("; ")
+    ends = (
+        at
+        for at in range(last, len(message))
+        if isinstance(piece := message[at], str) and piece.startswith((*_IN, _MORE_RULES))
+    )
+    end = next(ends, len(message))
+    rest = message[end + (end < len(message) and message[end] == _MORE_RULES) :]
+    return (*message[:last], _MORE_RULES, *rest)
+
+
+def _without_item(message: Message) -> Message:
+    """A message whose longest list has one item less, and says so; the message itself where no list is left."""
+    runs = list(_lists(message))
+    if not runs:
+        return message
+    _, last = max(runs, key=lambda run: sum(map(_length, message[run[0] : run[1]])))
+    rest = message[last:]
+    match = _MORE.match(rest[0]) if rest and isinstance(rest[0], str) else None
+    more = 1 + (int(match[1]) if match is not None else 0)
+    behind: Message = (rest[0][match.end() :], *rest[1:]) if match is not None and isinstance(rest[0], str) else rest
+    what = " places" if match is not None and match[2] else ""
+    return (*message[: last - 2], f" and {more} more{what}", *behind)
+
+
+def _length(piece: str | UntrustedText) -> int:
+    return len(piece.text) if isinstance(piece, UntrustedText) else len(piece)
+
+
+def _lists(message: Message) -> Iterator[tuple[int, int]]:
+    """The places in a message where values stand one after the other, with commas between them."""
+    at = 0
+    while at < len(message):
+        end = at + 1
+        while end + 1 < len(message) and message[end] == ", " and isinstance(message[end + 1], UntrustedText):
+            end += 2
+        if isinstance(message[at], UntrustedText) and end > at + 1:
+            yield at, end
+        at = end
+
+
+def _window(value: UntrustedText, others: Sequence[UntrustedText], width: int) -> UntrustedText:
+    """A part of a value, around the place where it begins to differ from the value that is most like it.
+
+    So two values that differ never look alike.
+    """
+    text = value.text
+    if len(text) <= width:
+        return value
+    place = max((common_start(text, other.text) for other in others if other.text != text), default=0)
+    if place <= width // 3:
+        return UntrustedText(f"{text[: width - 1]}…")
+    start = min(place - width // 4, len(text) - width + 2)
+    end = "…" if start + width - 2 < len(text) else ""
+    return UntrustedText(f"…{text[start : start + width - 2]}{end}")
