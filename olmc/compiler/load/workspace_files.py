@@ -322,7 +322,6 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     if findings.failed and not reading.is_named and not is_for_cluster(text) and not _has_objects(path, text):
         report.add(foreign_file(path, findings))
         return
-    report.found.extend(findings.found)
     of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
     odd = [document for document in of_catalogs if is_whole_object(document.value)]
     for document in odd:
@@ -331,8 +330,9 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     if len(odd) < len(of_catalogs):
         reading.parts[path] = catalog_part(text, of_catalogs)
         documents = [document for document in documents if is_whole_object(document.value)]
-        if not documents:
-            return
+        if not documents and not findings.failed:
+            return  # what is odd in it is reported by who reads the catalog
+    report.found.extend(findings.found)
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))
