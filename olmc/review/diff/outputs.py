@@ -486,6 +486,7 @@ def _change(change: DiffChange) -> dict[str, Any]:
         "kind": change.kind.name,
         "group": change.group.value,
         "severity": SEVERITY_WORDS[change.severity],
+        "gravity": SEVERITY_WORDS[change.severity],  # its name for readers of before
         "sign": change.type.value,
         "object": dict(change.identity._asdict()),
         "text": plain(change.message),
