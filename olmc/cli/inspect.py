@@ -160,20 +160,22 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         say(as_prometheus(done[0].settled, legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
         here = "" if inputs[0].is_staged else folder_from_here(roots[0])
-        say_table(as_table(found, wide=output == "wide", color=True, here=here), wide=output == "wide")
+        folders = _folders(here, [operator for _, operator in found], done)
+        table = as_table(found, wide=output == "wide", color=True, here=here, folders=folders)
+        say_table(table, wide=output == "wide")
         if not found:
             say("olmc: no operators here")
         for controller in sorted({operator.controller for _, operator in found} - {""}):
             say(f"OLM v1 as in operator-controller {controller_text(controller)}")
     for one, several in zip(inputs, by_input, strict=True):
-        for made, settled, cluster in several:
+        for made, settled, cluster, _ in several:
             if cluster is not None:
                 continue  # olmc check reports each finding about a repository once
             tell_left_out(one.root, made)
             folder = "" if one.is_staged else folder_from_here(one.root)
             rows = operators(settled, made.operators, extension_rows(made))
             say(as_text(seen_from(folder, untold(made.diagnostics, rows))), nl=False)
-    findings = any(made.findings for made, _, cluster in done if cluster is None)
+    findings = any(each.compilation.findings for each in done if each.cluster is None)
     raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
 
 
@@ -183,7 +185,7 @@ def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, O
     from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, list[str]] = {}
-    for made, settled, cluster in compiled:
+    for made, settled, cluster, _ in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
         for operator in with_diagnoses(rows, diagnose(scene_of(made))):
@@ -193,6 +195,13 @@ def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, O
 
 
 _MOST_CLUSTERS = 2
+
+
+def _folders(here: str, rows: Sequence[OperatorStatus], compiled: Sequence[CompiledInput]) -> dict[OperatorStatus, str]:
+    """The folders of the entries that operators of clusters come from, as seen from the current directory."""
+    known = {key: path for each in reversed(compiled) for key, path in each.folders.items()}
+    named = ((row, known.get((row.namespace, row.subscription))) for row in rows)
+    return {row: f"{here}/{path}" if here else path for row, path in named if path is not None}
 
 
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
