@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from olmc.cli.console import (
@@ -400,7 +401,7 @@ def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) 
 
     empty = emptiness(root, done)
     if not params.get("allow_empty"):
-        tell(empty)
+        tell(empty, root)
     return bool(empty)
 
 
@@ -476,11 +477,13 @@ def report_compilation(
 
 
 class CompiledInput(NamedTuple):
-    """What an input was compiled to; `cluster` is one of a repository, None for a workspace."""
+    """What an input was compiled to; `cluster` is one of a repository, None for a workspace, and `folders` are those of
+    the entries by the Subscriptions in them."""
 
     compilation: Compilation
     settled: SettledCluster
     cluster: RepositoryCluster | None = None
+    folders: Mapping[tuple[str, str], str] = MappingProxyType({})
 
 
 def compiled_clusters(
@@ -516,7 +519,7 @@ def compiled_clusters(
         each = cluster.compilation
         tell(each.diagnostics, one.root, least=Severity.ERROR)
         if each.settled is not None and not each.failed:
-            found.append(CompiledInput(each, each.settled, cluster.part.cluster))
+            found.append(CompiledInput(each, each.settled, cluster.part.cluster, cluster.part.subscribed_in))
     tell_approvals(request.options.approve, [each.settled.cluster for each in found])
     if whole.clusters and not found:
         raise SystemExit(BAD_INPUT)

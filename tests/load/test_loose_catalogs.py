@@ -91,6 +91,22 @@ def test_a_template_with_its_output_is_no_catalog(template: str, output: str, tm
     assert (list(named.values()), codes) == ([("kettle",)], [])
 
 
+def test_a_template_among_channels_with_its_output_is_no_catalog(tmp_path: Path) -> None:
+    named, codes = found(tmp_path, {"graph.yaml": text_of(CHANNEL, SEMVER), "catalog/kettle/catalog.yaml": whole()})
+    assert (list(named.values()), codes) == ([("kettle",)], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [('{"schema": "olm.note", "a": 1, "a": 2}\n', "info"), ("schema: olm.note\na: 1\na: 2\n", "warning")],
+)
+def test_a_key_that_stands_twice(text: str, severity: str, tmp_path: Path) -> None:
+    """opm copies what is in a bundle, so only the author of the bundle can correct it in JSON."""
+    write(tmp_path, {"acme/all.yaml": whole(), "acme/note.yaml": text})
+    made = olmc.compile(tmp_path)
+    assert [(each.code, str(each.severity)) for each in made.diagnostics] == [("OLMC102", severity)]
+
+
 @pytest.mark.parametrize("template", [SEMVER, BASIC])
 def test_a_template_without_its_output_is_a_catalog(template: str, tmp_path: Path) -> None:
     """Its bundles are at hand or reported."""

@@ -245,11 +245,12 @@ def read_file(path: str, text: str, report: Report, known: Known | None = None) 
     """
     findings = Report()
     documents = read_pieces(path, text, findings, known if known is not None else {})
-    for diagnostic in findings:
-        if diagnostic.severity is not Severity.ERROR:
-            report.add(diagnostic)
     # The name of a file says nothing; what begins with a brace is JSON to OLM (R-CAT-121).
     is_yaml = text.lstrip()[:1] != "{"
+    for diagnostic in findings:
+        if diagnostic.severity is not Severity.ERROR:
+            # JSON is what opm has written of bundles, in which the owner of the catalog can correct nothing.
+            report.add(diagnostic if is_yaml else diagnostic._replace(severity=Severity.INFO))
     error = next((finding for finding in findings if finding.severity is Severity.ERROR), None)
     if error is None:
         return CatalogFile(path, documents, is_yaml)

@@ -103,7 +103,7 @@ def _without_sources(
     return {
         path: part
         for path, part in parts.items()
-        if not part.is_template or part.filled or (part.defined.isdisjoint(packages) and part.images.isdisjoint(images))
+        if not part.is_template or (packages.isdisjoint(part.defined | part.filled) and part.images.isdisjoint(images))
     }
 
 

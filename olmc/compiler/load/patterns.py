@@ -106,7 +106,9 @@ def cluster_groups(root: Path, folder: Folder) -> Iterator[ClusterGroup]:
         text = read_text(root, name, Report()) or ""
         documents = read(name, text, Report()) if _MARK.search(text) else []
         values = mapping(mapping(documents[0].value).get(_KEY)) if documents else {}
-        if values.get("subscriptions") or values.get("applications"):
+        # The chart needs a name. A file without one is read over that of a group, for a platform or a version.
+        is_whole = bool(values.get("name") or values.get("namespaces"))
+        if is_whole and (values.get("subscriptions") or values.get("applications")):
             group = as_text(values.get("name")) or name.partition(".")[0].removeprefix("values-")
             yield ClusterGroup(group, name, values, documents[0].source)
 

@@ -28,7 +28,7 @@ from olmc.compiler.model.workspace import PolicyApproval
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.api.applied import is_object
 from olmc.k8s.api.restmapper import BUILTIN
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, Source, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (
     OLM_GROUP,
@@ -413,7 +413,7 @@ def _read_configuration_policy(policy: ActingPolicy, reading: _PolicyReading) ->
             why=f"templates are filled in by the cluster: {listed}",
             hint="Nothing is to be done; what the policy says plainly counts.",
         )
-        reading.report.add(finding._replace(tags=frozenset()))  # in it is no operator
+        reading.report.add(finding._replace(severity=Severity.INFO, tags=frozenset()))  # in it is no operator
 
 
 def _of_hub(definition: Mapping[str, Any]) -> list[TemplateField]:

@@ -289,10 +289,15 @@ def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) 
         report.add(diagnostic)
 
 
+NAMED_MARK = ".olmc-named"
+"""The file that marks a folder of files that the user names: each is read, whatever its name ends with."""
+
+
 def add_files(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    reads_all = reading.is_named and (root / NAMED_MARK).is_file()
     for name in folder.files:
         path = folder.join(name)
-        if name.endswith(SUFFIXES) and path != CONFIG_FILE:
+        if (reads_all or name.endswith(SUFFIXES)) and path != CONFIG_FILE:
             text = read_text(root, path, report)
             if text is not None:
                 _add_text(path, text, reading, report)
@@ -317,7 +322,6 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     if findings.failed and not reading.is_named and not is_for_cluster(text) and not _has_objects(path, text):
         report.add(foreign_file(path, findings))
         return
-    report.found.extend(findings.found)
     of_catalogs = [document for document in documents if _has_catalog_schema(document.value)]
     odd = [document for document in of_catalogs if is_whole_object(document.value)]
     for document in odd:
@@ -326,8 +330,9 @@ def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None
     if len(odd) < len(of_catalogs):
         reading.parts[path] = catalog_part(text, of_catalogs)
         documents = [document for document in documents if is_whole_object(document.value)]
-        if not documents:
-            return
+        if not documents and not findings.failed:
+            return  # what is odd in it is reported by who reads the catalog
+    report.found.extend(findings.found)
     reading.files[path] = None
     reading.unused.extend(Unused(manifest, Reason.TOOLS) for manifest in tool_lists(documents))
     reading.manifests.extend(manifests_in(documents, report))

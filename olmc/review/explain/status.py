@@ -144,6 +144,12 @@ def _subscribed(
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
+    if (
+        plan is not None
+        and plan.phase == APPROVAL
+        and all(cluster.has_csv(NamespacedName(name.namespace, each)) for each in plan.csvs)
+    ):
+        plan = None  # another plan has installed what it waits for
     of_its_plan = tuple(of_plan(plan, cluster)) if plan is not None else ()
     if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
         missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write
@@ -289,16 +295,18 @@ def _group_reason(subscription: Subscription, settled: SettledCluster) -> str:
 
 
 def as_table(
-    found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False, color: bool = False, here: str = ""
-) -> str:
+    found: Sequence[tuple[str, OperatorStatus]], *, wide: bool = False, color: bool = False, here: str = "",
+    folders: Mapping[OperatorStatus, str] = MappingProxyType({}),
+) -> str:  # fmt: skip
     """The operators as aligned columns, "" for none; with `wide` names and everything that is missing.
 
     Otherwise a row has what fits 80 columns, and below that of a problem stand its cause and the way out. Each operator
-    comes with what its workspace is called, "" for all where there is only one, which is at `here`.
+    comes with what its workspace is called, "" for all where there is only one, which is at `here`; `folders` are those
+    of operators whose workspace is called after a cluster.
     """
     if not found:
         return ""
-    return _wide_table(found) if wide else _short_table(found, here, in_color if color else in_black)
+    return _wide_table(found) if wide else _short_table(found, here, in_color if color else in_black, folders)
 
 
 def _wide_table(found: Sequence[tuple[str, OperatorStatus]]) -> str:
@@ -320,7 +328,9 @@ def _lines(each: OperatorStatus) -> Iterator[tuple[bool, list[str]]]:
         yield False, [*("" for _ in cells), text]
 
 
-def _short_table(found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint) -> str:
+def _short_table(
+    found: Sequence[tuple[str, OperatorStatus]], here: str, paint: Paint, folders: Mapping[OperatorStatus, str]
+) -> str:
     """A row each, with its reason where that is a problem and fits, and below what is wrong and what to do."""
     named = any(path for path, _ in found)
     head = ["WORKSPACE"] * named + ["NAMESPACE", "OPERATOR", "VERSION", "PHASE", "UPGRADE"]
@@ -336,7 +346,8 @@ def _short_table(found: Sequence[tuple[str, OperatorStatus]], here: str, paint: 
     for (path, each), line, reason in zip(found, lines[1:], reasons, strict=True):
         phase = each.phase or _NOTHING
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
-        text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, path or here))
+        where = folders.get(each, path or here)
+        text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, where))
     return text
 
 

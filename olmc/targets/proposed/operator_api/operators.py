@@ -5,12 +5,12 @@ R-OPERATOR-8 … R-OPERATOR-13, R-INSTALL-11.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from olmc.compiler.migration import Edit, in_place, left_alone
 from olmc.compiler.model.catalog import Candidate, Resolution, ResolveRequest, Selection, SubscriptionRequest, named
-from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription, by_namespace
+from olmc.compiler.model.cluster import Cluster, InstallPlan, NamespacedName, Subscription, by_namespace
 from olmc.compiler.model.operators import CSV_KIND, CatalogUpdates, Csv, Operator
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
@@ -26,7 +26,16 @@ from olmc.k8s.api.rbac import rules_allow
 from olmc.k8s.api.rbac_access import access, subject_of, with_groups
 from olmc.k8s.diagnostics import Diagnostic, Location
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, Request, labels_of, mapping
+from olmc.k8s.objects import (
+    OLM_GROUP,
+    CatalogKey,
+    KubernetesObject,
+    Request,
+    as_text,
+    labels_of,
+    mapping,
+    owner_references,
+)
 from olmc.k8s.semver import tolerant_or_none
 from olmc.k8s.yaml import at, locate
 from olmc.k8s.yaml.edit import without_document
@@ -420,11 +429,18 @@ def without(cluster: Cluster, subscriptions: Mapping[NamespacedName, str]) -> Cl
     plans = {
         name: plan
         for name, plan in cluster.plans.items()
-        if not plan.owners or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in plan.owners)
+        if not (owners := _owners(plan))
+        or any(NamespacedName(plan.namespace, owner) not in subscriptions for owner in owners)
     }
     gone = frozenset(keys_of(cluster, subscriptions))
     adopted = {name: keys - gone for name, keys in cluster.adopted.items()}
     return cluster._replace(subscriptions=by_namespace(left), plans=by_namespace(plans), adopted=adopted)
+
+
+def _owners(plan: InstallPlan) -> Collection[str]:
+    """The Subscriptions that an InstallPlan belongs to; one of a state has them as its owners."""
+    given = owner_references(plan.given) if plan.given is not None else ()
+    return plan.owners or [as_text(ref.get("name")) for ref in given if ref.get("kind") == "Subscription"]
 
 
 def keys_of(cluster: Cluster, subscriptions: Iterable[NamespacedName]) -> Iterator[str]:
