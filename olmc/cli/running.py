@@ -28,6 +28,7 @@ MODULES = {
     "completion": "main",
     "diff": "diff",
     "explain": "reference",
+    "fix": "fix",
     "fleet": "fleet",
     "fn": "pipelines",
     "get": "installed",

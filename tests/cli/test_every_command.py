@@ -27,6 +27,7 @@ USES: dict[str, tuple[str, str, int, str]] = {
     "completion": ("bash", "", 0, "_olmc_completion"),
     "diff": ("review-upgrade/before review-upgrade/after", "", 0, "lantern"),
     "explain": ("R-OG-1", "", 0, "R-OG-1: "),
+    "fix": ("own-namespace --dry-run", "", 0, ""),
     "fleet check": ("own-namespace dependency --jobs 1 --no-cache", "", 0, ""),
     "fleet merge": ("{folder}/part.json", "", 2, "part.json"),
     "fleet plan": ("own-namespace dependency --from git:HEAD --jobs 1 --no-cache", "", 0, ""),

@@ -189,9 +189,12 @@ def _resource_problems(name: str, new: Crd, old: Crd, cluster: Cluster) -> Itera
     objects = [rendered.object for _, rendered in sorted(cluster.objects.within((group, kind)).items())]
     if not objects:
         return
-    from olmc.k8s.api.validation.schema_values import violations  # few CRDs have instances
+    from olmc.k8s.api.validation.schema_values import stored_object, violations  # few CRDs have instances
 
     served_before = old.served_versions
+    schemas = {} if old.preserves_unknown_fields else {version.name: version.schema for version in old.versions}
+    written = [(obj, schemas.get(split_api_version(obj.get("apiVersion"))[1])) for obj in objects]
+    objects = [{**stored_object(obj, schema)} if schema else obj for obj, schema in written]
     for version in new.versions:
         # OLM lists the objects version by version, and lists none in a version that was not served before.
         if not version.served or version.name not in served_before:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from olmc.compiler.model.catalog import Channel, ChannelEntry, Package
+from olmc.compiler.model.catalog import Catalog, Channel, ChannelEntry, Package
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
@@ -156,7 +156,7 @@ def missing_replaced(scene: Scene) -> Iterator[Diagnosis]:
     that leaves another version without an upgrade."""
     yield from _of_folders(scene)
     for catalog in scene.workspace.catalogs.values():
-        for package in catalog.packages.values():
+        for package in packages_of(catalog).values():
             for channel in package.channels.values():
                 yield from _of_channel(scene, package, channel)
 
@@ -185,9 +185,14 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
         yield _replaces_nothing(scene, csv, csv.replaces, [other.name for other in left], place, package)
 
 
+def packages_of(catalog: Catalog) -> Mapping[str, Package]:
+    """The packages of a catalog; of one that can't be served, as its documents have them."""
+    return {**catalog.documents, **catalog.packages}
+
+
 def _listed_names(scene: Scene) -> frozenset[str]:
     return frozenset(
-        name for catalog in scene.workspace.catalogs.values() for package in catalog.packages.values()
+        name for catalog in scene.workspace.catalogs.values() for package in packages_of(catalog).values()
         for name in package.bundles
     )  # fmt: skip
 

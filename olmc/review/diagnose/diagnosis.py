@@ -13,7 +13,7 @@ from olmc.compiler.olm.facts import package_of
 from olmc.compiler.resolver.explain import ExplanationLine
 from olmc.k8s.diagnostics import Diagnostic, Source
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import KubernetesObject, ObjectKey, Rendered
+from olmc.k8s.objects import ObjectKey, Rendered
 
 if TYPE_CHECKING:
     from olmc.compiler.reconcile.loop import SettledCluster
@@ -21,21 +21,18 @@ if TYPE_CHECKING:
 
 
 class FieldEdit(NamedTuple):
-    """A change of one field of a document: `value` is its new text, None to remove the field.
-
-    `replaced` is a list or a mapping in the place of a text.
-    """
+    """A change of one field of a document: `value` is its new text or list, None to remove the field."""
 
     source: Source
     keys: tuple[str | int, ...]
-    value: str | None
+    value: str | tuple[str, ...] | None
 
 
 class NewDocument(NamedTuple):
-    """An object that is added to a file, at its end; a file that does not exist is made."""
+    """The text of an object that is added to a file, at its end; a file that does not exist is made."""
 
     path: str
-    object: KubernetesObject
+    text: str
 
 
 Edit = FieldEdit | NewDocument
@@ -56,6 +53,7 @@ class Diagnosis(NamedTuple):
     bystanders included, `culprit` the one to change. `objects`: what else it is about. `command`: what cures it outside
     of files. `candidates`: changes that may cure it, the least invasive first. `is_told`: findings of the compiler say
     it already, so that `check` need not. `of_resolution`: it is about what the resolver chooses.
+    `is_shown`: the rows of operators show it already, with its way out.
     """
 
     finding: Diagnostic
@@ -66,6 +64,7 @@ class Diagnosis(NamedTuple):
     culprit: NamespacedName | None = None
     is_told: bool = False
     of_resolution: bool = False
+    is_shown: bool = False
 
     def lines(self) -> Iterator[ExplanationLine]:
         """It as lines of an explanation: the cause, and below it the way out."""

@@ -10,7 +10,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine
 from olmc.k8s.diagnostics import Diagnostic
 from olmc.k8s.objects import ObjectKey
-from olmc.review.diagnose import bundles, gitops, upgrades, workloads
+from olmc.review.diagnose import bundles, failures, gitops, upgrades, workloads
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
 from olmc.review.explain.missing import WhyAnswer
 from olmc.review.explain.resolution import ResolutionHop
@@ -35,6 +35,8 @@ def diagnose(scene: Scene | None, removed: Collection[ObjectKey] = ()) -> tuple[
 def _found(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:
     for resolving in upgrades.FINDERS:
         yield from (diagnosis._replace(of_resolution=True) for diagnosis in resolving(scene))
+    for failing in failures.FINDERS:
+        yield from (diagnosis._replace(is_shown=True) for diagnosis in failing(scene))
     for find in _FINDERS:
         yield from find(scene)
     yield from gitops.hanging_removals(scene, removed)
@@ -52,7 +54,8 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
 def _lines(row: OperatorStatus, found: Sequence[Diagnosis]) -> Iterator[ExplanationLine]:
     known = {line.text for line in row.missing}
     for diagnosis in found:
-        yield from (line for line in diagnosis.lines() if line.text not in known)
+        if not diagnosis.is_shown:
+            yield from (line for line in diagnosis.lines() if line.text not in known)
 
 
 def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluster: Cluster) -> tuple[WhyAnswer, ...]:
@@ -68,7 +71,7 @@ def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> 
     elif answer.what.kind == CSV_KIND and name in cluster.csvs:
         row = operator_of(cluster.csvs[name], cluster)
     for diagnosis in found:
-        if answer.what in diagnosis.objects or row in diagnosis.operators:
+        if not diagnosis.is_shown and (answer.what in diagnosis.objects or row in diagnosis.operators):
             yield from (line for line in diagnosis.lines() if line.text not in known)
 
 

@@ -164,3 +164,19 @@ REMOVAL_HANGS = Rule(
     "the same step removes none.",
     found_by=FoundBy.OTHERS,
 )
+NOT_IN_CATALOG = Rule(
+    "OLMC822",
+    Severity.FAILURE,
+    "A package or a channel that the catalog does not have",
+    "Subscription {name} asks for {field} {written}, which catalog {catalog} does not have; it has {known}",
+    "Correct spec.{field} of Subscription {name}.",
+    "All Subscriptions of a namespace are resolved together: one that asks for what no catalog has stops the others.",
+)
+EXTENSION_UNRESOLVED = Rule(
+    "OLMC823",
+    Severity.FAILURE,
+    "A ClusterExtension whose version is in none of its channels",
+    "ClusterExtension {name} can't be resolved: {problem}",
+    "{way}",
+    "A bundle has to be in one of the channels and inside the range of versions (R-V1-RES-4).",
+)

@@ -335,7 +335,7 @@ def catalogs_elsewhere(scene: Scene) -> Iterator[Diagnosis]:
             place, name=name, catalog=key.name, asked=key.namespace or "(none)", there=" and ".join(there), first=best
         )
         candidates: tuple[RemedyCandidate, ...] = ()
-        if subscription.source is not None and seen:
+        if subscription.source is not None:
             edit = _edit(subscription, ("spec", "sourceNamespace"), best)
             candidates = (RemedyCandidate(f"Set spec.sourceNamespace: {best} in Subscription {name}", (edit,)),)
         yield Diagnosis(

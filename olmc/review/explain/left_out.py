@@ -172,7 +172,9 @@ def findings(found: Iterable[LeftOut]) -> Iterator[Diagnostic]:
         if left.reason.is_chosen:
             chosen.setdefault(left.reason, []).append(left)
         else:
-            yield rules.LEFT_OUT.finding(left.location, what=content(left), reason=left.reason.text)
+            finding = rules.LEFT_OUT.finding(left.location, what=content(left), reason=left.reason.text)
+            is_bundle = left.reason is Reason.UNINSTALLED
+            yield finding._replace(hint=rules.UNINSTALLED_HINT) if is_bundle else finding
     for reason, lefts in chosen.items():
         places = tuple((content(left), left.location) for left in lefts[1:_RELATED])
         what = f"{counted(lefts)} ({_by_kind(lefts)})"

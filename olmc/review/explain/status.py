@@ -144,6 +144,12 @@ def _subscribed(
     waits = waits or UNKNOWN * is_unknown
     missing = list(of_csv(member, cluster)) if member is not None else []
     plan = plan_of(subscription, cluster)
+    if (
+        plan is not None
+        and plan.phase == APPROVAL
+        and all(cluster.has_csv(NamespacedName(name.namespace, each)) for each in plan.csvs)
+    ):
+        plan = None  # another plan has installed what it waits for
     of_its_plan = tuple(of_plan(plan, cluster)) if plan is not None else ()
     if member is not None and plan is not None and plan.phase == "Failed" and csv in plan.csvs:
         missing = [*of_its_plan, *missing]  # what the CSV waits for is what the plan could not write

@@ -242,6 +242,8 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     """What cures each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
+        if diagnosis.is_shown:
+            continue
         yield Task(f"{finding.message}. {finding.hint}".strip(), diagnosis.command)
 
 
@@ -249,8 +251,10 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
     """The InstallPlans that wait, also those of before: what they wait for stays what it was (observed-40)."""
     asking = {NamespacedName(s.name.namespace, s.plan): s for s in context.cluster.subscriptions.values()}
     for name, plan in context.cluster.plans.items():
-        if plan.phase != APPROVAL:
-            continue
+        if plan.phase != APPROVAL or all(
+            context.cluster.has_csv(NamespacedName(plan.namespace, csv)) for csv in plan.csvs
+        ):
+            continue  # what another plan has installed needs no approval of this one
         late = ""
         if name in asking and asking[name].approval != "Manual" and plan.given is not None:
             late = (
@@ -589,7 +593,7 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in diagnoses:
+    for diagnosis in (each for each in diagnoses if not each.is_shown):
         for operator in diagnosis.operators:
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)

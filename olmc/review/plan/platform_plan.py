@@ -12,7 +12,7 @@ from olmc.compiler.model.catalog import Candidate, InstalledEntry
 from olmc.compiler.model.cluster import CatalogSource, Cluster, NamespacedName, Subscription, namespaced_name
 from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Bundle
-from olmc.compiler.olm.facts import is_copy_by_metadata, package_of
+from olmc.compiler.olm.facts import is_copy_by_metadata, package_of, properties_of
 from olmc.compiler.olm.naming import MAXIMUM, Release, maximum_of_values
 from olmc.compiler.reconcile.requirements import kube_version_problem
 from olmc.compiler.resolver.rounds import UnreadablePropertiesError, present_of
@@ -215,7 +215,7 @@ class MovedOperator(NamedTuple):
     the operator over it (None: nothing that olmc knows of, or nothing is needed).
 
     `held`: what the operator says against being upgraded itself, "" for nothing. `subscription` is None where nothing
-    asks for it.
+    asks for it. `number` is its olm.maxOpenShiftVersion where that is a number and no text, else "".
     """
 
     namespace: str
@@ -228,6 +228,7 @@ class MovedOperator(NamedTuple):
     step: ClusterMoveStep | None = None
     held: str = ""
     subscription: Subscription | None = None
+    number: str = ""
 
     @property
     def name(self) -> NamespacedName:
@@ -312,8 +313,14 @@ def _row(
     findings.sort(key=lambda finding: gravest([finding]) != gravest(findings))
     return MovedOperator(
         csv.namespace, package or package_of(csv.object), csv.name, csv.version, channel, gravest(findings),
-        tuple(findings), step, held, subscription,
+        tuple(findings), step, held, subscription, _number(csv),
     )  # fmt: skip
+
+
+def _number(csv: Csv) -> str:
+    """The olm.maxOpenShiftVersion of a CSV that is written without quotes, "" for one that is a text."""
+    values = (prop.value for prop in properties_of(csv.object) if prop.type == MAXIMUM)
+    return next((f"{value:g}" for value in values if isinstance(value, float | int)), "")
 
 
 def _before(
@@ -333,6 +340,13 @@ def _before(
         yield _upgrade(row, "before")
     for row in rows:
         if row.verdict in ("blocked", "broken") and row.step is None:
+            if row.number:
+                yield MoveTask(
+                    "before",
+                    f"{row.name}: its bundle has {MAXIMUM}: {row.number} as a number, which blocks the move. A number "
+                    f"loses its last zero: if {row.number}0 is meant, have the bundle say it as a text, in quotes.",
+                )
+                continue
             away = "it keeps the cluster where it is" if row.verdict == "blocked" else "it does not work there"
             yield MoveTask(
                 "before",

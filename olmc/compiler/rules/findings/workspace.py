@@ -372,6 +372,10 @@ OBJECT_WITH_SCHEMA = Rule(
     "A document of a file-based catalog has a schema that begins with `olm.`, an object has apiVersion, kind and "
     "metadata. If a document has all of them, a tool applies it as an object, so olmc treats it as an object.",
 )
+UNINSTALLED_HINT = (
+    "Keep it if a catalog is to have the bundle, and name the folder in .olmcignore. If a Subscription asks for it, "
+    "see why that is not resolved."
+)
 LEFT_OUT = Rule(
     "OLMC173",
     Severity.WARNING,

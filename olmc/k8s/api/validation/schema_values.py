@@ -415,6 +415,35 @@ def _shown_default(value: Any) -> Any:
     return value if isinstance(value, str | bool | int) else JsonText(encode_plain(value).decode())
 
 
+def stored_object(obj: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
+    """An object without the fields that the API server drops when it is written, since its schema does not have
+    them; the metadata of the object stays."""
+    return {key: value if key in META_FIELDS else _kept(value, mapping(mapping(schema).get("properties")).get(key))
+            for key, value in obj.items()
+            if key in META_FIELDS or key in mapping(mapping(schema).get("properties"))
+            or preserves_unknown(mapping(schema))}  # fmt: skip
+
+
+def _kept(value: Any, schema: Any, keeps_unknown: bool = False) -> Any:
+    """A value without the fields that `_is_pruned` finds."""
+    known = mapping(schema)
+    keeps_unknown = keeps_unknown or preserves_unknown(known)
+    if isinstance(value, list):
+        return [_kept(item, known.get("items"), keeps_unknown) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties, others = mapping(known.get("properties")), known.get("additionalProperties")
+    kept = {}
+    for key, item in value.items():
+        if is_embedded(known) and key in META_FIELDS:
+            kept[key] = item
+        elif key in properties or others is not None:
+            kept[key] = _kept(item, properties.get(key, others))
+        elif keeps_unknown:
+            kept[key] = item
+    return kept
+
+
 def _is_pruned(value: Any, schema: Any, keeps_unknown: bool = False) -> bool:
     """Whether the API server would take a field out of a value, which `keeps_unknown` ones for what it stands in."""
     known = mapping(schema)

@@ -1,0 +1,125 @@
+"""`olmc fix`: apply the changes that cure what `olmc status` and `olmc check` diagnose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmc.cli.console import DONE, FINDINGS, progress, say, writing, wrong_usage
+from olmc.cli.declared import PathOf, argument, codes, command, flag, option
+from olmc.cli.options import (
+    EVERYTHING,
+    CompileOptions,
+    compiled,
+    fields_of,
+    fixed_of,
+    inputs_of,
+    options_of,
+    timings_of,
+)
+from olmc.compiler.output.messages import clean
+from olmc.k8s.diagnostics import Severity
+from olmc.k8s.lean import NamedTuple
+
+if TYPE_CHECKING:
+    import click
+
+    from olmc.review.diagnose.diagnosis import Diagnosis
+    from olmc.review.diagnose.remedies import Remedy, RemedySearch
+
+
+class FixOptions(NamedTuple):
+    """The options of `olmc fix`."""
+
+    path: Path = argument(type=PathOf(), default=Path(), metavar="[PATH]")
+    dry_run: bool = flag("--dry-run", help="Print the changes as a patch, and write nothing.")
+    select: tuple[str, ...] = option(
+        "--select", multiple=True, metavar="CODE", shell_complete=codes,
+        help="Only diagnoses with this code, or whose code begins so (may be repeated).",
+    )  # fmt: skip
+    interactive: bool = flag("--interactive", help="Ask before each change.")
+    compiling: CompileOptions = CompileOptions()
+
+
+@command(FixOptions)
+def fix(ctx: click.Context, opts: FixOptions) -> None:
+    """Apply changes that are proven to cure what fails.
+
+    PATH is a workspace; the default is the current directory. olmc compiles each change before it offers it: every
+    operator of the diagnosis succeeds after it, and no running operator stops. Of several it takes the first, the least
+    invasive one. Comments stay. Commands for the cluster are printed and never run.
+
+    \b
+    Examples:
+      olmc fix --dry-run                      the changes as a patch
+      olmc fix                                apply them
+      olmc fix --from cluster-state.yaml      for the cluster as it is
+      olmc fix --select OLMC301               only one kind of diagnosis
+
+    Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
+    compiled.
+    """
+    from olmc.compiler.load.request import CompileRequest
+    from olmc.k8s.yaml.edit import EditError
+    from olmc.review.diagnose.engine import diagnose, scene_of
+    from olmc.review.diagnose.remedies import merged, patch_of, search
+
+    one = inputs_of(ctx, [opts.path])[0]
+    if one.is_staged:
+        wrong_usage("changes are made in the files of a workspace; give its directory.")
+    fields, timings = fields_of(opts.compiling), timings_of(ctx, opts.compiling.timings)
+    done, _ = compiled(ctx, one.root, fields, least=Severity.ERROR, timings=timings)
+    given = EVERYTHING | fixed_of(ctx, fields)
+    request = CompileRequest(one.root, options_of(ctx, fields), given)
+    found = [each for each in diagnose(scene_of(done)) if each.finding.code.startswith(opts.select or ("",))]
+    with progress() as doing:
+        doing("trying changes")
+        tried = search(request, done, found)
+    chosen = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
+    try:
+        changes = merged(chosen)
+    except EditError:
+        chosen = chosen[:1]  # two changes of one file: the first one now, the other with the next run
+        changes = merged(chosen)
+    if opts.dry_run:
+        say("".join(patch_of(chosen)), nl=False, out=True)
+    elif changes:
+        from olmc.compiler.output.directory import rewrite
+
+        paths = {one.root / change.path: change for change in changes}
+        with writing(*paths):
+            rewrite(
+                {path: change.after for path, change in paths.items()},
+                new=[path for path, change in paths.items() if not change.before],
+            )
+    for remedy in chosen:
+        say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {remedy.candidate.text}"), out=not opts.dry_run)
+    left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
+    _tell_left(left, tried)
+    raise SystemExit(FINDINGS if left else DONE)
+
+
+def _agreed(remedy: Remedy) -> bool:
+    """Whether the person agrees to a change."""
+    import click  # the rest of olmc asks for nothing
+
+    say(clean(f"{remedy.diagnosis.finding.message}"))
+    return click.confirm(clean(remedy.candidate.text), err=True)
+
+
+def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
+    """Report the diagnoses that no change cures, with what was tried and the command for each."""
+    for diagnosis in left:
+        finding = diagnosis.finding
+        place = f"{finding.location}: " if finding.location is not None else ""
+        say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
+        for remedy in tried.tried:
+            if remedy.diagnosis == diagnosis and not remedy.is_proven:
+                say(clean(f"  does not help: {remedy.candidate.text}"))
+        for line in finding.hint.splitlines():
+            say(clean(f"  {line}"))
+        if diagnosis.command:
+            say(clean(f"  $ {diagnosis.command}"))
+    if not tried.is_complete:
+        say("olmc: not all changes were tried; --select chooses the diagnoses to try.")

@@ -1,0 +1,151 @@
+"""Failures of the settled cluster as diagnoses: what the compiler reports already, with changes that may cure it."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+
+from olmc.compiler.model.cluster import CsvState, NamespacedName, Subscription
+from olmc.compiler.model.operators import OperatorGroup
+from olmc.compiler.reconcile.diagnose import place_of
+from olmc.compiler.reconcile.ways_out import group_way_out, supported_modes
+from olmc.compiler.rules.findings import reconcile as compiler_rules
+from olmc.k8s.diagnostics import POSSIBLE, close_matches
+from olmc.k8s.objects import OLM_GROUP, ObjectKey
+from olmc.k8s.yaml import at, dump_one
+from olmc.review.diagnose import rules
+from olmc.review.diagnose.diagnosis import (
+    Diagnosis,
+    FieldEdit,
+    NewDocument,
+    RemedyCandidate,
+    Scene,
+    operator_of,
+    row_of,
+)
+
+_MOST = 3
+
+
+def unsuited_groups(scene: Scene) -> Iterator[Diagnosis]:
+    """CSVs whose install modes do not suit their OperatorGroup (R-CSV-8)."""
+    for _, member in sorted(scene.cluster.members.items()):
+        if member.phase != "Failed" or member.reason != "UnsupportedOperatorGroup" or member.group is None:
+            continue
+        finding = compiler_rules.GROUP_FAILURE.finding(
+            place_of(member), csv=member.csv.name, namespace=member.csv.namespace, reason=member.reason,
+            text=member.message, hint=group_way_out(member, scene.cluster),
+        )  # fmt: skip
+        yield Diagnosis(
+            finding, (operator_of(member.csv, scene.cluster),), "", tuple(_of_modes(member, member.group)), is_told=True
+        )
+
+
+def _of_modes(member: CsvState, group: OperatorGroup) -> Iterator[RemedyCandidate]:
+    source = group.source
+    if source is None:
+        return
+    name, modes = f"{group.namespace}/{group.name}", supported_modes(member.csv)
+    fields = [field for field in ("targetNamespaces", "selector") if group.spec.get(field)]
+    if "AllNamespaces" in modes and fields:
+        edits = tuple(FieldEdit(source, ("spec", field), None) for field in fields)
+        yield RemedyCandidate(f"Remove spec.{' and spec.'.join(fields)} from OperatorGroup {name}", edits)
+    if "OwnNamespace" in modes:
+        edit = FieldEdit(source, ("spec", "targetNamespaces"), (group.namespace,))
+        yield RemedyCandidate(f"Set spec.targetNamespaces: [{group.namespace}] in OperatorGroup {name}", (edit,))
+
+
+def missing_groups(scene: Scene) -> Iterator[Diagnosis]:
+    """Namespaces with Subscriptions and without an OperatorGroup (R-CSV-4)."""
+    asking: dict[str, list[Subscription]] = {}
+    for name, subscription in sorted(scene.cluster.subscriptions.items()):
+        done = scene.settled.rounds.get(name.namespace)
+        is_descoped = done is not None and name in done.descoped
+        if name.namespace and not scene.cluster.groups_in(name.namespace) and not is_descoped:
+            asking.setdefault(name.namespace, []).append(subscription)
+    for namespace, subscriptions in asking.items():
+        first = subscriptions[0]
+        finding = compiler_rules.NO_GROUP.finding(
+            at(first.source, "metadata", "namespace"), namespace=namespace, name=first.name.name
+        )
+        candidates: tuple[RemedyCandidate, ...] = ()
+        if first.source is not None:
+            path = posixpath.join(posixpath.dirname(first.source.path), f"operatorgroup-{namespace}.yaml")
+            candidates = tuple(_new_groups(namespace, path))
+        yield Diagnosis(finding, tuple(map(row_of, subscriptions)), "", candidates, is_told=True)
+
+
+def _new_groups(namespace: str, path: str) -> Iterator[RemedyCandidate]:
+    """A group for the namespace alone, which gives the fewest rights, then one for all namespaces."""
+    for targets in ([namespace], []):
+        group = {
+            "apiVersion": "operators.coreos.com/v1",
+            "kind": "OperatorGroup",
+            "metadata": {"name": namespace, "namespace": namespace},
+            "spec": {"targetNamespaces": targets} if targets else {},
+        }
+        of = f"namespace {namespace}" if targets else "all namespaces"
+        yield RemedyCandidate(f"Add an OperatorGroup for {of} in {path}", (NewDocument(path, dump_one(group)),))
+
+
+def misspelt_names(scene: Scene) -> Iterator[Diagnosis]:
+    """Subscriptions that ask for a package or a channel which their catalog does not have (R-CAT-571)."""
+    for name, subscription in sorted(scene.cluster.subscriptions.items()):
+        catalog = scene.cluster.catalogs.get(subscription.catalog)
+        content = catalog.catalog if catalog is not None else None
+        if subscription.failure is None or subscription.installed or not content or subscription.source is None:
+            continue
+        if content.problem or not content.packages:
+            continue  # a catalog that can't be read is at fault, and not who asks it
+        package = content.packages.get(subscription.package)
+        field = "name" if package is None else "channel"
+        written = subscription.package if package is None else subscription.channel
+        known = list(content.packages) if package is None else list(package.channels)
+        if not written or written in known:
+            continue
+        meant = close_matches(written, known, _MOST, POSSIBLE)
+        if package is not None and not meant:
+            meant = [package.default_channel, *sorted(set(known) - {package.default_channel})][:_MOST]
+        finding = rules.NOT_IN_CATALOG.finding(
+            at(subscription.source, "spec", field), name=name, field=field, written=written,
+            catalog=subscription.catalog.name, known=", ".join(known[:_MOST]) or "nothing",
+        )  # fmt: skip
+        candidates = tuple(
+            RemedyCandidate(
+                f"Set spec.{field}: {each} in Subscription {name}",
+                (FieldEdit(subscription.source, ("spec", field), each),),
+            )
+            for each in meant
+        )
+        key = ObjectKey(OLM_GROUP, "Subscription", *name)
+        others = scene.cluster.subscriptions.within(name.namespace).values()
+        rows = tuple(dict.fromkeys((row_of(subscription), *map(row_of, others))))
+        yield Diagnosis(finding, rows, "", candidates, (key,), row_of(subscription), is_told=True)
+
+
+def wrong_pins_of_extensions(scene: Scene) -> Iterator[Diagnosis]:
+    """ClusterExtensions whose version and channels no bundle has both (R-V1-RES-4)."""
+    for result in scene.extensions:
+        if not result.problem or result.resolution is None or not result.resolution.error or not result.advice:
+            continue
+        source, extension = result.manifest.source, result.extension
+        finding = rules.EXTENSION_UNRESOLVED.finding(
+            at(source, "spec", "source", "catalog"), name=extension.name, problem=result.problem, way=result.advice
+        )
+        keys = ("spec", "source", "catalog")
+        catalog = result.manifest.object["spec"]["source"]["catalog"]
+        candidates = [
+            RemedyCandidate(
+                f"Remove spec.source.catalog.{field} from ClusterExtension {extension.name}",
+                (FieldEdit(source, (*keys, field), None),),
+            )
+            for field in ("version", "channels")
+            if field in catalog
+        ]
+        row = NamespacedName(extension.namespace, extension.source.package)
+        yield Diagnosis(finding, (row,), "", tuple(candidates), is_told=True)
+
+
+FINDERS: tuple[Callable[[Scene], Iterator[Diagnosis]], ...] = (
+    unsuited_groups, missing_groups, misspelt_names, wrong_pins_of_extensions,
+)  # fmt: skip

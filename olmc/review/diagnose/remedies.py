@@ -1,0 +1,227 @@
+"""Remedies: candidate changes of files that were compiled before they are offered.
+
+A candidate is proven if every operator of its diagnosis succeeds after it, the diagnosis is no longer made, and no
+operator that runs stops. The search compiles each candidate in a copy of the workspace, at most a dozen in all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from olmc.compiler.api import Compilation
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.migration import FileChange, as_patch
+from olmc.k8s.diagnostics import Source
+from olmc.k8s.lean import NamedTuple
+from olmc.k8s.objects import mapping
+from olmc.k8s.yaml import dump_one
+from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block
+from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate
+from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.status import OperatorStatus, operators
+from olmc.targets.pipeline import compile
+
+MOST_TRIALS = 12
+"""How many candidates are compiled for one workspace."""
+MOST_SECONDS = 30.0
+"""How much CPU they may take together."""
+_MOST_FILES = 5_000
+
+
+class Remedy(NamedTuple):
+    """A candidate that was compiled, with the changes of files that it makes; `is_proven`: it cures the diagnosis."""
+
+    diagnosis: Diagnosis
+    candidate: RemedyCandidate
+    changes: tuple[FileChange, ...]
+    is_proven: bool
+
+
+class RemedySearch(NamedTuple):
+    """What was tried for each diagnosis, in order; `is_complete`: no candidate was left out for want of time."""
+
+    tried: tuple[Remedy, ...]
+    is_complete: bool = True
+
+    def proven(self) -> tuple[Remedy, ...]:
+        """The first proven remedy of each diagnosis."""
+        first: dict[Diagnosis, Remedy] = {}
+        for remedy in self.tried:
+            if remedy.is_proven:
+                first.setdefault(remedy.diagnosis, remedy)
+        return tuple(first.values())
+
+
+def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis]) -> RemedySearch:
+    """Try the candidates of diagnoses, those of each in their order until one is proven."""
+    waiting = [diagnosis for diagnosis in found if diagnosis.candidates]
+    if not waiting or not _is_small(request.root):
+        return RemedySearch((), not waiting)
+    tried: list[Remedy] = []
+    until = time.process_time() + MOST_SECONDS
+    before = _rows(done)
+    with tempfile.TemporaryDirectory(prefix="olmc-fix-") as folder:
+        copy = Path(folder) / "workspace"
+        shutil.copytree(request.root, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        for diagnosis in waiting:
+            for candidate in diagnosis.candidates:
+                if len(tried) >= MOST_TRIALS or time.process_time() > until:
+                    return RemedySearch(tuple(tried), is_complete=False)
+                remedy = _tried(request, copy, diagnosis, candidate, before)
+                tried.append(remedy)
+                if remedy.is_proven:
+                    break
+    return RemedySearch(tuple(tried))
+
+
+def _is_small(root: Path) -> bool:
+    count = 0
+    for _, _, files in os.walk(root):
+        count += len(files)
+        if count > _MOST_FILES:
+            return False
+    return root.is_dir()
+
+
+def _tried(
+    request: CompileRequest, copy: Path, diagnosis: Diagnosis, candidate: RemedyCandidate,
+    before: Mapping[tuple[str, str, str], OperatorStatus],
+) -> Remedy:  # fmt: skip
+    try:
+        changes = changes_of(request.root, candidate.edits)
+    except EditError:
+        return Remedy(diagnosis, candidate, (), is_proven=False)
+    _write(copy, changes, after=True)
+    after = compile(request._replace(root=copy))
+    _write(copy, changes, after=False)
+    return Remedy(diagnosis, candidate, changes, bool(changes) and _cures(diagnosis, before, after))
+
+
+def _cures(diagnosis: Diagnosis, before: Mapping[tuple[str, str, str], OperatorStatus], after: Compilation) -> bool:
+    """Whether a diagnosis is gone, its operators run, and none stops that ran before."""
+    if after.failed or after.settled is None:
+        return False
+    rows = _rows(after)
+    for key, row in before.items():
+        now = rows.get(key)
+        if _runs(row) and (now is None or not _runs(now)):
+            return False
+    wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
+    if not wanted or not all(_runs(row) and not row.fails for row in wanted):
+        return False
+    again = diagnose(scene_of(after))
+    same = (diagnosis.finding.code, diagnosis.operators)
+    return not any((other.finding.code, other.operators) == same for other in again)
+
+
+def _runs(row: OperatorStatus) -> bool:
+    return bool(row.csv) and row.phase == "Succeeded"
+
+
+def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
+    assert done.settled is not None
+    rows = operators(done.settled, done.operators, tuple(extension_states(done.extensions)))
+    return {(row.namespace, row.package, row.subscription or row.extension): row for row in rows}
+
+
+def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
+    """What edits make of the files below a folder, by path. Raises EditError for a file that is not there as it was
+    read, such as what a tool builds, and for one outside of the folder."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for edit in edits:
+        path = edit.path if isinstance(edit, NewDocument) else edit.source.path
+        if not (root / path).resolve().is_relative_to(root.resolve()):
+            raise EditError(f"{path} is outside of the workspace")
+        if path not in before:
+            before[path] = after[path] = _text(root / path)
+        if isinstance(edit, NewDocument):
+            head = f"{after[path].rstrip()}\n---\n" if after[path].strip() else ""
+            after[path] = head + edit.text
+            continue
+        if before[path] != edit.source.text:
+            raise EditError(f"{path} is not what was compiled")
+        after[path] = edited(edit, edit.source._replace(text=after[path])).text
+    return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise EditError(f"{path} can't be read") from error
+
+
+def edited(edit: FieldEdit, source: Source) -> Source:
+    """The document after an edit, with its comments. Raises EditError."""
+    keys = tuple(str(key) if not isinstance(key, int) else key for key in edit.keys)
+    if edit.value is None:
+        return _without(source, keys)
+    if isinstance(edit.value, str):
+        return _with_text(source, keys, edit.value)
+    key, parent, value = str(keys[-1]), _value(source, keys[:-1]), list(edit.value)
+    if key in parent:
+        own = {key: value}
+        return with_block(source, keys, dump_one(own).splitlines(), own)  # type: ignore[arg-type]
+    whole = {str(keys[-2]): {**parent, key: value}}
+    return with_block(source, keys[:-1], dump_one(whole).splitlines(), whole)  # type: ignore[arg-type]
+
+
+def _without(source: Source, keys: tuple[str | int, ...]) -> Source:
+    parent = _value(source, keys[:-1])
+    if set(parent) == {keys[-1]}:  # an empty mapping is written as one
+        return with_block(source, keys[:-1], [f"{keys[-2]}: {{}}"], {str(keys[-2]): {}})  # type: ignore[arg-type]
+    return with_block(source, keys, [], {})  # type: ignore[arg-type]
+
+
+def _with_text(source: Source, keys: tuple[str | int, ...], value: str) -> Source:
+    if keys[:2] == ("metadata", "annotations") and not mapping(mapping(value_of(source)).get("metadata")).get(
+        "annotations"
+    ):
+        name = value_of(source)["metadata"]["name"]
+        added = {"name": name, "annotations": {keys[2]: value}}
+        return with_block(source, ("metadata", "name"), dump_one(added).splitlines(), added)
+    return set_text(source, keys, value)  # type: ignore[arg-type]
+
+
+def _value(source: Source, keys: Iterable[str | int]) -> Mapping[str, object]:
+    value = value_of(source)
+    for key in keys:
+        value = value[key]
+    if not isinstance(value, dict):
+        raise EditError("there is no mapping at this place")
+    return value
+
+
+def _write(root: Path, changes: Iterable[FileChange], *, after: bool) -> None:
+    for change in changes:
+        path, text = root / change.path, change.after if after else change.before
+        if text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        else:
+            path.unlink(missing_ok=True)
+
+
+def merged(remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:
+    """The changes of several remedies together. Raises EditError where two of them change one document."""
+    changes: dict[str, FileChange] = {}
+    for remedy in remedies:
+        for change in remedy.changes:
+            if change.path in changes and changes[change.path] != change:
+                raise EditError(f"{change.path} is changed by two remedies")
+            changes[change.path] = change
+    return tuple(changes[path] for path in sorted(changes))
+
+
+def patch_of(remedies: Iterable[Remedy]) -> Iterator[str]:
+    """The patches of remedies, one after the other."""
+    yield from (as_patch(remedy.changes) for remedy in remedies)

@@ -1,0 +1,40 @@
+"""Problems that people reported: each proven remedy cures its case, compiled anew from the changed files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import olmc
+from olmc.compiler.load.request import CompileRequest
+from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.remedies import search
+from olmc.targets.pipeline import compile
+
+CURED = {
+    "catalog-namespace-of-openshift": "Set spec.sourceNamespace: olm",
+    "cr-in-the-same-argocd-application": "Annotate Pipe pipes/main",
+    "no-operatorgroup": "Add an OperatorGroup",
+    "upgrade-drops-install-mode": "Remove spec.targetNamespaces",
+    "v1-pin-outside-channel": "Remove spec.source.catalog.version",
+}
+
+
+@pytest.mark.recorded
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CURED)
+def test_a_proven_remedy_cures(name: str, tmp_path: Path, shared: Path) -> None:
+    case = shared / "reports" / name
+    source = next(folder for folder in (case / "input", case / "after") if folder.is_dir())
+    root = Path(shutil.copytree(source, tmp_path / "case"))
+    request = CompileRequest(root)
+    done = compile(request)
+    (remedy, *_) = search(request, done, diagnose(scene_of(done))).proven()
+    assert remedy.candidate.text.startswith(CURED[name])
+    for change in remedy.changes:
+        (root / change.path).write_text(change.after, encoding="utf-8")
+    after = olmc.compile(root)
+    assert not after.failed
+    assert not after.findings
