@@ -70,6 +70,13 @@ def _library_state(name: str) -> str:
     return f"{name} {place} {status.st_size} {status.st_mtime_ns}" if status is not None else name
 
 
+def template_files(folder: str) -> dict[str, str]:
+    """Return the texts of a folder of `templates/` by their paths in it."""
+    root = _folder("templates") / folder
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
 def docs_url(path: str) -> str:
     """Return the address of a page of `docs/` on the site; its path may end with an anchor."""
     return f"{_DOCS}/{path.replace('.md', '.html', 1)}"

@@ -15,8 +15,8 @@ from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_si
 from olmc.compiler.load.entries import changed_entries, chosen, entries_at
 from olmc.compiler.load.files import MAX_FILE_BYTES
 from olmc.compiler.load.kustomization import NAMES
-from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.workspace_files import NAMED_MARK
 from olmc.compiler.model.catalog import names_of_bundles
 from olmc.compiler.model.options import Options
 from olmc.compiler.rules.findings.output import NO_GIT
@@ -46,6 +46,7 @@ def staged_inputs(ctx: click.Context, paths: Sequence[Path], entries: Sequence[s
     if len(folders) > 1:
         wrong_usage("files and streams make one workspace with one directory at most; give no second one.")
     staged = Path(ctx.with_resource(tempfile.TemporaryDirectory(prefix="olmc-input-")))
+    (staged / NAMED_MARK).touch()
     for path in singles:
         _stage(path, staged)
     return [Input(folders[0], staged)] if folders else [Input(staged, staged, is_staged=True)]
@@ -105,12 +106,11 @@ def _stage(path: Path, folder: Path) -> None:
 
 
 def _name(path: Path) -> str:
-    """The name that messages have for a file: its own path, with an ending by which it is read."""
+    """The name that messages have for a file: its own path as far as that stays below the current directory."""
     if str(path) == STREAM:
         return _STREAM_FILE
     is_below = not path.is_absolute() and not any(part.startswith(".") for part in path.parts)
-    name = path.as_posix() if is_below else path.name.lstrip(".")
-    return name if name.endswith(SUFFIXES) else f"{name}.yaml"
+    return path.as_posix() if is_below else path.name.lstrip(".") or "file"
 
 
 # The state that `--from` names, for commands, which end where there is none.

@@ -149,18 +149,19 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     done = [each for several in by_input for each in several]
     if output == "prometheus" and len(done) != 1:
         wrong_usage("-o prometheus takes one cluster: metrics have no label for clusters. Choose one with --entry.")
-    found = [
-        pair
+    listed = [
+        row
         for path, several in zip(roots, by_input, strict=True)
-        for pair in _rows(path.as_posix() if len(roots) > 1 else "", several)
+        for row in _rows(path.as_posix() if len(roots) > 1 else "", several)
     ]
+    found = [(row.title, row.operator) for row in listed]
     if output == "json":
         say(json_text(as_data(found)), out=True)
     elif output == "prometheus":
         say(as_prometheus(done[0].settled, legacy=opts.legacy_metrics, everything=opts.all_metrics), nl=False, out=True)
     else:
         here = "" if inputs[0].is_staged else folder_from_here(roots[0])
-        folders = _folders(here, [operator for _, operator in found], done)
+        folders = {row.operator: f"{here}/{row.folder}" if here else row.folder for row in listed if row.folder}
         table = as_table(found, wide=output == "wide", color=True, here=here, folders=folders)
         say_table(table, wide=output == "wide")
         if not found:
@@ -179,29 +180,31 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
     raise SystemExit(FINDINGS if findings or any(operator.fails for _, operator in found) else DONE)
 
 
-def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[tuple[str, OperatorStatus]]:
+class _Row(NamedTuple):
+    """An operator, the workspace or the clusters that it is in, and in a cluster the folder of its entry."""
+
+    title: str
+    operator: OperatorStatus
+    folder: str = ""
+
+
+def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[_Row]:
     """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters."""
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.explain.status import operators
 
-    alike: dict[OperatorStatus, list[str]] = {}
-    for made, settled, cluster, _ in compiled:
+    alike: dict[OperatorStatus, dict[str, str]] = {}
+    for made, settled, cluster, folders in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
         for operator in with_diagnoses(rows, diagnose(scene_of(made))):
-            alike.setdefault(operator, []).extend(titles)
-    for operator, titles in alike.items():
-        yield join_limited(list(dict.fromkeys(titles)), _MOST_CLUSTERS), operator
+            folder = folders.get((operator.namespace, operator.subscription), "")
+            alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
+    for operator, by_title in alike.items():
+        yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))
 
 
 _MOST_CLUSTERS = 2
-
-
-def _folders(here: str, rows: Sequence[OperatorStatus], compiled: Sequence[CompiledInput]) -> dict[OperatorStatus, str]:
-    """The folders of the entries that operators of clusters come from, as seen from the current directory."""
-    known = {key: path for each in reversed(compiled) for key, path in each.folders.items()}
-    named = ((row, known.get((row.namespace, row.subscription))) for row in rows)
-    return {row: f"{here}/{path}" if here else path for row, path in named if path is not None}
 
 
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:

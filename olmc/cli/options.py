@@ -401,7 +401,7 @@ def tell_empty(root: Path | None, done: Compilation, params: Mapping[str, Any]) 
 
     empty = emptiness(root, done)
     if not params.get("allow_empty"):
-        tell(empty)
+        tell(empty, root)
     return bool(empty)
 
 

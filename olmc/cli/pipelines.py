@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,6 +163,34 @@ def workspace_config(_: click.Context, opts: WorkspaceOptions) -> None:
     _write_files({"olmc.yaml": config.text}, folder, config.next_step, scaffold, add=config.part)
 
 
+class ExampleOptions(NamedTuple):
+    """The options of `olmc init example`."""
+
+    folder: Path = argument(type=PathOf(file_okay=False), default=Path("olmc-example"), metavar="[DIR]")
+
+
+@command(ExampleOptions)
+def example(_: click.Context, opts: ExampleOptions) -> None:
+    """A small repository with two commits, for the tutorials.
+
+    Writes a cluster with one operator and its catalog to DIR (by default olmc-example/), which must be empty or absent.
+    The second commit updates the catalog, so that OLM upgrades the operator.
+
+    Exit codes: 0 done, 1 DIR is not empty, 2 wrong usage, 3 git can't be run.
+    """
+    from olmc.integrations.pipelines.scaffolds import EXAMPLE, write_example
+
+    folder = opts.folder
+    if folder.is_dir() and any(folder.iterdir()):
+        say(f"error: nothing is written, for {folder.as_posix()} is not empty\n  Give another DIR.")
+        raise SystemExit(FINDINGS)
+    with writing(folder):
+        write_example(folder)
+    messages = "".join(f"  {message}\n" for _, message in EXAMPLE)
+    say(f"{folder.as_posix()}: a repository with {len(EXAMPLE)} commits\n{messages}\nNext:", out=True)
+    say(f"  cd {shlex.quote(folder.as_posix())}\n  olmc plan --from git:HEAD~1", out=True)
+
+
 def _write(name: str, folder: Path, values: dict[str, Any], scaffold: ScaffoldOptions) -> None:
     from olmc.integrations.pipelines.scaffolds import SCAFFOLDS, files_of
 
@@ -199,7 +228,14 @@ def _write_files(
 
 
 init = group(
-    {"argocd": argocd_plugin, "flux": flux, "github": github, "gitlab": gitlab, "workspace": workspace_config},
+    {
+        "argocd": argocd_plugin,
+        "example": example,
+        "flux": flux,
+        "github": github,
+        "gitlab": gitlab,
+        "workspace": workspace_config,
+    },
     """Write the olmc files of a pipeline or a workspace.
 
     Existing files are only overwritten with --force.
@@ -211,6 +247,7 @@ init = group(
       olmc init github --path operators                        comments on pull requests
       olmc init gitlab                                         notes on merge requests
       olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
+      olmc init example                                        a repository to try olmc with
     """,
 )
 

@@ -38,6 +38,7 @@ USES: dict[str, tuple[str, str, int, str]] = {
     "get": ("installed installed -A", "", 0, ""),
     "graph": ("tide port", "", 0, "tide"),
     "import": ("own-namespace/cluster.yaml", "", 0, ""),
+    "init example": ("{folder}/example", "", 0, "a repository with 2 commits"),
     "init argocd": ("--dry-run", "", 0, "argocd/plugin.yaml"),
     "init flux": ("--dry-run --url oci://registry.example.com/rendered", "", 0, "olmc-flux.yml"),
     "init github": ("--dry-run", "", 0, "action.yml"),

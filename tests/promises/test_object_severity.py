@@ -11,7 +11,7 @@ import yaml
 from running import run
 
 from olmc.review.diff.compare import compare
-from olmc.review.diff.crd_kinds import BREAKING, RISK
+from olmc.review.diff.crd_kinds import BREAKING, RISK, plain
 from olmc.review.diff.settings import Side
 from olmc.review.rbac.risks import RISKS, Level
 
@@ -46,6 +46,24 @@ def test_every_kind_has_three_variants() -> None:
 def test_what_adds_no_power_is_no_risk(case: dict[str, Any]) -> None:
     old = {key: value for key, value in case.items() if key != "then"}
     assert graved([old], [case["then"]]) == []
+
+
+_NEW: list[dict[str, Any]] = [
+    {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"rules": [{"host": "a.example.com"}]}},
+    {"apiVersion": "route.openshift.io/v1", "kind": "Route", "spec": {"to": {"kind": "Service", "name": "s"}}},
+    {"apiVersion": "v1", "kind": "Service", "spec": {"type": "NodePort", "selector": {"a": "b"}, "ports": []}},
+    {"apiVersion": "v1", "kind": "Service", "spec": {"type": "LoadBalancer", "selector": {"a": "b"}, "ports": []}},
+    {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "CatalogSource", "spec": {"image": "r.example.com/c:v1"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("obj", _NEW, ids=lambda obj: f"{obj['kind']} {obj['spec'].get('type', '')}")
+def test_a_new_object_that_gives_nobody_power_is_no_risk(obj: dict[str, Any]) -> None:
+    """A catalog is reported with its image, as a container is."""
+    new = {**obj, "metadata": {"name": "o", "namespace": "n"}}
+    assert graved([], [new]) == []
+    texts = [plain(change.message) for change in compare(Side("old", ()), Side("new", (new,))).changes]
+    assert any("r.example.com/c:v1" in text for text in texts) is (obj["kind"] == "CatalogSource")
 
 
 def _account(name: str) -> dict[str, Any]:

@@ -289,10 +289,15 @@ def _add_chart(root: Path, folder: Folder, reading: FoundFiles, report: Report) 
         report.add(diagnostic)
 
 
+NAMED_MARK = ".olmc-named"
+"""The file that marks a folder of files that the user names: each is read, whatever its name ends with."""
+
+
 def add_files(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
+    reads_all = reading.is_named and (root / NAMED_MARK).is_file()
     for name in folder.files:
         path = folder.join(name)
-        if name.endswith(SUFFIXES) and path != CONFIG_FILE:
+        if (reads_all or name.endswith(SUFFIXES)) and path != CONFIG_FILE:
             text = read_text(root, path, report)
             if text is not None:
                 _add_text(path, text, reading, report)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import re
@@ -406,6 +404,8 @@ def as_html(report: FleetReport) -> str:
     """The report as one page that needs nothing from elsewhere."""
     from jinja2 import Environment, StrictUndefined  # takes long to import
 
+    from olmc.review.diff.html import policy_hash
+
     style = template_text("base.css") + template_text("fleet.css")
     outcomes = [
         {"group": group, "headline": clean(group.headline),
@@ -414,11 +414,15 @@ def as_html(report: FleetReport) -> str:
          "names": ", ".join(map(clean, group.clusters))}
         for group in report.outcomes
     ]  # fmt: skip
+    severities: dict[str, int] = {}
+    for group in report.outcomes:
+        severities[group.gravity] = severities.get(group.gravity, 0) + len(group.clusters)
+    script = template_text("fleet.js")
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    style_hash = "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return page.from_string(template_text("fleet.html.j2")).render(
-        command=report.command, headline=headline(report), style=style, style_hash=style_hash, outcomes=outcomes
-    )
+        command=report.command, headline=headline(report), outcomes=outcomes, severities=severities.items(),
+        style=style, style_hash=policy_hash(style), script=script, script_hash=policy_hash(script),
+    )  # fmt: skip
 
 
 def _depth(line: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -14,7 +15,7 @@ from olmc.compiler.output.directory import put
 from olmc.integrations.pipelines.argocd import announcements
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.yaml import dump_one
-from olmc.resources import REPOSITORY, template_text
+from olmc.resources import REPOSITORY, template_files, template_text
 from olmc.version import __version__
 
 Values = Mapping[str, str]
@@ -100,6 +101,42 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
         "Reporter, and schedule a pipeline of the default branch with the variable OLMC_COMMENT set to true.",
     ),
 }
+
+
+EXAMPLE = (("first", "Install lantern 1.0.0"), ("second", "Update the catalog: lantern 1.1.0 and 1.2.0"))
+"""The commits of the example repository: the folder of its files below templates/example/, and its message."""
+# Whoever makes the example gets the same commits, whatever git is configured to do.
+_GIT = (
+    "-c", "init.defaultBranch=main", "-c", "user.name=olmc", "-c", "user.email=olmc@example.com", "-c",
+    "commit.gpgSign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false",
+)  # fmt: skip
+_DATE = "2026-01-01T00:00:00+00:00"
+
+
+def write_example(folder: Path) -> None:
+    """Write a repository with a catalog, an operator and two commits into an empty folder.
+
+    Raises OSError, also for a git that can't be run or refuses.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    _git(folder, "init", "--quiet")
+    for part, message in EXAMPLE:
+        write(folder, template_files(f"example/{part}"))
+        _git(folder, "add", "--all")
+        _git(folder, "commit", "--quiet", "--message", message)
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    import subprocess  # takes its time to import, and few commands need it
+
+    # Variables such as GIT_DIR, as hooks have them, would lead to another repository.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    dates = {"GIT_AUTHOR_DATE": _DATE, "GIT_COMMITTER_DATE": _DATE}
+    done = subprocess.run(
+        ["git", *_GIT, *arguments], cwd=folder, env={**kept, **dates}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise OSError(f"git {arguments[0]}: {done.stderr.strip() or 'git failed'}")
 
 
 def files_of(name: str, values: Values) -> dict[str, str]:

@@ -128,6 +128,11 @@ def is_unknown(source: CatalogSource | None) -> bool:
     return source is None or (source.catalog is None and not source.refused)
 
 
+_CONTENT_HINT = (
+    "Put its file-based catalog into catalogs/{name}/ at the root of the repository, as `opm render IMAGE` prints it."
+)
+
+
 def _catalog_finding(waiting: _Waiting) -> Diagnostic:
     key, source, subscriptions = waiting
     names = list(dict.fromkeys(name for name, _ in subscriptions))
@@ -135,14 +140,9 @@ def _catalog_finding(waiting: _Waiting) -> Diagnostic:
     place = at(source.source, "spec", "image") if source is not None else None
     if place is None and places:
         place = places.pop(0)
-    from olmc.compiler.olm.profiles.data import init_command
-
-    command = init_command(key.name, key.namespace)
-    note = f"Run `{command}`, which notes in olmc.yaml that clusters have it; then `olmc vendor`."
-    add = f"Run `olmc vendor` for a CatalogSource with an image, or fill catalogs/{key.name}/."
     number = f"{len(names)} Subscription{'s wait' if len(names) != 1 else ' waits'}"
     return vendor_rules.WITHOUT_CONTENT.finding(
         place, related=tuple(("a Subscription that waits for it", other) for other in places[:_PLACES]),
         catalog=key.name, namespace=key.namespace, number=number, names=join_limited(names, _PLACES),
-        hint=note if command and source is None else add,
+        hint=_CONTENT_HINT.format(name=key.name),
     )  # fmt: skip

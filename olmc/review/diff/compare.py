@@ -516,6 +516,7 @@ def _one_sided(pair: Pair, owners: _Owners) -> Iterator[DiffChange]:
         yield kinds.applier_added(known)
         return
     yield _added(known, pair.new) if pair.new is not None else _removed(known)
+    yield from image_changes(pair) if catalog_image_path(known) else ()
     yield from _members(pair, owners)
 
 

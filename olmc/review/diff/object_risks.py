@@ -125,13 +125,6 @@ def _number(value: Any) -> Amount | None:
         return None
 
 
-def _is_raised(old: Any, new: Any) -> bool:
-    """Tell whether a limit is higher, or gone."""
-    was, now = _number(old), _number(new)
-    return was is not None and (now is None or now > was)
-
-
-RISES = FieldTest(_is_raised)
 INCREASES = FieldTest(lambda old, new: (_number(new) or amount(0)) > (_number(old) or amount(0)), True)
 
 
@@ -220,7 +213,7 @@ REGISTRY = FieldTest(_is_other_registry)
 _OLDER = FieldTest(_is_older)
 _LETS_THROUGH = FieldTest(_lets_more_through)
 _GRANTS = FieldTest(_grants_more, True)
-_EXPOSES = FieldTest(_is_exposed, True)
+_EXPOSES = FieldTest(_is_exposed)
 _DROPS = FieldTest(_loses_drop)
 _PROFILE = weakens(("Localhost", "RuntimeDefault"), ABSENT, "Unconfined")
 _HARMLESS_TYPES = ("container_t", "container_init_t", "container_kvm_t", "container_logreader_t")
@@ -252,7 +245,7 @@ _OPEN = "it lets more traffic through"
 _OUTSIDE = "it is reachable from outside of the cluster"
 _ELSEWHERE = "requests go somewhere else"
 _SOURCE = "the applied content comes from another source"
-_LIMIT = "a limit is removed or higher"
+_LIMIT = "a limit is removed"
 _PROJECT = "its applications may do more"
 _ANY_CHANGE = "olmc cannot tell whether it still protects as much"
 _ADMISSION = "admissionregistration.k8s.io"
@@ -490,8 +483,6 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk("/Service", "spec selector", GOES, _ELSEWHERE),
     _risk("/Service", "spec loadBalancerSourceRanges", WIDENS, _OUTSIDE),
     _risk("/Service", "metadata annotations service.beta.kubernetes.io/*internal", leaves("true"), _OUTSIDE),
-    _risk("networking.k8s.io/Ingress route.openshift.io/Route gateway.networking.k8s.io/*Route "
-          "gateway.networking.k8s.io/Gateway", "", ADDED, _OUTSIDE),
     _risk("networking.k8s.io/Ingress", "metadata annotations nginx.ingress.kubernetes.io/*-snippet", COMES,
           "it changes the configuration of the controller"),
     *_risks("networking.k8s.io/Ingress", "nginx.ingress.kubernetes.io/auth-* nginx.ingress.kubernetes.io/whitelist-* "
@@ -508,12 +499,12 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     _risk(f"{_CONFIG}/Network", "spec externalIP", COMES, _ELSEWHERE),
     # Limits
     _risk("/ResourceQuota /LimitRange quota.openshift.io/ClusterResourceQuota", "", REMOVED, _LIMIT),
-    _risk("/ResourceQuota", "spec hard *", RISES, _LIMIT),
-    _risk("quota.openshift.io/ClusterResourceQuota", "spec quota hard *", RISES, _LIMIT),
+    _risk("/ResourceQuota", "spec hard *", GOES, _LIMIT),
+    _risk("quota.openshift.io/ClusterResourceQuota", "spec quota hard *", GOES, _LIMIT),
     _risk("quota.openshift.io/ClusterResourceQuota", "spec selector", CHANGES, _LIMIT),
     *_risks("/ResourceQuota", "scopes scopeSelector", NARROWS, _LIMIT, "spec"),
-    _risk("/LimitRange", "spec limits * max *", RISES, _LIMIT),
-    _risk("/LimitRange", "spec limits * maxLimitRequestRatio *", RISES, _LIMIT),
+    _risk("/LimitRange", "spec limits * max *", GOES, _LIMIT),
+    _risk("/LimitRange", "spec limits * maxLimitRequestRatio *", GOES, _LIMIT),
     _risk("scheduling.k8s.io/PriorityClass", "globalDefault", turns(True), "pods may drive others away"),
     # Storage
     _risk("/PersistentVolume", "spec local path", COMES, "it is a directory of a node"),
@@ -548,10 +539,6 @@ OBJECT_RISKS: tuple[ObjectRisk, ...] = (
     *_risks("source.toolkit.fluxcd.io/*", "commit digest", GOES, "the tag may move at any time", "spec ref"),
     _risk("source.toolkit.fluxcd.io/*", "spec ref tag", GOES, "the tag may move at any time"),
     # OLM
-    _risk("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "", ADDED,
-          "operators may come from it"),
-    _risk("operators.coreos.com/CatalogSource", "spec image", COMES, "operators may come from it"),
-    _risk("olm.operatorframework.io/ClusterCatalog", "spec source image ref", COMES, "operators may come from it"),
     *_risks("operators.coreos.com/CatalogSource", "address image configMap sourceType", DIFFERS, _SOURCE, "spec"),
     _risk("operators.coreos.com/CatalogSource", "metadata annotations olm.catalogImageTemplate", COMES, _SOURCE),
     *_risks("operators.coreos.com/CatalogSource olm.operatorframework.io/ClusterCatalog", "priority", INCREASES,
