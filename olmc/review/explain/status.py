@@ -347,7 +347,7 @@ def _short_table(
     at = lines[0].index(" PHASE") + 1
     text = f"{lines[0]}\n"
     for (path, each), line, reason in zip(found, lines[1:], reasons, strict=True):
-        phase = each.phase or _NOTHING
+        phase = _phase(each) or _NOTHING
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
         where = folders.get(each, path or here)
         text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, where))
@@ -355,8 +355,12 @@ def _short_table(
 
 
 def _cells(each: OperatorStatus) -> list[str]:
-    phase = "Stalled" if each.is_stalled and each.phase == "Succeeded" else each.phase
-    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, phase, each.upgrade)]
+    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, _phase(each), each.upgrade)]
+
+
+def _phase(each: OperatorStatus) -> str:
+    """The phase as people read it: what OLM calls Succeeded is Stalled where its pods can't start."""
+    return "Stalled" if each.is_stalled and each.phase == "Succeeded" else each.phase
 
 
 def _problem(each: OperatorStatus) -> str:
