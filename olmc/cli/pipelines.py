@@ -243,7 +243,7 @@ init = group(
     \b
     Examples:
       olmc init argocd --image registry.example.com/olmc:1.0   a plugin for Argo CD, in argocd/
-      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and its Flux objects
+      olmc init flux --url oci://ghcr.io/example/rendered      a job that renders, and Flux objects
       olmc init github --path operators                        comments on pull requests
       olmc init gitlab                                         notes on merge requests
       olmc init workspace --openshift 4.18                     olmc.yaml with the default catalogs
