@@ -53,7 +53,8 @@ class Diagnosis(NamedTuple):
     bystanders included, `culprit` the one to change. `objects`: what else it is about. `command`: what cures it outside
     of files. `candidates`: changes that may cure it, the least invasive first. `is_told`: findings of the compiler say
     it already, so that `check` need not. `of_resolution`: it is about what the resolver chooses.
-    `is_shown`: the rows of operators show it already, with its way out.
+    `stalls`: its operators do not come up, although
+    OLM's objects alone do not show it. `is_shown`: the rows of operators show it already, with its way out.
     """
 
     finding: Diagnostic
@@ -65,6 +66,7 @@ class Diagnosis(NamedTuple):
     is_told: bool = False
     of_resolution: bool = False
     is_shown: bool = False
+    stalls: bool = False
 
     def lines(self) -> Iterator[ExplanationLine]:
         """It as lines of an explanation: the cause, and below it the way out."""

@@ -46,8 +46,9 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
     """The rows of a status, each with the diagnoses of its operator among what is missing."""
     grouped = by_operator(found)
     return tuple(
-        row._replace(missing=(*row.missing, *_lines(row, grouped.get(NamespacedName(row.namespace, row.package), ()))))
+        row._replace(missing=(*row.missing, *_lines(row, own)), is_stalled=any(each.stalls for each in own))
         for row in rows
+        for own in (grouped.get(NamespacedName(row.namespace, row.package), ()),)
     )
 
 

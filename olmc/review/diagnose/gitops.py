@@ -151,7 +151,7 @@ def _stopped(sync: Sync, manifest: Manifest, subscription: Subscription, csv: st
         value = f"{given},{_SKIP}" if given else _SKIP
         edit = FieldEdit(manifest.source, ("metadata", "annotations", _OPTIONS), value)
         candidates = (RemedyCandidate(f"Annotate {key.kind} {name} with {_OPTIONS}: {value}", (edit,)),)
-    return Diagnosis(finding, (row_of(subscription),), "", candidates, (key,))
+    return Diagnosis(finding, (row_of(subscription),), "", candidates, (key,), stalls=True)
 
 
 def hanging_removals(scene: Scene, removed: Collection[ObjectKey]) -> Iterator[Diagnosis]:

@@ -124,7 +124,7 @@ def _missing(
         way=_way(scene, csv, reference, namespace, has_object=found is not None),
     )  # fmt: skip
     objects = (ObjectKey(OLM_GROUP, "ClusterServiceVersion", csv.namespace, csv.name), deployment.identity)
-    return Diagnosis(finding, (operator_of(csv, scene.cluster),), objects=objects)
+    return Diagnosis(finding, (operator_of(csv, scene.cluster),), objects=objects, stalls=True)
 
 
 def _has_key(obj: KubernetesObject, key: str) -> bool:

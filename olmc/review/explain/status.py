@@ -47,6 +47,7 @@ UNKNOWN = "Unknown"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
+_LEFT_OUT = frozenset({"missing", "is_stalled", "operator", "extension", "controller"})
 _OPTIONAL = ("operator", "extension", "controller")
 
 
@@ -56,7 +57,8 @@ class OperatorStatus(NamedTuple):
     `csv` is "" where nothing is installed, `subscription` for a CSV that nobody subscribes to; `operator` is
     the Operator and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
-    leave it broken, or unable to install or upgrade; waiting for approval is none of that.
+    leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
+    says that it does not come up, although OLM's objects alone do not show it.
     """
 
     namespace: str
@@ -74,6 +76,7 @@ class OperatorStatus(NamedTuple):
     operator: str = ""
     extension: str = ""
     controller: str = ""
+    is_stalled: bool = False
 
 
 def operators(
@@ -344,7 +347,7 @@ def _short_table(
     at = lines[0].index(" PHASE") + 1
     text = f"{lines[0]}\n"
     for (path, each), line, reason in zip(found, lines[1:], reasons, strict=True):
-        phase = each.phase or _NOTHING
+        phase = _phase(each) or _NOTHING
         text += f"{line[:at]}{paint(phase, _style_of(each))}{line[at + len(phase) :]}\n"
         where = folders.get(each, path or here)
         text += "".join(f"    {clean(below)}\n" for below in _below(each, "" if has_column else reason, where))
@@ -352,7 +355,12 @@ def _short_table(
 
 
 def _cells(each: OperatorStatus) -> list[str]:
-    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, each.phase, each.upgrade)]
+    return [cell or _NOTHING for cell in (each.namespace, each.package, each.version, _phase(each), each.upgrade)]
+
+
+def _phase(each: OperatorStatus) -> str:
+    """The phase as people read it: what OLM calls Succeeded is Stalled where its pods can't start."""
+    return "Stalled" if each.is_stalled and each.phase == "Succeeded" else each.phase
 
 
 def _problem(each: OperatorStatus) -> str:
@@ -426,7 +434,7 @@ def as_data(found: Sequence[tuple[str, OperatorStatus]]) -> dict[str, Any]:
         "operators": [
             {
                 "workspace": path,
-                **{key: value for key, value in each._asdict().items() if key not in ("missing", *_OPTIONAL)},
+                **{key: value for key, value in each._asdict().items() if key not in _LEFT_OUT},
                 **{key: value for key in _OPTIONAL if (value := getattr(each, key))},
                 "missing": lines_data(each.missing),
             }
