@@ -166,12 +166,12 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
     listed = _listed_names(scene)
     for csv in csvs:
-        package = packages[csv.name]
+        package = packages.get(csv.name)
         if csv.replaces and csv.replaces == csv.name:
             place = at(csv.source, "spec", "replaces")
             yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
             continue
-        same = [other for other in csvs if packages[other.name] == package and other.name != csv.name]
+        same = [other for other in csvs if packages.get(other.name) == package and other.name != csv.name]
         names = {other.name for other in same}
         if not csv.replaces or csv.replaces in names or csv.replaces in listed or not same:
             continue
