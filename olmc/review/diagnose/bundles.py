@@ -166,7 +166,7 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
     listed = _listed_names(scene)
     for csv in csvs:
-        package = packages.get(csv.name)
+        package = packages.get(csv.name, "")
         if csv.replaces and csv.replaces == csv.name:
             place = at(csv.source, "spec", "replaces")
             yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
