@@ -37,7 +37,7 @@ from olmc.version import __version__
 OF_PLACE = {"output_dir": True, "provenance": True, "fail_on_change": False, "jobs": True}
 """What says where an output goes, or who makes it, and not what it is, each with whether it takes a value. A statement
 has none of it."""
-UNSTATED = frozenset({"check", "from_", "help"})
+UNSTATED = frozenset({"check", "from_", "help", "help_all"})
 """What goes without a statement: nothing is written, or there is an input that has no digest."""
 STATED = frozenset(
     "for_ output flux include exclude copied_csvs certs phase namespace watch all_namespaces entries approve prune "
@@ -268,7 +268,8 @@ def _of_recompiling(statement: RenderStatement, output: Path, root: Path) -> Ite
     if statement.version == __version__:
         try:
             call = _call_within(statement, root)
-            problem, again = "it can't be rendered again", _rendered_again(call, is_folder=output.is_dir())
+            problem = "it can't be rendered again: olmc render fails with the arguments that the statement names"
+            again = _rendered_again(call, is_folder=output.is_dir())
         except click.UsageError as error:
             problem = f"it can't be rendered again: {error.message}"
     if again is None:

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import olmc
+from commands import olmc_noticing as olmc
+from commands import unfolded
 from jsonschema import Draft202012Validator
 
 from olmc.resources import schema
@@ -43,7 +44,7 @@ def test_who_is_bound_to_a_role_by_its_old_name(versions: str, tmp_path: Path) -
     shutil.copytree(FIXTURES / "own-namespace", tmp_path / "ws")
     (tmp_path / "ws" / "bind.yaml").write_text(BINDING, encoding="utf-8")
     text = olmc("diff", "--olm-version", versions, tmp_path / "ws").stdout
-    permissions = text.partition("\nPermissions\n")[2].partition("\n\n")[0]
+    permissions = unfolded(text).partition("\nPermissions\n")[2].partition("\n\n")[0]
     assert "  User/jo\n" in permissions
     assert "; get, list, watch beacons.lights.example.com in namespace harbour\n" in permissions
     assert "  ClusterRole/" not in permissions

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import identities, olmc
+from commands import identities
+from commands import olmc_noticing as olmc
 from scenarios import write
 
 BINDING = """\

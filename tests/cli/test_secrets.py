@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from commands import olmc
+from commands import olmc_noticing as olmc
 from cpu_time import measure
 
 from olmc.k8s.objects import AFTER, BEFORE, MASK, REDACTED, masked, redacted

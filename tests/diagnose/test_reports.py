@@ -38,3 +38,16 @@ def test_a_proven_remedy_cures(name: str, tmp_path: Path, shared: Path) -> None:
     after = olmc.compile(root)
     assert not after.failed
     assert not after.findings
+
+
+@pytest.mark.parametrize(("name", "code"), [("", "OLMC126"), ("  name: 5\n", "OLMC160")])
+def test_a_csv_without_a_name_belongs_to_no_package(name: str, code: str, tmp_path: Path, project: Path) -> None:
+    """No bundle has the name of such a CSV, and the diagnoses of upgrade edges bear that."""
+    root = Path(shutil.copytree(project / "fixtures/upgrade", tmp_path / "case"))
+    path = min(root.rglob("*.clusterserviceversion.yaml"))
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if line.startswith("  name: "))
+    path.write_text("".join((*lines[:place], name, *lines[place + 1 :])), encoding="utf-8")
+    done = compile(CompileRequest(root))
+    diagnose(scene_of(done))
+    assert code in {each.code for each in done.diagnostics}

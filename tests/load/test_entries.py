@@ -127,3 +127,15 @@ def test_plain_folders_that_are_applied_each_by_itself_are_entries(tmp_path: Pat
     assert "    operators/tide (Application/argocd/tide)\n" in told
     assert olmc("check", str(tmp_path)).exit_code == 0
     assert "OLMC195" not in olmc("check", str(tmp_path), "--entry", "tide").output
+
+
+def test_output_of_olmc_is_no_entry(tmp_path: Path) -> None:
+    """A workspace with its rendering in it stays one workspace, whatever the rendering holds."""
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: harbour}\n"
+    write(tmp_path, {"operators/group.yaml": f"{GROUP}---\n{namespace}"})
+    for purpose in ("review", "apply"):
+        done = olmc("render", str(tmp_path), "--for", purpose, "--output-dir", str(tmp_path / "rendered"))
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / "rendered/kustomization.yaml").exists()
+        assert "rendered" not in paths(tmp_path)
+        assert "OLMC195" not in olmc("render", str(tmp_path)).output

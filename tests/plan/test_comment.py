@@ -118,7 +118,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ["plan", *arguments, "--from", "git:HEAD"])
+    result = CliRunner().invoke(main, ["plan", *arguments, "--from", "git:HEAD", "--exit-code"])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
     return result
 
@@ -132,7 +132,8 @@ def test_a_side_that_lacks_the_path_is_empty(path: str, says: str) -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_without_the_option_it_is_a_mistake() -> None:
+def test_without_the_option_olmc_names_the_empty_side() -> None:
+    """A commit without the workspace is an empty cluster; a path that does not exist is a mistake."""
     result = run("new")
-    assert (result.exit_code, "HEAD has no new" in result.stderr) == (3, True)
+    assert (result.exit_code, "git:HEAD has nothing for OLM; it counts as an empty" in result.stderr) == (1, True)
     assert run("old").exit_code == 3

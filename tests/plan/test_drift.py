@@ -180,7 +180,7 @@ def test_objects_are_counted(workspace: Path, held: list[Object]) -> None:
 
 
 def run(*arguments: object) -> Any:
-    result = CliRunner().invoke(main, ["plan", *map(str, arguments), "-o", "json"])
+    result = CliRunner().invoke(main, ["plan", *map(str, arguments), "--exit-code", "-o", "json"])
     assert result.exit_code in (0, 1), result.output
     return result.exit_code, json.loads(result.stdout)
 

@@ -22,7 +22,7 @@ def test_a_new_file_that_the_change_ignores_is_planned(project: Path, tmp_path: 
     shutil.copytree(before, after)
     (after / "hidden.yaml").write_text(NAMESPACE)
     (after / file).write_text(text)
-    planned = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", "json"])
+    planned = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "--exit-code", "-o", "json"])
     created = [change["object"]["name"] for change in json.loads(planned.stdout)["applied"]]
     assert (planned.exit_code, created) == (1, ["hidden"])
 
@@ -34,7 +34,7 @@ def test_what_was_left_out_before_stays_left_out_and_is_told(project: Path, tmp_
     (before / ".olmcignore").write_text("hidden.yaml\n")
     shutil.copytree(before, after)
     (after / "hidden.yaml").write_text(NAMESPACE)
-    planned = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "-o", "json"])
+    planned = CliRunner().invoke(main, ["plan", str(after), "--from", str(before), "--exit-code", "-o", "json"])
     plan = json.loads(planned.stdout)
     changes = [(change["kind"], change["severity"]) for change in plan["difference"]["changes"]]
     assert (planned.exit_code, plan["applied"], changes) == (1, [], [("LeftOutAdded", "risk")])

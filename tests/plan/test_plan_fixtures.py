@@ -14,13 +14,11 @@ from syrupy.assertion import SnapshotAssertion
 
 from olmc.cli.main import main
 from olmc.resources import schema
+from olmc.review.diff.text import MOST_LINES
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "transitions"
 NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir())
 WORKSPACES = [name for name in NAMES if (FIXTURES / name / "before").is_dir()]
-
-# What a terminal shows without scrolling, its prompt included.
-SCREEN = 50
 
 
 def plan(name: str, *options: str) -> Result:
@@ -44,7 +42,7 @@ def inside_fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text(name: str, snapshot: SnapshotAssertion) -> None:
     result = plan(name)
     assert f"{result.stdout}# exit code {result.exit_code}\n" == snapshot(extension_class=TextFile)
-    assert result.stdout.count("\n") <= SCREEN
+    assert result.stdout.count("\n") <= MOST_LINES  # a screen, as olmc diff has it
 
 
 @pytest.mark.parametrize("name", ["manual-waiting", "stuck-upgrade", "subscription-renamed"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from commands import unfolded
 from jsonschema import Draft202012Validator
 from scenarios import write
 
@@ -591,7 +592,7 @@ def sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def risks(*arguments: str) -> list[str]:
     """The lines of a comparison that say risk, which then fails."""
     done = olmc("diff", *arguments, "--fail-on", "risk")
-    found = [line.strip() for line in done.stdout.splitlines() if line.endswith(("[risk]", "[breaking]"))]
+    found = [line.strip() for line in unfolded(done.stdout).splitlines() if line.endswith(("[risk]", "[breaking]"))]
     assert done.exit_code == bool(found), done.stdout + done.stderr
     return found
 

@@ -183,7 +183,7 @@ def test_definitions_in_the_default_namespace_are_of_one_object(tmp_path: Path) 
     old, new = sides(
         tmp_path, {"b.yaml": NAMESPACE + "---\n" + LATER}, {"b.yaml": NAMESPACE + "---\n" + LATER, "a.yaml": first}
     )
-    done = run("diff", "--namespace", "harbour", old, new)
+    done = run("diff", "--exit-code", "--namespace", "harbour", old, new)
     assert done.exit_code == 1, done.output
     assert "ConfigMap/harbour/notes" in done.output or "ConfigMap/notes" in done.output
 

@@ -28,6 +28,7 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
 from olmc.compiler.load.workspace_files import is_chart
+from olmc.compiler.model.workspace import GENERATED
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
@@ -101,9 +102,9 @@ class _KustomizedFolder(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-def has_kustomizations(folder: Folder) -> bool:
-    """Whether there is a kustomization anywhere below a folder, outside of bundles."""
-    return any(True for _ in _kustomized(folder))
+def has_kustomizations(root: Path, folder: Folder) -> bool:
+    """Whether there is a kustomization anywhere below a folder, outside of bundles, that is no output of olmc."""
+    return any(kustomization_in(root, below) for below in _kustomized(folder))
 
 
 def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
@@ -184,7 +185,7 @@ def entries_to_choose(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]
     """The entries of what is no workspace but a repository, () for a workspace: there may be charts beside what is in
     it, which nobody installs from here. Folders of plain manifests are several workspaces once several of them are
     applied, each by itself."""
-    is_built = has_kustomizations(folder) or any(True for _ in charts_of_operators(root, folder))
+    is_built = has_kustomizations(root, folder) or any(True for _ in charts_of_operators(root, folder))
     if not is_built and not any(True for _ in cluster_groups(root, folder)):
         applied = tuple(entry for entry in find_entries(root, _without_content(folder)) if entry.appliers)
         return applied if len({entry.path for entry in applied}) > 1 else ()
@@ -398,8 +399,11 @@ def _loose_folders(
 
 
 def _is_whole_olm(root: Path, path: str) -> bool:
-    """Whether a file has something of OLM that can be applied as it stands."""
-    return _is_olm(root, path, OLM_GROUP) and "{{" not in (read_text(root, path, Report()) or "")
+    """Whether a file has something of OLM that can be applied as it stands, and is no output of olmc."""
+    if not _is_olm(root, path, OLM_GROUP):
+        return False
+    text = read_text(root, path, Report()) or ""
+    return "{{" not in text and not text.startswith(GENERATED)
 
 
 def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:

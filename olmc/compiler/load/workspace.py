@@ -458,7 +458,7 @@ def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Repo
     if entries:
         report_entries(entries, report)
         return Repository(root, folder, entries)
-    if not has_kustomizations(folder):
+    if not has_kustomizations(root, folder):
         return folder
     if is_without_olm(root, folder):
         return Repository(root, folder, ())

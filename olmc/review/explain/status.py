@@ -14,9 +14,9 @@ from olmc.compiler.olm.facts import has_copy_label, is_copy, package_of
 from olmc.compiler.output.messages import Paint, QueryError, clean, in_black, in_color, not_found
 from olmc.compiler.output.text import aligned
 from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.reconcile.ways_out import group_way_out
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
-from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
@@ -47,7 +47,7 @@ UNKNOWN = "Unknown"
 UNPACKING, UNPACK_FAILED = "BundleUnpacking", "BundleUnpackFailed"
 _NOTHING = "-"
 _COLUMNS = 80
-_LEFT_OUT = frozenset({"missing", "is_stalled", "operator", "extension", "controller"})
+_LEFT_OUT = frozenset({"missing", "is_stalled", "way_out", "operator", "extension", "controller"})
 _OPTIONAL = ("operator", "extension", "controller")
 
 
@@ -58,7 +58,8 @@ class OperatorStatus(NamedTuple):
     the Operator and `extension` the ClusterExtension, if it is of one. `upgrade` is the CSV that would come next, and
     `waits` why it does not. `missing` is what prevents it from running or upgrading. `fails` says whether OLM would
     leave it broken, or unable to install or upgrade; waiting for approval is none of that. `is_stalled`: a diagnosis
-    says that it does not come up, although OLM's objects alone do not show it.
+    says that it does not come up, although OLM's objects alone do not show it. `way_out` is that of a CSV which
+    can't be a member of its OperatorGroup.
     """
 
     namespace: str
@@ -77,6 +78,7 @@ class OperatorStatus(NamedTuple):
     extension: str = ""
     controller: str = ""
     is_stalled: bool = False
+    way_out: str = ""
 
 
 def operators(
@@ -179,6 +181,7 @@ def _subscribed(
         fails=_is_broken(member)
         or (bool(hindered or of_its_plan) and waits not in (APPROVAL, UNKNOWN))
         or (member is None and waits not in (APPROVAL, UNKNOWN)),
+        way_out=_out_of_group(member, cluster),
     )
 
 
@@ -197,6 +200,7 @@ def _applied(member: CsvState, settled: SettledCluster) -> OperatorStatus:
         waits="",
         missing=(*stopped, *of_csv(member, settled.cluster)),
         fails=_is_broken(member) or bool(stopped),
+        way_out=_out_of_group(member, settled.cluster),
     )
 
 
@@ -227,7 +231,15 @@ def _operated(outcome: OperatorResult, settled: SettledCluster) -> OperatorStatu
         or bool(outcome.failure or outcome.missing or outcome.problem)
         or (member is not None and member.csv.name in settled.stopped),
         operator=outcome.operator.name,
+        way_out=_out_of_group(member, cluster),
     )
+
+
+def _out_of_group(member: CsvState | None, cluster: Cluster) -> str:
+    """The way out of a reason that lies in the OperatorGroup; a missing requirement names its own."""
+    if member is None or member.reason == "RequirementsNotMet":
+        return ""
+    return group_way_out(member, cluster)
 
 
 def _of_unpacking(subscription: Subscription) -> Iterator[ExplanationLine]:
@@ -393,8 +405,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
         yield f"Set spec.approved: true on it; {shown}."
     elif each.reason == NOT_SATISFIABLE:
         yield f"`olmc resolve{folder}` shows the candidates, and the reason against each."
-    elif each.reason in GROUP_REASONS and each.reason != "RequirementsNotMet":
-        yield GROUP_REASONS[each.reason].format(namespace=each.namespace)
+    elif each.way_out:
+        yield each.way_out
     else:
         name = f"ClusterExtension/{each.extension}" if each.extension else each.csv or each.package
         yield f"`olmc why {shlex.quote(name)}{folder}` explains it."
