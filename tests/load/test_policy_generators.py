@@ -180,7 +180,7 @@ def test_what_the_kustomization_does_with_policies_counts(tmp_path: Path) -> Non
 
 
 def test_entries_with_generators(tmp_path: Path) -> None:
-    """They count by the manifests that they name; folders with objects of OLM beside all kustomizations are entries, too."""
+    """They count by the manifests that they name. Folders with objects of OLM beside all kustomizations count, too."""
     write(tmp_path, {
         "prod/kustomization.yaml": KUSTOMIZATION, "prod/generator.yaml": generator(manifests("in")),
         "prod/in/a.yaml": HARBOUR,
