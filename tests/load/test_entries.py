@@ -9,7 +9,9 @@ from click.testing import CliRunner, Result
 from scenarios import write
 
 from olmc.cli.main import main
-from olmc.compiler.load.entries import entries_at
+from olmc.compiler.load.entries import entries_at, repository_at
+from olmc.compiler.load.repository import build_repository
+from olmc.compiler.model.options import Options
 
 KIND = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: "
 GROUP = "apiVersion: operators.coreos.com/v1\nkind: OperatorGroup\nmetadata: {name: all, namespace: harbour}\n"
@@ -127,3 +129,21 @@ def test_plain_folders_that_are_applied_each_by_itself_are_entries(tmp_path: Pat
     assert "    operators/tide (Application/argocd/tide)\n" in told
     assert olmc("check", str(tmp_path)).exit_code == 0
     assert "OLMC195" not in olmc("check", str(tmp_path), "--entry", "tide").output
+
+
+def test_flux_gives_namespaces_and_fills_in_variables(project: Path) -> None:
+    """A variable from a Secret stays unknown, and a finding names it."""
+    repository = repository_at(project / "fixtures/repos/flux-variables")
+    assert repository is not None
+    built = build_repository(repository, Options())
+    asked = {
+        str(manifest.object["metadata"]["namespace"]): (spec["channel"], spec["source"])
+        for part in built.parts
+        for content in part.contents
+        for manifest in content.found.manifests
+        if "channel" in (spec := manifest.object.get("spec", {}))
+    }
+    assert asked["harbour"] == ("stable", "operatorhubio-catalog")
+    assert asked["tides"][1] == "operatorhubio-catalog"
+    assert [each.code for each in built.findings] == ["OLMC166"]
+    assert "${TIDE_CHANNEL}" in built.findings[0].message

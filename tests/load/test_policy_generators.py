@@ -180,7 +180,7 @@ def test_what_the_kustomization_does_with_policies_counts(tmp_path: Path) -> Non
 
 
 def test_entries_with_generators(tmp_path: Path) -> None:
-    """They count by the manifests that they name; folders with policies beside all kustomizations are entries, too."""
+    """They count by the manifests that they name. Folders with objects of OLM beside all kustomizations count, too."""
     write(tmp_path, {
         "prod/kustomization.yaml": KUSTOMIZATION, "prod/generator.yaml": generator(manifests("in")),
         "prod/in/a.yaml": HARBOUR,
@@ -189,7 +189,7 @@ def test_entries_with_generators(tmp_path: Path) -> None:
         "plain/north/policy.yaml": dump([operator()]), "plain/north/east/policy.yaml": dump([operator()]),
         "plain/south/group.yaml": GROUP,
     })  # fmt: skip
-    assert [entry.path for entry in entries_at(tmp_path)] == ["plain/north", "prod"]
+    assert [entry.path for entry in entries_at(tmp_path)] == ["plain/north", "plain/south", "prod"]
 
 
 def test_parts_of_objects_are_no_manifests(tmp_path: Path) -> None:

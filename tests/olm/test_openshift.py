@@ -152,7 +152,9 @@ def test_all_namespaces_see_the_catalogs_of_its_marketplace(tmp_path: Path) -> N
     }
     write_workspace(tmp_path, case)
     assert phase(olmc.compile(tmp_path, Options(olm_version="ocp-4.18"))) == "Succeeded"
-    assert olmc.compile(tmp_path, Options()).phases == {}
+    assert phase(olmc.compile(tmp_path, Options())) == "Succeeded"  # the Subscription shows an OpenShift (OLMC167)
+    chosen = olmc.CompileRequest(tmp_path, Options(), frozenset({"global_catalog_namespace"}))
+    assert olmc.compile(chosen).phases == {}
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,14 @@ def test_openshift_brings_the_group_of_openshift_operators(tmp_path: Path) -> No
     codes = {each.code for each in made.diagnostics}
     assert codes.isdisjoint({"OLMC315", "OLMC140"})
     assert GROUP in {str(each.identity) for each in made.objects}
+    inferred = olmc.compile(root)
+    assert "OLMC167" in {each.code for each in inferred.diagnostics}
+    assert GROUP in {str(each.identity) for each in inferred.objects}
+    manifest = root / "tea.yaml"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("openshift-marketplace", "olm"), encoding="utf-8")
     elsewhere = olmc.compile(root)
     assert {"OLMC315", "OLMC140"} <= {each.code for each in elsewhere.diagnostics}
+    assert GROUP not in {str(each.identity) for each in elsewhere.objects}
 
 
 def test_a_second_group_there_is_one_too_many(tmp_path: Path) -> None:

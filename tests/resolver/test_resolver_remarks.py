@@ -57,7 +57,7 @@ def test_a_skip_range_that_cannot_be_read_r_cat_456() -> None:
     resolve(scene.resolve_request._replace(catalogs=(catalog._replace(entries=entries),)), report)
     assert [(each.code, each.severity) for each in report] == [("OLMC501", Severity.WARNING)] * 2
     assert report.found[0].message == (
-        'the skipRange "~1.0.0" of e.v2 can\'t be read and skips nothing: '
+        'the skipRange "~1.0.0" of e.v2 can\'t be read and skips no version: '
         'Could not parse Range "~1.0.0": Could not parse comparator "~" in "~1.0.0"'
     )
 

@@ -111,8 +111,8 @@ def find_entries(root: Path, folder: Folder) -> tuple[RepositoryEntry, ...]:
     """The entries of the repository at `root`, whose tree is `folder`: those that somebody applies, then by path.
 
     An entry is what Argo CD or Flux apply, as far as objects in the repository say so, every kustomization that no
-    other one takes in, every chart as it is installed, and every folder with policies that is beside all of them. Only
-    those count in which there is something of OLM.
+    other one takes in, every chart as it is installed, and every folder with policies or objects of OLM that is beside
+    all of them. Only those count in which there is something of OLM.
     """
     nodes = {below.path: _node(root, below) for below in _kustomized(folder) if kustomization_in(root, below)}
     applied = read_appliers(root, folder)

@@ -98,8 +98,9 @@ def copied_csvs(context: RenderContext) -> Iterator[Rendered]:
         targets = copy_targets(context, member)
         if not targets:
             continue
-        adopted = context.cluster.adopted.get(name, frozenset())
-        copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile, adopted)
+        subscriptions = (s for s in context.cluster.subscriptions.values() if s.name.namespace == name.namespace)
+        given = {component_label_key(s.package, name.namespace) for s in subscriptions if s.installed == name.name}
+        copy = _copy_without_namespace(context.csvs[name], member.csv, context.profile, given)
         first = rendered(copy, "copied_csvs", "R-COPY-4", member.csv.source)
         for target in targets:
             metadata = {**copy["metadata"], "namespace": target}
@@ -188,17 +189,17 @@ def copies_disabled(context: RenderContext) -> bool:
 
 
 def _copy_without_namespace(
-    obj: KubernetesObject, csv: Csv, profile: Profile, adopted: Collection[str]
+    obj: KubernetesObject, csv: Csv, profile: Profile, given: Collection[str]
 ) -> KubernetesObject:
     """A copy of a CSV as it ends up. What OLM wrote on it after the copy was made, the copy does not have: component
-    labels, of which `adopted` are those by Subscriptions, and the finalizer."""
+    labels, of which `given` are those by Subscriptions, and the finalizer."""
     metadata, keeps = obj["metadata"], profile.copied_metadata
     # The list of target namespaces stays behind: a tenant who reads a copy need not learn of the others (R-COPY-4).
     annotations = {k: v for k, v in annotations_of(obj).items() if k not in keeps["without"]}
     labels = {
         key: value
         for key, value in labels_of(obj).items()
-        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels and key not in adopted)
+        if not key.startswith(COMPONENT_PREFIX) or (keeps["labels"] and key in csv.labels and key not in given)
     }
     # The phase is that of the original, so that tenants see whether the operator runs (R-COPY-4).
     status = {**status_of(obj), **filled(profile.copied_status, csv_ns=csv.namespace)}

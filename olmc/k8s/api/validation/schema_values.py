@@ -418,10 +418,8 @@ def _shown_default(value: Any) -> Any:
 def stored_object(obj: Mapping[str, Any], schema: Any) -> Mapping[str, Any]:
     """An object without the fields that the API server drops when it is written, since its schema does not have
     them; the metadata of the object stays."""
-    return {key: value if key in META_FIELDS else _kept(value, mapping(mapping(schema).get("properties")).get(key))
-            for key, value in obj.items()
-            if key in META_FIELDS or key in mapping(mapping(schema).get("properties"))
-            or preserves_unknown(mapping(schema))}  # fmt: skip
+    kept = _kept({key: value for key, value in obj.items() if key not in META_FIELDS}, schema)
+    return {key: kept.get(key, value) for key, value in obj.items() if key in META_FIELDS or key in kept}
 
 
 def _kept(value: Any, schema: Any, keeps_unknown: bool = False) -> Any:
