@@ -226,7 +226,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "OLMC", 
 # What `olmc --help` shows: the commands by task, those first that somebody new begins with.
 SECTIONS = {
     "See what OLM will do": ("status", "render", "resolve", "why", "get", "graph"),
-    "Review a change": ("plan", "fleet", "diff", "check", "rbac", "report"),
+    "Review a change": ("plan", "fleet", "diff", "check", "fix", "rbac", "report"),
     "Set up, fetch and convert": ("init", "vendor", "import", "migrate"),
     "Integrate and verify": ("lsp", "plugin", "serve", "verify"),
     "Other": ("explain", "completion", "version"),

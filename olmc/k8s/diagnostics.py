@@ -220,6 +220,9 @@ class RuleTag(Enum):
     FOREIGN_FILE = "a file of another tool is left aside"
     OPERATORS_UNSEEN = "operators are named that are no part of what is compiled"
     UNRENDERED_CHART = "a Helm chart is left aside"
+    OF_REPOSITORY = "a repository has one finding of its own for all its clusters"
+    OPEN_VALUE = "a value that no file has decides it"
+    GROUP_UNSEEN = "another repository may bring the OperatorGroup"
 
 
 class Diagnostic(NamedTuple):

@@ -25,7 +25,7 @@ def kettle(root: Path, **operator: Any) -> Path:
 @pytest.mark.parametrize(
     ("obj", "way_out"),
     [
-        (MONITOR, "tell olmc with --api monitoring.coreos.com/v1/ServiceMonitor that it is there"),
+        (MONITOR, "or declare it with --api monitoring.coreos.com/v1/ServiceMonitor"),
         (BUDGET, "Kubernetes serves policy/v1beta1/PodDisruptionBudget no longer since 1.25"),
     ],
 )

@@ -138,14 +138,11 @@ def test_statistics(tmp_path: Path) -> None:
 
 
 def test_since_without_a_repository_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In git's own words, with the prefix that all errors have."""
+    """In git's own words, with the prefix and the way out that all errors have."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     write_bundles(tmp_path, "kettle.v1.0.0")
     result = olmc("check", ".", "--since", "main")
-    assert result.exit_code == 2
-    assert (
-        result.stderr.splitlines()[-1]
-        .removesuffix(" (or any of the parent directories): .git.")
-        .endswith("error: --since: not a git repository")
-    )
+    assert result.exit_code == 3
+    assert "error: --since main can't be read: not a git repository" in result.stderr
+    assert "[OLMC482]\n  Run olmc inside of a clone" in result.stderr

@@ -97,8 +97,11 @@ def test_all_or_nothing_over_several_paths(tmp_path: Path) -> None:
 
 
 def test_no_objects_are_an_error_unless_they_are_allowed(tmp_path: Path) -> None:
-    """An empty stream makes a pruning pipeline delete everything."""
-    refused, allowed = olmc("render", tmp_path), olmc("render", tmp_path, "--allow-empty")
+    """An empty stream makes a pruning pipeline delete everything; for readers it is a warning."""
+    read = olmc("render", tmp_path)
+    assert (read.exit_code, read.stdout, "[OLMC183]" in read.stderr) == (0, "", True)
+    applied = ("render", tmp_path, "--for", "apply")
+    refused, allowed = olmc(*applied), olmc(*applied, "--allow-empty")
     assert (refused.exit_code, refused.stdout) == (3, "")
     assert "OLMC321" in refused.stderr
     assert "--allow-empty" in refused.stderr

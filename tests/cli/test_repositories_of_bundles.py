@@ -84,8 +84,8 @@ def test_the_project_is_its_bundle(clone: Callable[[str], Path]) -> None:
     root = clone("operator-sdk")
     assert names(".") == names("bundle")
     # The files beside the bundle are a risk for those who apply them; no object that olmc compiles differs.
-    compared = olmc("diff", "bundle", ".")
-    changes = [line for line in compared.stdout.splitlines() if line.startswith("  ")]
+    compared = olmc("diff", "bundle", ".", "--exit-code")
+    changes = [line for line in compared.stdout.splitlines() if line.startswith("  ") and line[2] != " "]
     assert compared.exit_code == 1
     assert changes
     assert all(line.startswith("  File/") for line in changes)
@@ -163,7 +163,7 @@ def test_the_graph_of_a_subscription_is_that_of_ci_yaml(
         "package anchor has versions outside of its channels, since no version replaces or skips them: anchor.v1.0.0, "
     )
     assert (dropped in told) == (mode == "replaces-mode")
-    assert told.count("package crane has versions that are in no channel") == 1
+    assert told.count("package crane has versions outside of its channels") == 1
 
 
 def test_a_ci_yaml_goes_before_what_olmc_yaml_says_of_all(clone: Callable[[str], Path]) -> None:

@@ -128,6 +128,7 @@ def test_every_option_of_render_is_a_setting() -> None:
         "check",
         "fail-on-change",
         "color",
+        "help-all",
         "paths",
         "entry",
         "api",

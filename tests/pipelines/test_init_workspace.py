@@ -239,7 +239,8 @@ def test_a_catalog_source_of_the_workspace_counts_in_its_place(tmp_path: Path) -
     assert made.settled is not None
     (catalog,) = made.settled.cluster.catalogs.values()
     assert (catalog.of_cluster, catalog.priority) == (False, 0)
-    assert [entry.object["kind"] for entry in made.objects] == ["CatalogSource"]
+    catalogs = [entry.object for entry in made.objects if entry.object["kind"] == "CatalogSource"]
+    assert [each["metadata"]["name"] for each in catalogs] == ["harbour"]
 
 
 @pytest.mark.parametrize(
@@ -264,5 +265,5 @@ def test_mistakes_in_the_list_olmc138(catalog: str, place: str, says: str, tmp_p
 def test_until_then_the_command_is_named(workspace: Path) -> None:
     result = run("check", workspace / "base")
     assert result.exit_code == 1
-    assert "catalog redhat-operators in openshift-marketplace is" in result.output
+    assert "catalog openshift-marketplace/redhat-operators is" in result.output
     assert f"`olmc init workspace --openshift RELEASE {workspace / 'base'}`, which notes in olmc.yaml" in result.output

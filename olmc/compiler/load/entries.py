@@ -28,6 +28,7 @@ from olmc.compiler.load.manifests import SUFFIXES
 from olmc.compiler.load.patterns import cluster_groups
 from olmc.compiler.load.releases import LOCAL_CLUSTER, Applier, Appliers, Release, read_appliers
 from olmc.compiler.load.workspace_files import is_chart
+from olmc.compiler.model.workspace import OWN_OUTPUT
 from olmc.compiler.rules.findings import building as rules
 from olmc.k8s.diagnostics import Report
 from olmc.k8s.lean import NamedTuple, regex
@@ -398,8 +399,9 @@ def _loose_folders(
 
 
 def _is_whole_olm(root: Path, path: str) -> bool:
-    """Whether a file has something of OLM that can be applied as it stands."""
-    return _is_olm(root, path, OLM_GROUP) and "{{" not in (read_text(root, path, Report()) or "")
+    """Whether a file has something of OLM that can be applied as it stands; olmc does not read its own output."""
+    text = read_text(root, path, Report()) or ""
+    return _is_olm(root, path, OLM_GROUP) and "{{" not in text and not text.startswith(OWN_OUTPUT)
 
 
 def _charts_of_others(root: Path, folder: Folder) -> Iterator[Folder]:

@@ -38,6 +38,7 @@ from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
     IMPORTED,
+    OWN_OUTPUT,
     SCAFFOLDED,
     Bundle,
     Inputs,
@@ -314,7 +315,7 @@ def add_catalog_files(root: Path, folder: Folder, reading: FoundFiles, report: R
 
 def _add_text(path: str, text: str, reading: FoundFiles, report: Report) -> None:
     """A file of manifests, or of a catalog that is called like its folder, at the top like the file itself."""
-    if text.startswith((GENERATED, SCAFFOLDED, IMPORTED)):
+    if text.startswith(OWN_OUTPUT):
         return  # olmc's own output is no input, nor is what only runs it
     # An object may have a field `schema`, which does not make it a part of a catalog; the rest of its file can be one.
     findings = Report()

@@ -22,6 +22,7 @@ EXTENSIONS_V1 = "olm.operatorframework.io/v1"
 GENERATED = "# Written by olmc render; changes will be lost."
 SCAFFOLDED = "# Written by olmc init; it is no part of a workspace."
 IMPORTED = "# Written by olmc import; it is the state of a cluster, and no part of a workspace."
+OWN_OUTPUT = (GENERATED, SCAFFOLDED, IMPORTED)
 
 
 class Reason(StrEnum):

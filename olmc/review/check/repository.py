@@ -10,10 +10,9 @@ from olmc.compiler.load.entries import Repository
 from olmc.compiler.load.repository import BuiltRepository, ClusterPart, build_repository
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.model.cluster import CatalogSource
-from olmc.compiler.rules.findings import building, lints, reconcile
+from olmc.compiler.rules.findings import building
 from olmc.compiler.rules.findings import vendor as vendor_rules
-from olmc.compiler.rules.findings import workspace as load_rules
-from olmc.k8s.diagnostics import Diagnostic, Location, Report, join_limited
+from olmc.k8s.diagnostics import Diagnostic, Location, Report, RuleTag, join_limited
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import CatalogKey
 from olmc.k8s.yaml import at
@@ -46,14 +45,6 @@ def compile_repository(request: CompileRequest, repository: Repository) -> Compi
 
 # What is reported once for the whole repository, and not for each cluster.
 
-_REPORTED_ONCE = frozenset(
-    rule.code
-    for rule in (
-        vendor_rules.UNKNOWN_CATALOG, vendor_rules.MISSING_CATALOG, building.OPENSHIFT,
-        # An object without a namespace gets one from whoever applies the entry: OLMC165 says so of each entry.
-        reconcile.NO_NAMESPACE, lints.NO_NAMESPACE, load_rules.UNPLACED,
-    )
-)  # fmt: skip
 _PLACES = 5
 _NO_GROUP_HINT = "Add an OperatorGroup, unless another repository brings one: a namespace needs exactly one."
 
@@ -73,11 +64,11 @@ def cluster_findings(cluster: CompiledCluster, found: Iterable[Diagnostic]) -> I
     contents = cluster.part.contents
     has_variables = any(content.placement.destination.variables is not None for content in contents)
     for finding in found:
-        is_open = has_variables and ("${" in finding.message or finding.code == lints.SUBSTITUTED.code)
-        if finding.code in _REPORTED_ONCE or is_open:
+        is_open = has_variables and ("${" in finding.message or RuleTag.OPEN_VALUE in finding.tags)
+        if RuleTag.OF_REPOSITORY in finding.tags or is_open:
             continue
         # A second group would stop the namespace.
-        is_elsewhere = finding.code == reconcile.NO_GROUP.code and not cluster.part.cluster.names
+        is_elsewhere = RuleTag.GROUP_UNSEEN in finding.tags and not cluster.part.cluster.names
         yield finding._replace(hint=_NO_GROUP_HINT) if is_elsewhere else finding
 
 

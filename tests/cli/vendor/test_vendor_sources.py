@@ -32,6 +32,18 @@ def test_mirrors_are_asked_first_and_the_registry_last(tmp_path: Path, host: str
 
 # Layouts and no network
 
+OF_POD = {
+    "Service/olm/harbour", "ServiceAccount/olm/harbour",
+    "NetworkPolicy/olm/harbour-grpc-server", "NetworkPolicy/olm/harbour-unpack-bundles",
+}  # fmt: skip
+
+
+def names_beside_pod(root: Path) -> list[str]:
+    """The objects of a render, without those of the catalog's Pod: a catalog in a folder has none."""
+    found = names(root)
+    assert set(found) >= OF_POD
+    return [name for name in found if name not in OF_POD]
+
 
 def plain(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What a plain installation makes of a command, without the libraries of the extra."""
@@ -50,7 +62,7 @@ def test_what_asks_no_registry_works_in_a_plain_installation(tmp_path: Path) -> 
     assert plain("vendor", root, "--check").returncode == 1
     done = plain("vendor", root, "--offline", "--from", layout)
     assert (done.returncode, "3 fetched" in done.stderr) == (0, True)
-    assert (plain("vendor", root, "--check").returncode, names(root)) == (0, names("dependency"))
+    assert (plain("vendor", root, "--check").returncode, names_beside_pod(root)) == (0, names("dependency"))
 
 
 @pytest.mark.process
@@ -73,7 +85,7 @@ def test_an_oci_layout_needs_no_registry(tmp_path: Path, archived: bool) -> None
     layout = as_archive(layout) if archived else layout
     result = olmc("vendor", root, "--offline", "--from", layout)
     assert result.exit_code == 0, result.stderr
-    assert names(root) == names("dependency")
+    assert names_beside_pod(root) == names("dependency")
 
 
 def test_offline_names_what_is_missing(tmp_path: Path) -> None:
@@ -94,4 +106,4 @@ def test_one_image_a_layout(tmp_path: Path) -> None:
     for number, (reference, made) in enumerate(with_images(root, "dependency").items()):
         given += ["--from", f"{reference}={write_layout(tmp_path / f'layout-{number}', {'latest': made})}"]
     assert olmc("vendor", root, "--offline", *given).exit_code == 0
-    assert names(root) == names("dependency")
+    assert names_beside_pod(root) == names("dependency")

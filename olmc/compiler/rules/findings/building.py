@@ -88,6 +88,7 @@ OPENSHIFT = Rule(
     "Set olmVersion: ocp-4.N in olmc.yaml, or give --olm-version ocp-4.N, and olmc compiles for that release.",
     "Catalogs in openshift-marketplace and objects of config.openshift.io are of OpenShift. There all namespaces see "
     "the catalogs of openshift-marketplace, and openshift-operators has an OperatorGroup for all namespaces.",
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 SEVERAL_ENTRIES = Rule(
     "OLMC195",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import Missing, Rule, Severity
+from olmc.k8s.diagnostics import Missing, Rule, RuleTag, Severity
 
 UNREADABLE_INTERVAL = Rule(
     "OLMC400",
@@ -85,6 +85,7 @@ SUBSTITUTED = Rule(
     "Write $${{{name}}}, or annotate the object with kustomize.toolkit.fluxcd.io/substitute: disabled.",
     "With postBuild a Kustomization of Flux replaces every variable in curly brackets in its objects, also in "
     "scripts, descriptions and dashboards that were never meant for it.",
+    tags=frozenset({RuleTag.OPEN_VALUE}),
 )
 SUBSTITUTABLE = Rule(
     "OLMC409",
@@ -133,6 +134,7 @@ NO_NAMESPACE = Rule(
     "OperatorGroups, Subscriptions, CatalogSources and CSVs live in namespaces, and which one decides what they do. "
     "Without it the object ends up wherever it is applied.",
     cause=Missing.NAMESPACE,
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 WHOLE_CLUSTER = Rule(
     "OLMC414",

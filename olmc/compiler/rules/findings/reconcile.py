@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import IN_STATUS, FoundBy, LockFault, Missing, Rule, Severity
+from olmc.k8s.diagnostics import IN_STATUS, FoundBy, LockFault, Missing, Rule, RuleTag, Severity
 
 CEL_MISSING = Rule(
     "OLMC500",
@@ -285,7 +285,7 @@ NO_GROUP = Rule(
     "Subscription {namespace}/{name} is never resolved: namespace {namespace} has no OperatorGroup",
     "Add an OperatorGroup to namespace {namespace}.",
     "OLM resolves a namespace only if it has exactly one OperatorGroup, and reports no error otherwise.",
-    tags=IN_STATUS,
+    tags=IN_STATUS | {RuleTag.GROUP_UNSEEN},
 )
 BAD_DURATION = Rule(
     "OLMC319",
@@ -314,6 +314,7 @@ NO_NAMESPACE = Rule(
     "Subscriptions and ClusterServiceVersions live in namespaces with an OperatorGroup. olmc does not know the target "
     "namespace of an object without a namespace.",
     cause=Missing.NAMESPACE,
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 UNSEEN_CATALOG = Rule(
     "OLMC317",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmc.k8s.diagnostics import FoundBy, Rule, Severity, SourceFault
+from olmc.k8s.diagnostics import FoundBy, Rule, RuleTag, Severity, SourceFault
 
 MISSING_CATALOG = Rule(
     "OLMC620",
@@ -12,6 +12,7 @@ MISSING_CATALOG = Rule(
     "Run `olmc vendor`, or put its file-based catalog into catalogs/{name}/.",
     "A CatalogSource names an image; only `olmc vendor` reads a registry, so the workspace must contain its content. "
     "OLM does not resolve a namespace that sees an unreadable catalog (R-CAT-163, R-CAT-512).",
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 CHANGED = Rule(
     "OLMC621",
@@ -302,4 +303,5 @@ UNKNOWN_CATALOG = Rule(
     "{hint}",
     "Clusters bring catalogs along that no repository mentions. Which versions there are is in their content, so "
     "without it every answer about these operators would be a guess (R-CAT-502).",
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )

@@ -360,6 +360,7 @@ UNPLACED = Rule(
     "kubectl puts such an object into the namespace of its context, Argo CD into that of the Application, kustomize "
     "into the one of the kustomization. olmc can't know them and leaves the object as it is; it shows the permissions "
     "of the object in namespace default.",
+    tags=frozenset({RuleTag.OF_REPOSITORY}),
 )
 
 
