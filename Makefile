@@ -33,7 +33,7 @@ demo: $(INSTALLED)  ## half a minute: a workspace, an upgrade that breaks someth
 	@set -e; show() { printf '\n$$ olmc %s\n' "$$*"; }; mkdir -p build; cd fixtures; \
 	show status port; ../$(OLMC) status port | cut -c1-101; \
 	show plan review-upgrade/after --from review-upgrade/before; \
-	{ ../$(OLMC) plan review-upgrade/after --from review-upgrade/before || true; } | sed '/^ *$$/d; /(folded/d' | head -14; \
+	{ ../$(OLMC) plan review-upgrade/after --from review-upgrade/before || true; } | sed '/^ *$$/d; /(folded/d' | head -12; \
 	show why gauge port; { ../$(OLMC) why gauge port || true; } | head -5; \
 	show graph tide port -o svg; ../$(OLMC) graph tide port -o svg > ../build/tide.svg; echo '... build/tide.svg'; \
 	show report port -o build/demo; ../$(OLMC) report port -o ../build/demo | sed 's|^../||'

@@ -192,7 +192,7 @@ def planned_for(
         approved = compiled_side(after.name, later)
         approved = after._replace(objects=approved.objects, settled=later.settled, manifests=approved.manifests)
         difference = with_approval(difference, compare(begun.side, approved))
-    applied = applied_changes(begun.state, done.workspace.manifests, done.options)
+    applied = applied_changes(begun.state, done.workspace.manifests, done.options, done.objects)
     diagnostics = tuple(seen_from(folder, done.diagnostics)) if folder else done.diagnostics
     removed = {key for change in applied for key in (change.key, *change.along) if change.action in ("prune", "delete")}
     made = compare_with_state(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND, Csv, OperatorGroup
 from olmc.compiler.model.options import Options, Profile
-from olmc.compiler.model.workspace import ClusterState
+from olmc.compiler.model.workspace import EXTENSIONS_V1, ClusterState
 from olmc.compiler.olm.facts import csv_by_label, has_copy_label, home_of_copy, is_copy, original_by_label
 from olmc.compiler.olm.naming import COMPONENT_PREFIX, component_label_key
 from olmc.compiler.olm.profiles.data import profile_of
@@ -38,6 +38,7 @@ from olmc.k8s.objects import (
     KubernetesObject,
     Manifest,
     ObjectKey,
+    Rendered,
     crd_key,
     labels_of,
     mapping,
@@ -51,6 +52,7 @@ from olmc.k8s.objects import (
     texts,
 )
 from olmc.review.diff.compare import Difference
+from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
 from olmc.review.diff.extensions import is_extension, owner_of
 from olmc.review.explain.provenance import APPROVAL, plan_of
@@ -88,9 +90,14 @@ class AppliedChange(NamedTuple):
     along: tuple[ObjectKey, ...] = ()
 
 
-def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options: Options) -> tuple[AppliedChange, ...]:
-    """What is done to a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned, deleted by
-    hand (observed-37)."""
+def applied_changes(
+    state: ClusterState, manifests: Iterable[Manifest], options: Options, rendered: Iterable[Rendered] = ()
+) -> tuple[AppliedChange, ...]:
+    """Return the changes of a state before OLM goes on, in order: handed over to OLM v1 by hand, applied, pruned,
+    deleted by hand (observed-37).
+
+    `rendered` are the objects that follow. An object of OLM in it lacks the fields that the API server does not know.
+    """
     manifests = tuple(manifests)
     profile = profile_of(options.olm_version)
     changes: list[AppliedChange] = []
@@ -101,7 +108,12 @@ def applied_changes(state: ClusterState, manifests: Iterable[Manifest], options:
         state = handed_over(state, moved, manifests, profile)
     after = apply(state, manifests)
     # Against the state and not against the manifests of before: what somebody changed by hand is changed back.
-    changes += _written(state, after.objects, manifests)
+    served = {
+        one.identity: one.object
+        for one in rendered
+        if one.identity.group in (OLM_GROUP, EXTENSIONS_V1.partition("/")[0])
+    }
+    changes += _written(state, after.objects, manifests, served)
     actions: list[tuple[Action, ObjectKey]] = []
     if options.prune:
         actions += (("prune", key) for key in pruned(after, manifests))
@@ -127,8 +139,9 @@ def _deleted(
 
 
 def _written(
-    state: ClusterState, after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest]
-) -> Iterator[AppliedChange]:
+    state: ClusterState, after: Mapping[ObjectKey, Manifest], manifests: Iterable[Manifest],
+    served: Mapping[ObjectKey, KubernetesObject],
+) -> Iterator[AppliedChange]:  # fmt: skip
     for key in dict.fromkeys(object_key(manifest.object) for manifest in manifests):
         if key not in state.objects:
             yield AppliedChange("create", key)
@@ -139,8 +152,22 @@ def _written(
         if was["metadata"] != now["metadata"]:
             was = _without_marks_of_others(was, now, state.applied.get(key, {}))
         differing = tuple(deltas(*(masked(was, now) if may_hold_secrets(now) else (was, now))))
+        if key in served:
+            differing = tuple(delta for delta in differing if not _is_unknown(delta, served[key]))
         if differing:
             yield AppliedChange("change", key, differing)
+
+
+def _is_unknown(delta: Delta, served: KubernetesObject) -> bool:
+    """Whether a manifest adds a field of the spec that the API server of this release drops."""
+    value: Any = served
+    for step in delta.path:
+        if not isinstance(value, Mapping):
+            return False
+        if step not in value:
+            return delta.old is ABSENT and delta.path[0] == "spec"
+        value = value[step]
+    return False
 
 
 def _without_marks_of_others(was: KubernetesObject, now: KubernetesObject, applied: KubernetesObject) -> dict[str, Any]:
