@@ -115,6 +115,9 @@ def objects_of(made: olmc.Compilation) -> dict[tuple[str, str, str], Any]:
         own = key.group.endswith(("operators.coreos.com", "olm.operatorframework.io"))
         if own or key.kind in RBAC_KINDS or key.name.endswith("-installer"):
             continue
+        # OLM v0 serves a catalog by them; catalogd needs none.
+        if any(owner["kind"] == "CatalogSource" for owner in obj["metadata"].get("ownerReferences", ())):
+            continue
         kept[key.kind, key.namespace, key.name] = plain_deployment(obj) if key.kind == "Deployment" else True
     return kept
 

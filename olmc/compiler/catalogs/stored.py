@@ -81,7 +81,8 @@ class StoredPackages(Mapping[str, Package]):
 def stored_form(stored: StoredCatalog) -> bytes:
     """The bytes of a catalog. Raises NotStorableError for one that has more to it than there is a form for."""
     catalog = stored.catalog
-    if not catalog.self_contained or catalog.unused:
+    # A catalog with a fault is read again each time: OLM v1 serves parts of it, for which there is no form.
+    if not catalog.self_contained or catalog.unused or catalog.documents or catalog.unread or catalog.spoilt:
         raise NotStorableError
     files = {path: number for number, path in enumerate(catalog.files)}
     index = catalog.entry_index
