@@ -71,7 +71,8 @@ def test_of_a_folder_the_bytes_are_those_of_its_files(tmp_path: Path) -> None:
 
 
 def test_they_are_told_of_what_fails_as_well(tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
+    broken = "apiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\nspec: ["
+    (tmp_path / "broken.yaml").write_text(broken, encoding="utf-8")
     done = run(tmp_path, "render", "--timings")
     assert done.returncode == 3
     assert told(done)[1]["objects"] == 0

@@ -62,7 +62,8 @@ def test_nothing_happens_to_a_fixture(path: Path) -> None:
 def test_nothing_happens_to_recorded_clusters(shared: Path) -> None:
     inputs = sorted((shared / "conformance" / "cases" / "synthetic").glob("*/input"))
     # Manifests of what OLM writes itself are applied again and again, and OLM takes that back again and again.
-    inputs = [path for path in inputs if not (path / "installed.yaml").exists()]
+    in_turn = {"w-n81-crd-in-git", "w-n83-clusterrole-in-git"}
+    inputs = [p for p in inputs if not (p / "installed.yaml").exists() and p.parent.name not in in_turn]
     # One has a plan that is tried again and again.
     retried = [path for path in inputs if path.parent.name == "17-og-serviceaccount-missing"]
     for path in [*random.Random(19).sample(inputs, SAMPLE), *retried]:

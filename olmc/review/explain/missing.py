@@ -38,7 +38,7 @@ from olmc.k8s.objects import (
     object_key,
 )
 from olmc.k8s.yaml import at, located
-from olmc.review.explain.left_out import followed, of_install, of_operator, of_waiting
+from olmc.review.explain.installs import followed, of_install, of_operator, of_waiting
 from olmc.review.explain.provenance import (
     asked_for,
     because,

@@ -24,7 +24,7 @@ from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade, derivat
 from olmc.k8s.diagnostics import Location, Place, StoredVersion, UnfitResource, UnservedKind, join_limited
 from olmc.k8s.objects import OLM_GROUP, CatalogKey, KubernetesObject, ObjectKey, Origin, Rendered, annotations_of
 from olmc.k8s.yaml import at, located
-from olmc.review.explain.left_out import brought_by
+from olmc.review.explain.installs import brought_by
 
 if TYPE_CHECKING:
     from olmc.compiler.resolver.rounds import ResolutionRound

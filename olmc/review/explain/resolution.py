@@ -25,7 +25,7 @@ from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import GVK, APIResource, KubernetesObject, Manifest, gvk_of
 from olmc.k8s.yaml import locate
 from olmc.k8s.yaml.edit import EditError, set_text
-from olmc.review.explain.left_out import picked
+from olmc.review.explain.installs import picked
 from olmc.review.explain.provenance import APPROVAL, held_upgrades, plan_of
 
 if TYPE_CHECKING:

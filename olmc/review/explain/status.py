@@ -17,12 +17,13 @@ from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.ways_out import group_way_out
 from olmc.compiler.resolver.explain import ExplanationLine, HeldUpgrade
 from olmc.compiler.resolver.resolve import NOT_SATISFIABLE
+from olmc.compiler.rules.findings.reconcile import GROUP_REASONS
 from olmc.k8s.api.restmapper import BUILTIN, RestMapping, closest_kind, find_kinds, known_kinds
 from olmc.k8s.diagnostics import Diagnostic, RuleTag, Severity, did_you_mean
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import OLM_GROUP, GroupKind, KubernetesObject, Manifest, ObjectKey, Rendered, object_key
 from olmc.k8s.yaml.locate import at
-from olmc.review.explain.left_out import IMPORT_FAILED, of_operator
+from olmc.review.explain.installs import IMPORT_FAILED, of_operator
 from olmc.review.explain.provenance import (
     APPROVAL,
     held_upgrades,
@@ -407,6 +408,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
         yield f"`olmc resolve{folder}` shows the candidates, and the reason against each."
     elif each.way_out:
         yield each.way_out
+    elif each.reason in GROUP_REASONS and each.reason != "RequirementsNotMet":  # without a CSV there is no member
+        yield GROUP_REASONS[each.reason].format(namespace=each.namespace)
     else:
         name = f"ClusterExtension/{each.extension}" if each.extension else each.csv or each.package
         yield f"`olmc why {shlex.quote(name)}{folder}` explains it."
