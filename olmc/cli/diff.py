@@ -136,7 +136,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     a side that can't be read.
     """
     old, new = _named(opts)
-    allow_empty, olm_version = opts.allow_empty, opts.olm_version
+    allow_empty = opts.allow_empty
     base = Options(
         purpose=opts.for_,
         certificates=opts.certs,
@@ -163,7 +163,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
     made: list[Compilation] = []
 
     def compiled(
-        path: Path, narrowing: Narrowing | None, premises: Premises, version: str = olm_version[0]
+        path: Path, narrowing: Narrowing | None, premises: Premises, version: str = next(iter(opts.olm_version))
     ) -> Compilation:
         wanted = premises.of(options._replace(olm_version=version))
         one = compile(CompileRequest(path, wanted, given | premises.decided, narrowing, stage=timings.stage))
@@ -178,7 +178,7 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
                 begun or old, new, compiled, kinds, allow_empty, look_ahead=not opts.approve, fresh=opts.fresh
             )
         else:
-            reading = _read_versions(old, olm_version, compiled, kinds, allow_empty)
+            reading = _read_versions(old, opts.olm_version, compiled, kinds, allow_empty)
         if kinds is not None:
             _check_kinds(kinds, reading, made)
         doing("comparing")
@@ -203,11 +203,11 @@ def diff(ctx: click.Context, opts: DiffOptions) -> None:
 def _named(opts: DiffOptions) -> tuple[str, str | None]:
     """The names of both sides; the second is None for one path under two versions of OLM, and the first is "" where
     --from names the cluster to begin with."""
-    old, new, entry, olm_version = opts.old, opts.new, opts.entry, opts.olm_version
+    old, new, entry = opts.old, opts.new, opts.entry
     if old == new == "-":
         wrong_usage("there is only one stdin; give another OLD or NEW.")
     if opts.state.from_:
-        if new or entry or opts.fresh or len(olm_version) == 2 or opts.for_ != "review":
+        if new or entry or opts.fresh or len(opts.olm_version) == 2 or opts.for_ != "review":
             text = "--from says what OLD is: give NEW alone, without --entry, --fresh, --for apply or two OLM versions."
             wrong_usage(text)
         return "", old or "."
@@ -219,9 +219,9 @@ def _named(opts: DiffOptions) -> tuple[str, str | None]:
         old, new = sides_of_entry(old, new, entry)
     from olmc.review.diff.git import sides_of
 
-    alone = sides_of(old) if new is None and len(olm_version) == 1 else None
+    alone = sides_of(old) if new is None and len(opts.olm_version) == 1 else None
     old, new = alone or (old, new)
-    if (len(olm_version) == 2) == bool(new):
+    if (len(opts.olm_version) == 2) == bool(new):
         wrong_usage("Give OLD and NEW, or one git revision (git:main), or one PATH with --olm-version A..B.")
     return old, new
 

@@ -140,7 +140,7 @@ def test_works_without_the_c_reader(project: Path) -> None:
     program = (
         "import sys; sys.modules['_ruamel_yaml'] = sys.modules['_ruamel_yaml_clibz'] = None\n"
         "from olmc.k8s.diagnostics import Report\n"
-        "from olmc.yaml import c_reader_active, read\n"
+        "from olmc.k8s.yaml import c_reader_active, read\n"
         "print(c_reader_active(), [d.value for d in read('a', 'a: yes\\nb:\\t0777', Report())])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=project)
