@@ -51,6 +51,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     """The page with links that lead somewhere on the site, or into the source."""
     folder = "" if page.file.src_uri == "index.md" else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
     here = posixpath.dirname(page.file.src_uri)
+    if page.file.src_uri == "index.md" and config.site_url:  # which the README has for package indexes
+        markdown = markdown.replace(f"]({config.site_url}", "](docs/")
 
     def moved(link: re.Match[str]) -> str:
         text, anchor = link["text"], link["anchor"] or ""
