@@ -57,7 +57,7 @@ def explain(_: click.Context, opts: ExplainOptions) -> None:
     if code in ("profile", "gaps"):
         if len(more) > 1:
             wrong_usage(f"`olmc explain {code}` takes one VERSION.")
-        _explain_version(code, canonical_version(*more or (Options().olm_version,)))
+        _explain_version(code, canonical_version(*more) if more else canonical_version(Options().olm_version))
     elif more and not (_SPEC.match(code) or _CODE.fullmatch(code)):
         _explain_word(" ".join(opts.words))
     elif more:
