@@ -95,14 +95,14 @@ COMMANDS = tuple(
     olmc plan w --from v -o json --approve all | olmc plan v --from w -o markdown | olmc plan w --from v -o html
     olmc plan w --to ocp-4.19 | olmc status w -o wide | olmc status w -o json --from v | olmc status w -o prometheus
     olmc why Deployment w | olmc why beacon w -o json | olmc rbac w | olmc rbac w -o json | olmc resolve w --dry-run
-    olmc resolve w -o json | olmc graph beacon w | olmc graph beacon w -o svg
+    olmc resolve w -o json | olmc graph beacon w | olmc graph beacon w -o svg | olmc fix w --dry-run
     olmc graph beacon w -o json --skip-ranges
     olmc graph beacon w --from 1.0.0 --to 1.1.0 | olmc get installed -A -C w | olmc get packagemanifests -A -C w -o yaml
     olmc get csv -A -C w -o wide | olmc explain w | olmc import w | olmc import -
     olmc fn | olmc migrate w --to descoped --dry-run
     olmc migrate w --to v2alpha1 | olmc migrate w --to olm-v1 --dry-run
     olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
-    olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
+    olmc plugin argocd generate | olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
     olmc report w -o out | olmc fleet plan . -o markdown | olmc fleet check w v | olmc fleet status w -o json
     """.replace("\n", " | ").split(" | ")
 )
