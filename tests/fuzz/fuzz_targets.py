@@ -102,7 +102,8 @@ COMMANDS = tuple(
     olmc fn | olmc migrate w --to descoped --dry-run
     olmc migrate w --to v2alpha1 | olmc migrate w --to olm-v1 --dry-run
     olmc vendor w --offline --check | olmc vendor w --offline | olmc argocd parameters
-    olmc plugin argocd generate | olmc argocd generate | olmc init workspace --openshift 4.18 | olmc verify w --provenance v/olmc.yaml
+    olmc plugin argocd generate | olmc argocd generate | olmc init workspace --openshift 4.18
+    olmc verify w --provenance v/olmc.yaml
     olmc report w -o out | olmc fleet plan . -o markdown | olmc fleet check w v | olmc fleet status w -o json
     """.replace("\n", " | ").split(" | ")
 )
