@@ -152,7 +152,7 @@ def test_clear_leaves_what_is_not_its_own(store: cache.Cache) -> None:
 _WRITER = """
 import sys
 from pathlib import Path
-from olmc import cache
+from olmc.compiler import cache
 store = cache.open_cache(Path(sys.argv[1]))
 print("ready", flush=True)
 while True:
@@ -165,7 +165,7 @@ while True:
 def test_killed_at_any_moment_it_stays_sound(store: cache.Cache) -> None:
     """SIGKILL while two runs write the same entries: each is whole or not there."""
     command = [sys.executable, "-c", _WRITER, os.fspath(store.folder)]
-    for delay in (0.0, 0.003, 0.01, 0.03, 1.0):  # the last one long enough for a busy machine
+    for delay in (0.0, 0.003, 0.01, 0.03, 1.0):  # the last one for a busy machine
         runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
         for run in runs:
             assert run.stdout is not None
