@@ -47,10 +47,10 @@ def lines_run(*command: str, fine: tuple[int, ...] = (0,)) -> int:
     return count
 
 
-def assert_linear(work: list[int], tolerance: float = TOLERANCE) -> None:
+def assert_linear(work: list[int]) -> None:
     """Each doubling of the input adds twice what the one before added."""
     first, second = (more - less for less, more in pairwise(work))
-    assert 0 < second <= 2 * first * tolerance, work
+    assert 0 < second <= 2 * first * TOLERANCE, work
 
 
 def channel(root: Path, count: int) -> Iterator[str]:
@@ -151,10 +151,7 @@ def test_a_small_channel(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [channel, namespaces, groups, bundles, packages])
 def test_compiling(make: Callable[[Path, int], Iterator[str]], tmp_path: Path) -> None:
     lines_run(*make(tmp_path / "warm", 4), fine=(0, 1))
-    # A channel grows with exponent 1.1: status follows the way to the head for its diagnoses.
-    tolerance = 1.08 if make is channel else TOLERANCE
-    work = [lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)]
-    assert_linear(work, tolerance)
+    assert_linear([lines_run(*make(tmp_path / str(count), count), fine=(0, 1)) for count in (16, 32, 64)])
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
@@ -124,20 +125,19 @@ def bundles_of_images(
 ) -> dict[str, Bundle]:
     """The bundles whose CSV has another name than catalogs list, by the image that they are taken for: the one of their
     package and version, if there is one image and one bundle of these (D53)."""
-    packages = {bundle.package for bundle in bundles.values()}
-    listed = {entry.name for package in packages for entry in _entries(package, catalogs)}
-    loose = [bundle for bundle in bundles.values() if bundle.name not in listed]
-    found: dict[str, Bundle] = {}
-    for bundle in loose:
-        version = Csv(bundle.installed.object).version
-        alike = [b for b in loose if (b.package, Csv(b.installed.object).version) == (bundle.package, version)]
-        entries = _entries(bundle.package, catalogs)
-        images = {
-            e.image for e in entries if e.version == version and e.image and e.name not in bundles
-        } - vendored.keys()
-        if len(images) == len(alike) == 1:
-            found[images.pop()] = bundle
-    return found
+    entries = {package: _entries(package, catalogs) for package in {bundle.package for bundle in bundles.values()}}
+    listed = {entry.name for of_package in entries.values() for entry in of_package}
+    loose = defaultdict[tuple[str, str], list[Bundle]](list)
+    for bundle in bundles.values():
+        if bundle.name not in listed:
+            loose[bundle.package, Csv(bundle.installed.object).version].append(bundle)
+    images = defaultdict[tuple[str, str], set[str]](set)
+    for package, of_package in entries.items():
+        for entry in of_package:
+            if entry.image and entry.image not in vendored and entry.name not in bundles:
+                images[package, entry.version].add(entry.image)
+    alone = ((key, alike[0]) for key, alike in loose.items() if len(alike) == 1)
+    return {next(iter(images[key])): bundle for key, bundle in alone if len(images[key]) == 1}
 
 
 def _report_other_names(
@@ -145,16 +145,22 @@ def _report_other_names(
 ) -> None:
     """Report the bundles whose installed CSV has another name than the catalog's entry: the entry of the image that
     they are `taken` for, or the one that is called like their other CSV (R-CAT-614)."""
-    names = {id(bundle): image for image, bundle in taken.items()}
+    bundles = tuple(bundles)
+    images = {id(bundle): image for image, bundle in taken.items()}
+    order = dict[tuple[str, str], int]()
+    of_image = defaultdict[tuple[str, str], list[str]](list)
+    for package in {bundle.package: None for bundle in bundles}:
+        for entry in _entries(package, catalogs):
+            order.setdefault((package, entry.name), len(order))
+            of_image[package, entry.image].append(entry.name)
     for bundle in bundles:
-        listed = [
-            entry.name for entry in _entries(bundle.package, catalogs)
-            if entry.image == names.get(id(bundle)) or (bundle.unpacked_csv is not None and entry.name == bundle.name)
-        ]  # fmt: skip
+        names = [*of_image[bundle.package, images[id(bundle)]]] if id(bundle) in images else []
+        names += [bundle.name] if bundle.unpacked_csv is not None and (bundle.package, bundle.name) in order else []
         csv = name_of(bundle.installed.object)
-        if listed and csv not in listed:
+        if names and csv not in names:
             place = locate(bundle.installed.source, ("metadata", "name"))
-            report.add(rules.OTHER_CSV_NAME.finding(place, bundle=listed[0], csv=csv))
+            _, first = min((order[bundle.package, name], name) for name in names)
+            report.add(rules.OTHER_CSV_NAME.finding(place, bundle=first, csv=csv))
 
 
 def images_without_csv(
