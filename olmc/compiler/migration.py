@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from olmc.compiler.rules.findings import publishing as rules
+from olmc.compiler.rules.findings import migration as rules
 from olmc.k8s.diagnostics import Diagnostic, Severity, Source
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import KubernetesObject

@@ -1,5 +1,7 @@
-"""What of the objects in a cluster says something of its state: without Secrets' values, without what controllers and
-the API server write at their own pace, and without what nobody asks for.
+"""The state of a cluster from the output of kubectl or a must-gather: the texts, and the objects without noise.
+
+olmc leaves out values of Secrets, fields that controllers and the API server write at their own pace, and objects that
+it does not need.
 """
 
 from __future__ import annotations

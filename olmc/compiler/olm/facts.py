@@ -1,7 +1,8 @@
 """The facts about OLM's objects that many parts of olmc need, each decided once and as OLM decides it.
 
 Is a CSV a copy, and of which one; what is its package; which CSV or OperatorGroup owns an object; which ServiceAccounts
-does an operator use. Each function takes untrusted objects, and a value of the wrong type counts as absent.
+does an operator use; how does a Deployment mount its certificate; from where and how often does a CatalogSource get its
+content. Each function takes untrusted objects, and a value of the wrong type counts as absent.
 """
 
 from __future__ import annotations

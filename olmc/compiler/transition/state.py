@@ -1,4 +1,4 @@
-"""The state that a compilation ends in, as another one begins with it."""
+"""The state that a compilation ends in, as the start of another one, and the commands that read it from a cluster."""
 
 from __future__ import annotations
 

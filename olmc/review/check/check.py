@@ -1,6 +1,5 @@
-"""Everything that is wrong with a directory: what compiling reported, the validators, all lints in order, and the
-suppressions.
-"""
+"""Everything that is wrong with a directory: the findings of the compilation, the validators, all lints in order,
+and the suppressions. `check` is the function of the Python API, and the command takes the same steps."""
 
 from __future__ import annotations
 

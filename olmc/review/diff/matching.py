@@ -1,4 +1,5 @@
-"""Which object of one side is which of the other: by identity, and where names are made of hashes by role."""
+"""Which object of one side corresponds to which of the other: by identity, and by role where names contain hashes.
+Pods are compared by their template, wherever a kind of workload has it."""
 
 from __future__ import annotations
 

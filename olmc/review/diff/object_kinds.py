@@ -1,4 +1,4 @@
-"""The kinds of changes of objects as such, and of fields that nothing more particular is known of."""
+"""The kinds of changes of objects as such, of objects of GitOps tools, and of fields without a kind of their own."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Changes of workloads: their environment, arguments, resources, security, volumes, and every other field.
+"""Changes of workloads: their images, environment, arguments, resources, security, volumes, and every other field.
 
-What comes as a whole, a container or a workload, is as grave as the gravest of its settings.
+A container or workload that is new as a whole has the severity of its most severe setting.
 """
 
 from __future__ import annotations

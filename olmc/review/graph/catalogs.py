@@ -1,6 +1,7 @@
-"""The catalogs at a path, as far as a graph needs them: those of a workspace, or the one whose folder it is.
+"""The catalogs at a path, as far as a graph needs them: those of a workspace, or one folder; and their channels as
+rows.
 
-What OLM refuses to serve is read as well as it can be: a broken graph is where a picture helps most.
+olmc reads a catalog that OLM refuses to serve as far as it can: a broken graph is where a picture helps most.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Workspace
 from olmc.compiler.olm.facts import group_by_label, is_copy, original_of
-from olmc.compiler.rules.findings import publishing as rules
+from olmc.compiler.rules.findings import migration as rules
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity, Source, join_limited
 from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import (

@@ -1,4 +1,5 @@
-"""Who may do something: a question about a verb and a resource, and everybody whose permissions allow it."""
+"""The permissions of subjects as text and data, and the answer to "who can": everybody who has a right, also the
+rights that an operator requests and does not have yet."""
 
 from __future__ import annotations
 

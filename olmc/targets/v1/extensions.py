@@ -37,6 +37,7 @@ from olmc.targets.v1.installing import (
     kept_objects,
     rolling_bundle,
 )
+from olmc.targets.v1.locking import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.object_set import EXTENSION_KIND
 from olmc.targets.v1.permissions import (
     CatalogFilter,
@@ -62,7 +63,6 @@ from olmc.targets.v1.resolution import (
     parse_version_range,
     resolve,
 )
-from olmc.targets.v1.revision_rollout import locked_extensions, report_deviations, restricted
 from olmc.targets.v1.status import (
     Condition,
     ExtensionResult,

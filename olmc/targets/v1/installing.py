@@ -45,6 +45,7 @@ from olmc.targets.v1.api_server import ApiServer, api_server
 from olmc.targets.v1.crd_upgrade import upgrade_errors
 from olmc.targets.v1.generators import FeatureGates, InstallRequest, render_bundle
 from olmc.targets.v1.helm_release import conflict, release_outcome
+from olmc.targets.v1.locking import content_of_bundle
 from olmc.targets.v1.object_set import (
     EXTENSION_KIND,
     MAX_PHASE,
@@ -77,14 +78,7 @@ from olmc.targets.v1.registry_bundle import (
 )
 from olmc.targets.v1.releases import ControllerRelease
 from olmc.targets.v1.resolution import ExtensionResolution, ServedCatalog
-from olmc.targets.v1.revision_rollout import (
-    RevisionName,
-    Rollout,
-    archived_conditions,
-    content_of_bundle,
-    observed_phases,
-    roll_out,
-)
+from olmc.targets.v1.revision_rollout import RevisionName, Rollout, archived_conditions, observed_phases, roll_out
 from olmc.targets.v1.single_extension import ExtensionOwner, chart_file, extension_objects
 from olmc.targets.v1.status import (
     ActiveRevision,

@@ -1,5 +1,5 @@
-"""ClusterCatalogs as the cluster has them: with defaults, the label of their name, and the status of catalogd
-(R-V1-CC-1, R-V1-CC-2, R-V1-CC-4)."""
+"""The statuses of OLM v1: ClusterCatalogs as the cluster has them, with defaults, the label of their name and the
+status of catalogd (R-V1-CC-1, R-V1-CC-2, R-V1-CC-4), and the result and status of a ClusterExtension (R-V1-CE-2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about what is built before it is compiled: kustomizations, and the entries of a repository."""
+"""Rules about inputs that olmc builds before it compiles them: kustomizations, charts, policies and entries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Rules about files, manifests and bundles: what can go wrong while a workspace is read, and what in it counts for
-nothing."""
+"""Rules about files, manifests and bundles: mistakes that olmc finds while it reads a workspace or a cluster's
+state, and files that belong to other tools."""
 
 from __future__ import annotations
 

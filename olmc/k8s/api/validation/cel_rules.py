@@ -1,8 +1,8 @@
-"""Rules in CEL of a CRD's schema (x-kubernetes-validations), as far as it is certain that they don't compile.
+"""Rules in CEL of a CRD's schema (x-kubernetes-validations): which of them can't compile, and which a value breaks.
 
-So it is when they are no CEL, when they name a field of `self` that the schema doesn't have, and when a rule is not of
-type bool, or a message not a string, whatever `self` is. Not judged are other types, functions, whether `oldSelf` may
-be used, and what an expression costs. Without the CEL library (there is none for musl) it is only fields.
+olmc reports a rule if it is certain that it does not compile: it is no CEL, it names a field of `self` that the schema
+does not have, it is not of type bool, or its message is not a string. olmc does not judge other types, functions, uses
+of `oldSelf` and the cost of an expression. Without the CEL library (musl has none) it judges fields only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Values against the OpenAPI schema of a CRD, in the words of the API server (R-CAT-723).
+"""Values and defaults of a CRD's OpenAPI schema, judged as the API server does and in its words (R-CAT-723).
 
-As there, every check of a value speaks for itself, and the branch of a choice that is reported is the one with the
-most checks that held. Rules in CEL are not part of it. The API server has fields in no order, here they stand by name.
+As there, every check of a value reports by itself. Of a choice olmc reports the branch with the most checks that held.
+Rules in CEL are in `cel_rules`. The API server has no order of fields; olmc sorts them by name.
 """
 
 from __future__ import annotations
