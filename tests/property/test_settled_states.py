@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from tiers import marked_slow
-from transition_cases import compiled, state_left
+from transition_cases import IN_TURN, compiled, state_left
 
 import olmc
 from olmc.cli.main import main
@@ -62,8 +62,7 @@ def test_nothing_happens_to_a_fixture(path: Path) -> None:
 def test_nothing_happens_to_recorded_clusters(shared: Path) -> None:
     inputs = sorted((shared / "conformance" / "cases" / "synthetic").glob("*/input"))
     # Manifests of what OLM writes itself are applied again and again, and OLM takes that back again and again.
-    in_turn = {"w-n81-crd-in-git", "w-n83-clusterrole-in-git"}
-    inputs = [p for p in inputs if not (p / "installed.yaml").exists() and p.parent.name not in in_turn]
+    inputs = [p for p in inputs if not (p / "installed.yaml").exists() and p.parent.name not in IN_TURN]
     # One has a plan that is tried again and again.
     retried = [path for path in inputs if path.parent.name == "17-og-serviceaccount-missing"]
     for path in [*random.Random(19).sample(inputs, SAMPLE), *retried]:
