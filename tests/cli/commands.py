@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +92,36 @@ def names(*arguments: str | Path) -> list[str]:
 def kinds(listed: Sequence[str]) -> list[str]:
     """Their kinds, each once."""
     return list(dict.fromkeys(name.partition("/")[0] for name in listed))
+
+
+def git(*arguments: str | Path, cwd: Path) -> str:
+    """Run git without the configuration of the machine."""
+    env = {
+        **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
+    }  # fmt: skip
+    done = subprocess.run(["git", *arguments], cwd=cwd, env=env, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def clone_repository(source: Path, root: Path, change: Callable[[Path], None] | None = None) -> Path:
+    """Copy a folder to `root` as a repository of git with a commit, and with a second one for a change."""
+    shutil.copytree(source, root)
+    git("init", "--quiet", "--initial-branch=main", cwd=root)
+    commit_all(root, "operators")
+    if change is not None:
+        change(root)
+        commit_all(root, "change")
+    return root
+
+
+def commit_all(root: Path, message: str) -> None:
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", message, cwd=root)
+
+
+def replace_text(path: Path, old: str, new: str) -> None:
+    """Change a text in a file, which has to contain it."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")

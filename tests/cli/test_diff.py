@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
-from commands import BROKEN, olmc
+from commands import BROKEN, git, olmc
 from cpu_time import measure
 from jsonschema import Draft202012Validator
 
@@ -22,16 +22,6 @@ from olmc.k8s.yaml import read
 from olmc.resources import schema
 
 BEFORE, AFTER = "review-upgrade/before", "review-upgrade/after"
-
-
-def git(*arguments: str | Path, cwd: Path) -> str:
-    """Runs git with nothing of the machine's configuration."""
-    env = {
-        **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com",
-    }  # fmt: skip
-    done = subprocess.run(["git", *arguments], cwd=cwd, env=env, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def copied(source: Path, target: Path) -> None:

@@ -503,7 +503,7 @@ def test_hidden_folders_of_revisions(sides: Path, repository: Callable[[Path], N
 @pytest.fixture
 def repository(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """A function that commits what is in a folder."""
-    from test_diff import git
+    from commands import git
 
     def commit(root: Path) -> None:
         monkeypatch.chdir(root)

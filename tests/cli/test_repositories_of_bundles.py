@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import as_typed, names, olmc
+from commands import as_typed, clone_repository, names, olmc
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from test_diff import git
 
 COMMANDS = {
     "operator-sdk": {
@@ -60,14 +59,7 @@ def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     """A function that makes a clone of a fixture, with a commit, and a second one that releases something."""
 
     def cloned(name: str) -> Path:
-        root = tmp_path / name
-        shutil.copytree(project / "fixtures/repos" / name, root)
-        git("init", "--quiet", "--initial-branch=main", cwd=root)
-        for message in ("operators", "release"):
-            if message == "release":
-                RELEASES[name](root)
-            git("add", "--all", cwd=root)
-            git("commit", "--quiet", "--message", message, cwd=root)
+        root = clone_repository(project / "fixtures/repos" / name, tmp_path / name, RELEASES[name])
         monkeypatch.chdir(root)
         return root
 

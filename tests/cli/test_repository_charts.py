@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from commands import as_typed, olmc
+from commands import as_typed, clone_repository, git, olmc
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from test_diff import git
 
 from olmc.compiler.api import Compilation
 from olmc.compiler.load import helm
@@ -49,11 +48,7 @@ needs_helm = pytest.mark.skipif(
 
 def cloned(name: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone of a fixture, with one commit, in which the test stands."""
-    root = tmp_path / name
-    shutil.copytree(project / "fixtures" / "repos" / name, root)
-    git("init", "--quiet", "--initial-branch=main", cwd=root)
-    git("add", "--all", cwd=root)
-    git("commit", "--quiet", "--message", "operators", cwd=root)
+    root = clone_repository(project / "fixtures" / "repos" / name, tmp_path / name)
     monkeypatch.chdir(root)
     return root
 

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import as_typed, olmc
+from commands import as_typed, clone_repository, git, olmc
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from test_diff import git
 
 COMMANDS = {
     "check": ("check",),
@@ -27,11 +26,7 @@ needs_tool = pytest.mark.skipif(
 @pytest.fixture
 def repository(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone of the fixture, with one commit."""
-    root = tmp_path / "clusters"
-    shutil.copytree(project / "fixtures" / "repos" / "kustomize", root)
-    git("init", "--quiet", "--initial-branch=main", cwd=root)
-    git("add", "--all", cwd=root)
-    git("commit", "--quiet", "--message", "operators", cwd=root)
+    root = clone_repository(project / "fixtures" / "repos" / "kustomize", tmp_path / "clusters")
     monkeypatch.chdir(root)
     return root
 

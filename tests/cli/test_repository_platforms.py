@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from commands import as_typed, olmc
+from commands import as_typed, clone_repository, olmc, replace_text
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from test_diff import git
 
 from olmc.compiler.load import helm
 
@@ -68,19 +67,12 @@ def clone(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     """A function that makes a clone of a fixture, with a commit, and a second one that changes something."""
 
     def cloned(name: str) -> Path:
-        root = tmp_path / name
-        shutil.copytree(project / "fixtures/repos" / name, root)
         for catalog, text in CATALOGS.items():
             (tmp_path / f"{catalog}.yaml").write_text(text, encoding="utf-8")
-        git("init", "--quiet", "--initial-branch=main", cwd=root)
         path, old, new = CHANGES[name]
-        for message in ("operators", "change"):
-            if message == "change":
-                text = (root / path).read_text(encoding="utf-8")
-                assert old in text
-                (root / path).write_text(text.replace(old, new), encoding="utf-8")
-            git("add", "--all", cwd=root)
-            git("commit", "--quiet", "--message", message, cwd=root)
+        root = clone_repository(
+            project / "fixtures/repos" / name, tmp_path / name, lambda root: replace_text(root / path, old, new)
+        )
         monkeypatch.chdir(root)
         return root
 

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import as_typed, olmc
+from commands import as_typed, git, olmc
 from snapshot_files import TextFile
 from syrupy.assertion import SnapshotAssertion
-from test_diff import git
 from test_repository_kustomize import needs_tool
 
 COMMANDS = {

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from building import bundle_files, described
 from click.testing import CliRunner
+from commands import git
 from image_kit import Image, bundle_image, catalog_image, push
 from image_workspaces import PROJECT, with_images
 from shown_pages import is_as_shown, shown_in
-from test_diff import git
 
 from olmc.cli.main import main
 
