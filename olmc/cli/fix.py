@@ -61,9 +61,8 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     compiled.
     """
     from olmc.compiler.load.request import CompileRequest
-    from olmc.k8s.yaml.edit import EditError
     from olmc.review.diagnose.engine import diagnose, scene_of
-    from olmc.review.diagnose.remedies import merged, patch_of, search
+    from olmc.review.diagnose.remedies import applicable, merged, patch_of, search
 
     one = inputs_of(ctx, [opts.path])[0]
     if one.is_staged:
@@ -76,12 +75,9 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     with progress() as doing:
         doing("trying changes")
         tried = search(request, done, found)
-    chosen = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
-    try:
-        changes = merged(chosen)
-    except EditError:
-        chosen = chosen[:1]  # two changes of one file: the first one now, the other with the next run
-        changes = merged(chosen)
+    agreed = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
+    chosen = applicable(request, done, agreed)
+    changes = merged(chosen)
     if opts.dry_run:
         say("".join(patch_of(chosen)), nl=False, out=True)
     elif changes:
@@ -115,7 +111,7 @@ def _tell_left(left: Sequence[Diagnosis], tried: RemedySearch) -> None:
         place = f"{finding.location}: " if finding.location is not None else ""
         say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
         for remedy in tried.tried:
-            if remedy.diagnosis == diagnosis and not remedy.is_proven:
+            if remedy.diagnosis == diagnosis and remedy.changes and not remedy.is_proven:
                 say(clean(f"  does not help: {remedy.candidate.text}"))
         for line in finding.hint.splitlines():
             say(clean(f"  {line}"))

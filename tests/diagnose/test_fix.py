@@ -10,7 +10,10 @@ from click.testing import CliRunner, Result
 
 import olmc
 from olmc.cli.main import main
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.migration import FileChange
 from olmc.review.diagnose.engine import diagnose, scene_of
+from olmc.review.diagnose.remedies import applicable, search
 
 FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "own-namespace"
 
@@ -64,6 +67,40 @@ def test_a_catalog_in_another_namespace(workspace: Path) -> None:
     changed(workspace, "sourceNamespace: olm", "sourceNamespace: catalogs")
     assert fix(workspace).exit_code == 0
     assert phases(workspace) == ["Succeeded"]
+
+
+def test_changes_are_applied_together_if_all_still_help(workspace: Path) -> None:
+    changed(workspace, "channel: stable", "channel: stabel")
+    request = CompileRequest(workspace)
+    done = olmc.compile(workspace)
+    tried = search(request, done, diagnose(scene_of(done)))
+    (remedy,) = tried.proven()
+    other = remedy._replace(changes=(FileChange("other.yaml", "", "kind: Other\n"),))
+    assert applicable(request, done, (remedy, other)) == (remedy, other)
+    same_file = remedy._replace(changes=tuple(change._replace(after=change.before) for change in remedy.changes))
+    assert applicable(request, done, (remedy, same_file)) == (remedy,)
+    (csv,) = workspace.glob("bundles/*/manifests/*clusterserviceversion.yaml")
+    text = csv.read_text(encoding="utf-8")
+    assert "strategy: deployment" in text
+    broken = text.replace("strategy: deployment", "strategy: other")
+    harmful = remedy._replace(changes=(FileChange(csv.relative_to(workspace).as_posix(), text, broken),))
+    assert applicable(request, done, (remedy, harmful)) == (remedy,)
+
+
+def test_a_file_behind_a_link_is_left_alone(workspace: Path) -> None:
+    """An absolute link in the copy of a workspace leads to the workspace itself."""
+    changed(workspace, "channel: stable", "channel: stabel")
+    (path,) = [path for path in workspace.glob("*.yaml") if "stabel" in path.read_text(encoding="utf-8")]
+    hidden = workspace / "files" / path.name
+    hidden.parent.mkdir()
+    path.rename(hidden)
+    (workspace / ".olmcignore").write_text("/files/\n", encoding="utf-8")
+    path.symlink_to(hidden)
+    before = hidden.stat().st_mtime_ns
+    result = fix(workspace)
+    assert (result.exit_code, "does not help" in result.output) == (1, False)
+    assert hidden.stat().st_mtime_ns == before  # it was not even written for a trial
+    assert path.is_symlink()
 
 
 def test_select_leaves_other_diagnoses_alone(workspace: Path) -> None:

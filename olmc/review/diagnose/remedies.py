@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from olmc.compiler.api import Compilation
@@ -35,7 +36,10 @@ _MOST_FILES = 5_000
 
 
 class Remedy(NamedTuple):
-    """A candidate that was compiled, with the changes of files that it makes; `is_proven`: it cures the diagnosis."""
+    """A candidate that was compiled, with the changes of files that it makes; `is_proven`: it cures the diagnosis.
+
+    Without `changes` it was not compiled: its files can't be edited, such as those that another tool builds.
+    """
 
     diagnosis: Diagnosis
     candidate: RemedyCandidate
@@ -66,9 +70,7 @@ def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis
     tried: list[Remedy] = []
     until = time.process_time() + MOST_SECONDS
     before = _rows(done)
-    with tempfile.TemporaryDirectory(prefix="olmc-fix-") as folder:
-        copy = Path(folder) / "workspace"
-        shutil.copytree(request.root, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    with _copied(request.root) as copy:
         for diagnosis in waiting:
             for candidate in diagnosis.candidates:
                 if len(tried) >= MOST_TRIALS or time.process_time() > until:
@@ -78,6 +80,33 @@ def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis
                 if remedy.is_proven:
                     break
     return RemedySearch(tuple(tried))
+
+
+def applicable(request: CompileRequest, done: Compilation, chosen: Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """Return the remedies to apply in one run: all if they are proven together, else the first one.
+
+    Each one was compiled alone. Two of them may change one file, or undo each other.
+    """
+    try:
+        changes = merged(chosen)
+    except EditError:
+        return tuple(chosen[:1])
+    if len(chosen) > 1:
+        with _copied(request.root) as copy:
+            _write(copy, changes, after=True)
+            after = compile(request._replace(root=copy))
+        if not all(_cures(remedy.diagnosis, _rows(done), after) for remedy in chosen):
+            return tuple(chosen[:1])
+    return tuple(chosen)
+
+
+@contextmanager
+def _copied(root: Path) -> Iterator[Path]:
+    """A copy of a workspace in a temporary folder, without the history."""
+    with tempfile.TemporaryDirectory(prefix="olmc-fix-") as folder:
+        copy = Path(folder) / "workspace"
+        shutil.copytree(root, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        yield copy
 
 
 def _is_small(root: Path) -> bool:
@@ -132,13 +161,14 @@ def _rows(done: Compilation) -> dict[tuple[str, str, str], OperatorStatus]:
 
 def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
     """What edits make of the files below a folder, by path. Raises EditError for a file that is not there as it was
-    read, such as what a tool builds, and for one outside of the folder."""
+    read, such as what a tool builds, and for one that a link leads to or that is outside of the folder."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     for edit in edits:
         path = edit.path if isinstance(edit, NewDocument) else edit.source.path
-        if not (root / path).resolve().is_relative_to(root.resolve()):
-            raise EditError(f"{path} is outside of the workspace")
+        # A link may lead out of the workspace, and out of the copy in which a candidate is compiled.
+        if (root / path).resolve() != root.resolve() / path:
+            raise EditError(f"{path} is reached by a link, or is outside of the workspace")
         if path not in before:
             before[path] = after[path] = _text(root / path)
         if isinstance(edit, NewDocument):
