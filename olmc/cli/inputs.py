@@ -256,7 +256,7 @@ def only_new(now: Iterable[Diagnostic], before: Iterable[Diagnostic]) -> SinceRe
     new: list[Diagnostic] = []
     for diagnostic in listed:
         key = _key(diagnostic)
-        # An error stops the compilation, so that nobody knows what else there is.
+        # An error stops the compilation, so the other findings are unknown.
         if known[key] and diagnostic.severity is not Severity.ERROR:
             known[key] -= 1
         else:

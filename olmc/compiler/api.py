@@ -104,7 +104,7 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
 def _on_inferred_platform(
     request: CompileRequest, options: Options, config: Mapping[str, Any], workspace: Workspace, report: Report
 ) -> Options:
-    """Return the options for OpenShift where manifests show that it is one and nobody has chosen a platform."""
+    """Return the options for OpenShift if manifests show it and the user chooses no platform."""
     from olmc.compiler.load.config import on_openshift, openshift_place
 
     part = request.part

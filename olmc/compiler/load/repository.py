@@ -245,7 +245,7 @@ def _folder_at(folder: Folder, path: str) -> Folder | None:
 
 
 def _place(reading: FoundFiles, destination: Destination, options: Options) -> tuple[Manifest, ...]:
-    """Give the manifests the namespace that the GitOps tool gives them; return those for which nothing says one."""
+    """Give the manifests the namespace that the GitOps tool gives them; return those whose namespace is unknown."""
     placed, homeless = manifests_in_namespace(
         reading.manifests, destination.namespace, options, replaces=destination.replaces
     )

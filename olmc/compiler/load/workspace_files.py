@@ -407,7 +407,7 @@ def left_out(
 _OF_SERVICES = frozenset(
     f".{name}" for name in ("tekton", "circleci", "ci-operator", "prow", "buildkite", "devcontainer", "vscode", "idea")
 )
-"""Hidden folders that a service or an editor reads for itself, so that nobody applies them with the folder above."""
+"""Hidden folders that a service or an editor reads for itself, which are not applied with the folder above."""
 
 
 def _applied_below(root: Path, folder: Folder, inputs: Inputs) -> Callable[[str], bool]:

@@ -105,7 +105,7 @@ SCAFFOLDS: Mapping[str, Scaffold] = {
 
 EXAMPLE = (("first", "Install lantern 1.0.0"), ("second", "Update the catalog: lantern 1.1.0 and 1.2.0"))
 """The commits of the example repository: the folder of its files below templates/example/, and its message."""
-# Whoever makes the example gets the same commits, whatever git is configured to do.
+# Every user gets the same commits: the configuration of git does not count.
 _GIT = (
     "-c", "init.defaultBranch=main", "-c", "user.name=olmc", "-c", "user.email=olmc@example.com", "-c",
     "commit.gpgSign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false",

@@ -133,7 +133,7 @@ def _tried(
 
 
 def _cures(diagnosis: Diagnosis, before: Mapping[tuple[str, str, str], OperatorStatus], after: Compilation) -> bool:
-    """Whether a diagnosis is gone, its operators run, and none stops that ran before."""
+    """Whether a diagnosis is not made any more, its operators run, and every operator that ran before still runs."""
     if after.failed or after.settled is None:
         return False
     rows = _rows(after)

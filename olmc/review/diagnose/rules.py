@@ -159,7 +159,7 @@ REMOVAL_HANGS = Rule(
     "A removal that hangs",
     "{identity} has the finalizer {finalizer}, which only the operator {csv} removes, and that is removed at the same "
     "time: {what} stays in Terminating for ever",
-    "Delete {identity} first, while {csv} runs; wait until it is gone, then remove the operator.",
+    "Delete {identity} first, while {csv} runs. Wait until the deletion ends, then remove the operator.",
     "An object with a finalizer goes when its controller has removed the finalizer. A controller that is deleted in "
     "the same step removes none.",
     found_by=FoundBy.OTHERS,

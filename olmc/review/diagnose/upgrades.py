@@ -77,7 +77,7 @@ def _stranded(
         ways.append(f"Go back to channel {' or '.join(others)}, which has {csv.name}.")
     ways += [
         f"Have the author of the catalog add replaces, skips or a skipRange for {csv.version}.",
-        f"To install {heads[0].name if heads else 'the head'} anew, delete Subscription {name} and CSV {csv.name}, "
+        f"To install {heads[0].name if heads else 'the head'} again, delete Subscription {name} and CSV {csv.name}, "
         "then apply the Subscription again; CRDs and their objects stay.",
     ]
     place = at(subscription.source, "spec", *(["channel"] if "channel" in subscription.spec else []))
@@ -230,7 +230,7 @@ def orphans(scene: Scene) -> Iterator[Diagnosis]:
             kept = f"Keep the name of the old Subscription, {old}; or delete" if old else "Delete"
             finding = rules.ORPHAN.finding(
                 at(subscription.source, "metadata", "name"), name=name, csv=csv.name, namespace=name.namespace,
-                way=f"{kept} the CSV {csv.name}, and OLM installs the operator anew. CRDs and their objects stay.",
+                way=f"{kept} the CSV {csv.name}, and OLM installs the operator again. CRDs and their objects stay.",
             )  # fmt: skip
             candidates: tuple[RemedyCandidate, ...] = ()
             if old and subscription.source is not None:
@@ -244,7 +244,7 @@ def orphans(scene: Scene) -> Iterator[Diagnosis]:
 
 
 def _old_subscription(scene: Scene, name: NamespacedName, csv: Csv) -> str:
-    """The Subscription of the cluster before that had installed a CSV and is gone, "" for none."""
+    """The Subscription of the cluster before that had installed a CSV and that the change removes, "" for none."""
     for key, manifest in scene.state.objects.items() if scene.state is not None else ():
         if (key.group, key.kind, key.namespace) != (OLM_GROUP, "Subscription", name.namespace):
             continue

@@ -57,7 +57,7 @@ _ADVICE: Mapping[str, str] = {
     "OperatorRemoved": "check that the operator may go",
     "InstallModeRemoved": "check the targets of the OperatorGroup",
     "TargetsChanged": "check the targets of the OperatorGroup",
-    "ImmutableChanged": "keep the fields that nobody can change",
+    "ImmutableChanged": "restore the immutable fields",
     "CrdRemoved": "save the objects of the removed CRDs",
     "VersionRemoved": "move objects and clients to another version",
     "VersionUnserved": "move clients to another version",

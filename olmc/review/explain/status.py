@@ -139,7 +139,7 @@ def _subscribed(
     """The operator of a Subscription in a namespace where nothing new is installed because of `hindered`; `held` is the
     upgrade that it could have."""
     cluster, name = settled.cluster, subscription.name
-    if not name.namespace:  # whoever applies it decides where it goes
+    if not name.namespace:  # the applying tool decides its namespace
         hindered = ()
     csv = subscription.installed or subscription.current
     member = cluster.members.get(NamespacedName(name.namespace, csv))

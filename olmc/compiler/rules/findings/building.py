@@ -64,11 +64,11 @@ PLACED_BY_OTHERS = Rule(
     "OLMC165",
     Severity.WARNING,
     "Objects whose namespace depends on who applies them",
-    "{path} has objects with no namespace, so whoever applies it decides where they go: {names}",
+    "{path} has objects without a namespace, and the repository does not set it: {names}",
     "Add metadata.namespace, or name the namespace in what applies the folder: spec.destination.namespace of an "
     "Application, spec.targetNamespace of a Kustomization, namespace: of a kustomization.",
-    "Nothing in the repository gives these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
-    "another repository, may. What OLM makes of them is unknown until then, so olmc does not judge them.",
+    "The repository does not give these objects a namespace. A script with `-n NAMESPACE`, or an Application in "
+    "another repository, may do so. Their effect is unknown until then, so olmc does not judge them.",
 )
 UNKNOWN_VARIABLES = Rule(
     "OLMC166",
