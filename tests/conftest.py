@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, find, settings
+from hypothesis import strategies as st
 from properties import PROFILES
 
 import olmc
@@ -43,6 +44,12 @@ def _without_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("OLMC_NO_CACHE", "1")
         patch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hypothesis_tables() -> None:
+    """Hypothesis makes its tables at the first text of a clean checkout, in two seconds that count for no test."""
+    find(st.text(), lambda _text: True, settings=settings(database=None))
 
 
 @pytest.fixture(scope="session")
