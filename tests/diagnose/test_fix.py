@@ -174,4 +174,4 @@ def test_files_that_fit_only_when_they_are_compressed(version: str, phase: list[
         (manifests / f"page-{number}.yaml").write_text(page, encoding="utf-8")
     done = olmc.compile(workspace, olm_version=version)
     assert [each for each, _ in done.phases.values()] == phase
-    assert [each.code for each in done.findings] == ([] if phase else ["OLMC309"])
+    assert ["OLMC309" in {each.code for each in done.diagnostics}] == [not phase]

@@ -11,7 +11,7 @@ from olmc.compiler.model.operators import Csv
 from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import MAXIMUM
 from olmc.k8s.api.rbac import decode_rules
-from olmc.k8s.api.restmapper import known_kinds
+from olmc.k8s.api.restmapper import resources_outside_namespaces
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, Place, close_matches, join_limited
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import PolicyRule, mapping, mappings, name_of, text
@@ -28,19 +28,20 @@ _ZERO = regex(r"\d+\.\d*0(?![\w.])")
 def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
     """Rules for resources without a namespace under `permissions` of an operator whose group is not for all namespaces:
     OLM makes a Role of them, which gives nothing (R-SING-1)."""
-    scopes: Mapping[tuple[str, str], bool] | None = None
+    outside: frozenset[tuple[str, str]] | None = None
     for _, member in sorted(scene.cluster.members.items()):
         csv = member.csv
         if member.group is None or member.group.is_global or not csv.permissions or member.phase == "Replacing":
             continue
-        scopes = scopes if scopes is not None else _scopes(scene)
+        if outside is None:
+            outside = resources_outside_namespaces(each.object for each in scene.cluster.objects.values())
         granted = {pair for entry in csv.cluster_permissions for rule in decode_rules(entry.rules)
                    for pair in _pairs(rule)}  # fmt: skip
         lost: dict[str, tuple[str | int, ...]] = {}
         for index, entry in enumerate(csv.permissions):
             for number, rule in enumerate(decode_rules(entry.rules)):
                 for group, resource in _pairs(rule):
-                    if scopes.get((group, resource)) is False and (group, resource) not in granted:
+                    if (group, resource) in outside and (group, resource) not in granted:
                         lost.setdefault(resource, ("permissions", index, "rules", number))
         if not lost:
             continue
@@ -54,13 +55,6 @@ def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
 
 def _pairs(rule: PolicyRule) -> Iterator[tuple[str, str]]:
     yield from ((group, resource.partition("/")[0]) for group in rule.groups for resource in rule.resources)
-
-
-def _scopes(scene: Scene) -> dict[tuple[str, str], bool]:
-    """Whether a resource is in namespaces, by group and plural. Of Namespaces a Role grants the one that it is in."""
-    known = known_kinds(rendered.object for rendered in scene.cluster.objects.values())
-    scopes = {(each.group, each.plural): each.namespaced for each in known}
-    return {**scopes, ("", "namespaces"): True}
 
 
 def fixed_subjects(scene: Scene) -> Iterator[Diagnosis]:
