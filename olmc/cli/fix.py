@@ -76,7 +76,7 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
         doing("trying changes")
         tried = search(request, done, found)
     agreed = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
-    chosen = applicable(request, done, agreed)
+    chosen = applicable(request, done, found, agreed)
     changes = merged(chosen)
     if opts.dry_run:
         say("".join(patch_of(chosen)), nl=False, out=True)

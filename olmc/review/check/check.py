@@ -75,6 +75,7 @@ from olmc.review.check.repository import (
 )
 from olmc.review.check.validators.bundles import operator_group_findings_of, validate
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
+from olmc.review.diagnose.bundles import numbers_without_quotes
 from olmc.review.diagnose.diagnosis import Scene
 from olmc.review.diagnose.engine import diagnose
 from olmc.review.diagnose.engine import findings as diagnosed
@@ -411,7 +412,9 @@ def check_part(
     report.found.extend(graphs.found)
     effective = options_from(config, options, given)
     lint(LintSubject(workspace, compiled.settled, effective, whole), report)
-    if compiled.settled is not None:
+    if compiled.settled is None:
+        report.found.extend(finding for *_, finding in numbers_without_quotes(workspace))
+    else:
         scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
         for diagnostic in diagnosed(diagnose(scene)):
             if not is_older(diagnostic):

@@ -116,6 +116,7 @@ GROUP_REASONS = {
     "CannotModifyStaticOperatorGroupProvidedAPIs": "List the APIs in olm.providedAPIs, or drop staticProvidedAPIs.",
     "RequirementsNotMet": "See what is missing below; add it to the workspace, or list it in olmc.yaml if it exists.",
 }
+LEFT_HINT = "No Subscription asks for {csv} in namespace {namespace}: delete its CSV to uninstall it."
 
 GROUP_FAILURE = Rule(
     "OLMC301",
