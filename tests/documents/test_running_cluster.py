@@ -59,3 +59,36 @@ def test_a_pruned_operator_leaves_its_content_running(tmp_path: Path) -> None:
     assert "keeps running without upgrades: OLM does not uninstall when its Operator goes" in result.output
     commands = "kubectl delete install kettle.v1.0.0 && kubectl -n operators delete clusterserviceversion kettle.v1.0.0"
     assert f"$ {commands}" in result.output
+
+
+TEA = [
+    {"name": "cosy.v1.0.0", "required": ["Kettle.v1.tea.example.com"]},
+    {"name": "kettle.v1.0.0", "owned": ["Kettle.v1.tea.example.com"]},
+]
+NEXT = {"name": "kettle.v2.0.0", "owned": ["Kettle.v2.tea.example.com"], "replaces": "kettle.v1.0.0"}
+
+
+def test_a_plan_explains_a_held_back_upgrade(tmp_path: Path) -> None:
+    """R-CAT-546: the row of the operator has the reason that `status` gives."""
+    write_workspace(tmp_path / "before", {"groups": {"ns/og": "own"}, "operators": TEA})
+    write_workspace(tmp_path / "after", {"groups": {"ns/og": "own"}, "operators": [*TEA, NEXT]})
+    result = CliRunner().invoke(main, ["plan", str(tmp_path / "after"), "--from", str(tmp_path / "before")])
+    assert "unchanged: kettle.v2.0.0 is held back: cosy.v1.0.0 requires an operator" in result.output
+
+
+def test_a_plan_does_not_take_the_plan_of_a_person_for_one_of_olm(tmp_path: Path) -> None:
+    """R-CAT-607: it is applied as an object, and OLM installs nothing for it."""
+    workspace: dict[str, Any] = {
+        "groups": {"ns/og": "own"},
+        "operators": [{"name": "kettle.v1.0.0", "subscription": {"spec": {"installPlanApproval": "Manual"}}}],
+    }
+    written = {
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "InstallPlan",
+        "metadata": {"name": "install-mine", "namespace": "ns"},
+        "spec": {"approval": "Manual", "approved": True, "clusterServiceVersionNames": ["kettle.v1.0.0"]},
+    }  # fmt: skip
+    write_workspace(tmp_path / "before", workspace)
+    write_workspace(tmp_path / "after", {**workspace, "manifests": [written]})
+    result = CliRunner().invoke(main, ["plan", str(tmp_path / "after"), "--from", str(tmp_path / "before")])
+    assert "+ InstallPlan/ns/install-mine: created" in result.output
+    assert "nothing: no InstallPlan is made" in result.output

@@ -18,7 +18,7 @@ from olmc.compiler.load.bundles import (
     manifests_in_their_scope,
 )
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
-from olmc.compiler.load.files import Folder, has_file, no_folder, scan, without_files
+from olmc.compiler.load.files import Folder, has_file, no_folder, scan, scan_workspace, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
 from olmc.compiler.load.request import Beside, BesideFolder, CompileRequest
@@ -290,7 +290,13 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
-    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=request.narrowing is None))
+    tree = request.tree
+    if tree is None or tree.ignored != ignored:
+        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None)
+    report.found.extend(tree.found)
+    if tree.is_cut:
+        return Workspace((), {}, {})
+    folder = without_vendored(root, tree.folder)
     if PROJECT_FILE in folder.files:
         from olmc.compiler.load.bundles import compiled_part, report_project  # few workspaces are one
 

@@ -413,7 +413,8 @@ def _below(each: OperatorStatus, reason: str, where: str) -> Iterator[str]:
     elif each.reason in GROUP_REASONS and each.reason != "RequirementsNotMet":  # without a CSV there is no member
         yield GROUP_REASONS[each.reason].format(namespace=each.namespace)
     else:
-        name = f"ClusterExtension/{each.extension}" if each.extension else each.csv or each.package
+        held = each.upgrade if each.waits == HELD_BACK and not each.fails else ""
+        name = f"ClusterExtension/{each.extension}" if each.extension else held or each.csv or each.package
         yield f"`olmc why {shlex.quote(name)}{folder}` explains it."
 
 
@@ -429,7 +430,11 @@ def in_short(each: OperatorStatus) -> str:
     if each.reason == NOT_SATISFIABLE or own:
         lines = own or lines
         depth = max((line.depth for line in lines), default=0)
-    return _counted([line.text for line in lines if line.depth == depth])
+    causes = [line.text for line in lines if line.depth == depth]
+    if each.waits == HELD_BACK and not each.fails:
+        reasons = [line.text for line in lines if line.depth == 1]
+        causes = [f"{causes[0]}: {reasons[0]}" if reasons else causes[0], *reasons[1:]]
+    return _counted(causes)
 
 
 def _counted(causes: Sequence[str]) -> str:

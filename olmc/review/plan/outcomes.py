@@ -17,7 +17,7 @@ from olmc.review.diff.operators import DiffOperator, heads
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import APPROVAL
-from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
+from olmc.review.explain.status import HELD_BACK, UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
 from olmc.targets.proposed.operator_api import OPERATOR_API, SEED_KEY
 
@@ -89,7 +89,7 @@ def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedI
     for plan in settled.cluster.plans.values():
         # One that goes on and gets no further is no news.
         phase = known.get(NamespacedName(plan.namespace, plan.name))
-        if phase is not None and (phase == plan.phase or not plan.resumed):
+        if plan.is_ignored or (phase is not None and (phase == plan.phase or not plan.resumed)):
             continue
         yield _install(plan, there)
         there |= {NamespacedName(plan.namespace, csv) for csv in plan.csvs}
@@ -162,7 +162,8 @@ def _of_operators(state: ClusterState, settled: SettledCluster, lost: Set[str]) 
 
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
     outcome = _word(row, before, was_asked)
-    why = in_short(row) if outcome not in ("unchanged", "installed", "upgraded", "recovered") else ""
+    is_done = outcome in ("unchanged", "installed", "upgraded", "recovered") and row.waits != HELD_BACK
+    why = "" if is_done else in_short(row)
     if outcome in ("failing", LEFT_RUNNING) and _runs_on(row, before):
         why = f"it runs on, but {why}"
     if outcome == "removed":
