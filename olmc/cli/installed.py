@@ -32,7 +32,7 @@ from olmc.k8s.lean import NamedTuple
 if TYPE_CHECKING:
     import click
 
-    from olmc.compiler.migration import FileChange
+    from olmc.k8s.diagnostics import FileChange
 
 
 class GetOptions(NamedTuple):
