@@ -175,3 +175,39 @@ def test_files_that_fit_only_when_they_are_compressed(version: str, phase: list[
     done = olmc.compile(workspace, olm_version=version)
     assert [each for each, _ in done.phases.values()] == phase
     assert ["OLMC309" in {each.code for each in done.diagnostics}] == [not phase]
+
+
+def test_a_version_that_the_channel_lacks(workspace: Path) -> None:
+    changed(workspace, "  channel: stable", "  channel: stable\n  startingCSV: beacon.v0.9.0")
+    result = fix(workspace)
+    assert "Set spec.startingCSV: beacon.v1.0.0" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_catalog_that_the_namespace_does_not_see(workspace: Path) -> None:
+    """The CatalogSource moves to where all see it, and the Subscription follows."""
+    changed(workspace, "sourceNamespace: olm", "sourceNamespace: store")
+    changed(workspace, "  name: harbour\n  namespace: olm", "  name: harbour\n  namespace: store")
+    result = fix(workspace)
+    assert "Move CatalogSource harbour to namespace olm" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_failure_without_a_diagnosis_is_reported(workspace: Path) -> None:
+    changed(workspace, "source: harbour", "source: elsewhere")
+    result = fix(workspace)
+    assert (result.exit_code, "not fixed: " in result.output) == (1, True)
+
+
+def test_a_bystander_names_the_subscription_that_blocks_it(workspace: Path) -> None:
+    other = (
+        "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        "metadata: {name: other, namespace: harbour}\n"
+        "spec: {name: beakon, source: harbour, sourceNamespace: olm}\n"
+    )
+    with (workspace / "operators.yaml").open("a", encoding="utf-8") as file:
+        file.write(other)
+    (found,) = diagnose(scene_of(olmc.compile(workspace)))
+    assert found.culprit == ("harbour", "beakon")
+    assert ("harbour", "beacon") in found.operators
+    assert found.finding.message.endswith("it has beacon; beacon is not installed until then")

@@ -156,10 +156,9 @@ def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
     if after.failed or after.settled is None:
         return False
     rows = _rows(after)
-    for key, row in before.rows.items():
-        now = rows.get(key)
-        if _runs(row) and (now is None or not _runs(now)):
-            return False
+    running = {(row.namespace, row.package) for row in rows.values() if _runs(row)}
+    if any(_runs(row) and (row.namespace, row.package) not in running for row in before.rows.values()):
+        return False
     wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
     if not wanted or not all(_runs(row) and not row.fails for row in wanted):
         return False

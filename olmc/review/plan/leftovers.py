@@ -52,6 +52,7 @@ from olmc.k8s.objects import (
     status_of,
     texts,
 )
+from olmc.review.diagnose.engine import is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
@@ -277,9 +278,9 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     """What cures each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
-        if diagnosis.is_shown:
+        if diagnosis.is_shown and diagnosis.culprit is None:
             continue
-        yield Task(f"{finding.message}. {finding.hint}".strip(), diagnosis.command)
+        yield Task(f"{finding.message.rstrip('.')}. {finding.hint}".strip(), diagnosis.command)
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:
@@ -648,8 +649,8 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in (each for each in diagnoses if not each.is_shown):
-        for operator in diagnosis.operators:
+    for diagnosis in diagnoses:
+        for operator in (each for each in diagnosis.operators if not is_shown(diagnosis, each)):
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)
     rows = Counter(NamespacedName(outcome.namespace, outcome.package) for outcome in listed)
