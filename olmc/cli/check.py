@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from olmc.cli.console import (
     wrong_usage,
 )
 from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
-from olmc.cli.jobs import do_each, jobs_of, jobs_option
+from olmc.cli.jobs import do_each, jobs_for, jobs_of, jobs_option
 from olmc.cli.options import (
     CompileOptions,
     GivenInput,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.review.check.check import CheckResult, CheckRules
+    from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -67,7 +67,9 @@ def _untold(done: Sequence[CheckResult]) -> str:
     """How much was not looked at, or is known, as the last line has it."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
-    return text + (f", {known} findings known" if known else "")
+    text += f", {known} findings known" if known else ""
+    unchanged = sum(each.unchanged for each in done)
+    return text + (f", {unchanged} unchanged package{'s' * (unchanged != 1)} not looked at" if unchanged else "")
 
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
@@ -275,11 +277,20 @@ class CheckedPath(NamedTuple):
     approvals: tuple[str, ...]
 
 
-def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
-    """What is found in a path."""
-    from olmc.review.check.check import check_compiled
+PartsCheck = Callable[[Sequence["PackageTask"]], Iterable["CheckedPart"]]
 
-    request = one.request(order.options, order.given, timings.stage)
+
+def checked_path(
+    order: CheckOrder, one: Input, timings: Timings = UNTIMED, check_each: PartsCheck | None = None
+) -> CheckedPath:
+    """What is found in a path; `check_each` checks the packages of a repository of bundles."""
+    from olmc.review.check.check import check_compiled, check_each_package, check_repository_of_bundles, scanned
+
+    request = scanned(one.request(order.options, order.given, timings.stage))
+    if order.options.state is None and timings is UNTIMED and one.is_plain:
+        found = check_repository_of_bundles(request, order.rules, check_each or check_each_package)
+        if found is not None:
+            return CheckedPath(found, GivenInput(order.options, is_bundle=False), ())
     made = compile(request)
     timings.compiled(one.root, made)
     timings.stage("check")
@@ -289,6 +300,13 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
         next(iter(given_of([made])), None),
         approvals_in(made.settled.cluster) if order.options.approve and made.settled is not None else (),
     )
+
+
+def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:  # noqa: ARG001
+    """What is found in a package of a repository of bundles."""
+    from olmc.review.check.check import check_package
+
+    return check_package(task)
 
 
 class CheckOptions(NamedTuple):
@@ -385,17 +403,40 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:
 
+        def in_processes(tasks: Sequence[PackageTask]) -> list[CheckedPart]:
+            parts: dict[int, CheckedPart] = {}
+            do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
+            return [parts[number] for number in range(len(tasks))]
+
         def found_at(place: Path) -> tuple[Diagnostic, ...]:
             doing(f"checking {place}")
             return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
-        before = None
-        if opts.since:
-            from olmc.cli.inputs import findings_at, only_new
+        def found_in_changed(place: Path, packages: frozenset[str]) -> CheckResult | None:
+            from olmc.review.check.check import check_repository_of_bundles, scanned
 
-            before = findings_at(opts.since, inputs, found_at)
+            doing(f"checking {len(packages)} packages in {place}")
+            request = scanned(Input(place).request(options, given))
+            return check_repository_of_bundles(request, rules, in_processes, packages)
+
+        before = now = None
+        if opts.since:
+            from olmc.cli.inputs import findings_at, findings_of_changed_packages, only_new
+
+            changed = findings_of_changed_packages(opts.since, inputs, found_in_changed)
+            if changed is not None:
+                now, before = changed.now, [changed.before]
+            else:
+                before = findings_at(opts.since, inputs, found_at)
         count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
-        do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
+
+        if now is not None:
+            checked[0] = CheckedPath(now, GivenInput(options, is_bundle=False), ())
+        elif len(inputs) == 1:
+            doing(f"compiling {inputs[0].root}")
+            checked[0] = checked_path(order, inputs[0], timings, in_processes)
+        else:
+            do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
         done = [
             checked[number].result._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs)))
             for number, one in enumerate(inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,38 @@ def is_bundle(folder: Folder) -> bool:
     return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
 
 
+LEAST_PACKAGES = 16
+"""How many folders of packages make a repository of bundles: olmc reads fewer at once in a moment."""
+
+
+def has_many_packages(folder: Folder) -> bool:
+    """Whether a tree has as many packages as a repository of bundles."""
+    return len(list(islice(package_folders(folder), LEAST_PACKAGES))) == LEAST_PACKAGES
+
+
+def package_folders(folder: Folder) -> Iterator[Folder]:
+    """The topmost folders with a bundle directly in them."""
+    if any(is_bundle(below) for below in folder.folders):
+        yield folder
+        return
+    for below in folder.folders:
+        yield from package_folders(below)
+
+
+def bundles_in(folder: Folder) -> Iterator[Folder]:
+    """The bundles below a folder."""
+    for below in folder.folders:
+        if is_bundle(below):
+            yield below
+        else:
+            yield from bundles_in(below)
+
+
+def without_bundles(folder: Folder) -> Folder:
+    """A tree without the bundles in it."""
+    return folder._replace(folders=tuple(without_bundles(below) for below in folder.folders if not is_bundle(below)))
+
+
 def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read) -> Bundle | None:
     """The bundle in `folder`, or None with the diagnostics that say why it is none; `read` reads its files."""
     manifests, metadata = folder.folder(MANIFESTS), folder.folder(METADATA)
@@ -233,6 +266,7 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         annotations=annotations,
         dependencies=_items(roles["dependencies"]),
         properties=_items(roles["properties"]),
+        properties_source=roles["source"],
         unused=tuple(unused),
         # OLM reads the files of an image in the same order, and takes the last one (R-CAT-614).
         unpacked_csv=csvs[-1] if len(csvs) > 1 else None,
@@ -376,8 +410,9 @@ def _with_usual_keys(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any]:
-    """The first non-empty content of each role, over all files of metadata/ (R-CAT-102)."""
-    roles: dict[str, Any] = {"annotations": None, "dependencies": None, "properties": None}
+    """The first non-empty content of each role, over all files of metadata/ (R-CAT-102), and the `source` of the
+    properties."""
+    roles: dict[str, Any] = {"annotations": None, "dependencies": None, "properties": None, "source": None}
     for path in folder.walk():
         text = read_text(root, path, report)
         documents = read(path, text, Report()) if text is not None else []
@@ -389,6 +424,7 @@ def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any
         for role in ("dependencies", "properties"):
             if roles[role] is None and isinstance(value.get(role), list) and value[role]:
                 roles[role] = value[role]
+                roles["source"] = documents[0].source if role == "properties" else roles["source"]
     return roles
 
 
