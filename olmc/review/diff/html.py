@@ -33,7 +33,16 @@ from olmc.review.diff.crd_kinds import (
 from olmc.review.diff.deltas import aligned
 from olmc.review.diff.matching import Pair
 from olmc.review.diff.operators import operators
-from olmc.review.diff.outputs import ChangeLine, folded_text, heading, line_groups, review_sections, summary
+from olmc.review.diff.outputs import (
+    ChangeLine,
+    folded_text,
+    heading,
+    line_groups,
+    review_sections,
+    subject,
+    summary,
+    verdict,
+)
 from olmc.review.diff.permissions import Matrices, Matrix, access, matrices
 from olmc.review.diff.version_kinds import operator_added, operator_upgraded
 from olmc.review.diff.versions import Subscribed, subscribed
@@ -108,9 +117,17 @@ class FrontSection(NamedTuple):
 
 
 def as_html(
-    difference: Difference, front: Sequence[FrontSection] = (), *, headline: str = "", pages: Sequence[PageLink] = ()
+    difference: Difference,
+    front: Sequence[FrontSection] = (),
+    *,
+    decision: str = "",
+    headline: str = "",
+    pages: Sequence[PageLink] = (),
 ) -> str:
-    """The page, with further sections in `front`, and above them `headline` and links to the `pages` beside it."""
+    """Return the page, with further sections in `front`.
+
+    Above them are the verdict (or the `decision` of a plan), the counts (or `headline`) and links to the `pages`.
+    """
     from jinja2 import Environment, StrictUndefined  # takes long to import
     from markupsafe import Markup
 
@@ -121,8 +138,9 @@ def as_html(
     return environment.from_string(template_text("diff.html.j2")).render(
         old=clean(difference.old.name),
         new=clean(difference.new.name),
-        summary=summary(difference),
-        headline=headline,
+        subject=subject(difference),
+        verdict=decision or verdict(difference),
+        summary=headline or summary(difference),
         pages=pages,
         front=front,
         command="plan" if front else "diff",
