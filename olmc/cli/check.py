@@ -47,11 +47,14 @@ from olmc.cli.options import (
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.messages import json_text
+from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.resources import docs_url
+from olmc.review.explain.left_out import counted, note
 from olmc.targets.pipeline import compile
+from olmc.version import __version__
 
 if TYPE_CHECKING:
     import click
@@ -121,9 +124,7 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
 def print_findings(
     done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
 ) -> None:
-    from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source
     from olmc.review.check.check import line_reader, located_diagnostics
-    from olmc.review.explain.left_out import counted, note
 
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
@@ -157,9 +158,7 @@ def print_findings(
     else:
         from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
         from olmc.compiler.rules.rulebook import linked
-        from olmc.resources import docs_url
         from olmc.review.rules.catalogue import all_rules, rule_page
-        from olmc.version import __version__
 
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}

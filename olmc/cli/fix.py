@@ -18,6 +18,7 @@ from olmc.cli.options import (
     options_of,
     timings_of,
 )
+from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
@@ -60,7 +61,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
     compiled.
     """
-    from olmc.compiler.load.request import CompileRequest
     from olmc.review.diagnose.engine import diagnose, scene_of
     from olmc.review.diagnose.remedies import applicable, merged, patch_of, search
 

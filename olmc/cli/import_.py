@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, say, tell, writing, wrong_usage
 from olmc.cli.declared import PathOf, argument, command, flag, option
 from olmc.cli.options import is_given, olm_version_option
+from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import put
+from olmc.compiler.rules.findings.workspace import INCOMPLETE
 from olmc.k8s.diagnostics import Location, Report
 from olmc.k8s.lean import NamedTuple
 
@@ -98,7 +100,6 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
     import tempfile
 
     from olmc.compiler.load.request import CompileRequest
-    from olmc.compiler.model.options import Options
     from olmc.compiler.transition.state import with_aggregated_rules
     from olmc.review.plan.verify import left_out, options_for, verified
     from olmc.targets.pipeline import compile
@@ -114,7 +115,6 @@ def _verified(dump: Dump, olm_version: str) -> Verification:
 
 def _report_lacking(path: Path, dump: Dump, report: Report) -> None:
     """Say which kinds the dump has none of, and how to read them."""
-    from olmc.compiler.rules.findings.workspace import INCOMPLETE
     from olmc.compiler.transition.state import command_for, lacking
 
     absent = lacking(dump)

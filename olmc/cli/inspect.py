@@ -29,7 +29,8 @@ from olmc.cli.options import (
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text, seen_from
+from olmc.compiler.olm.profiles.data import controller_text
+from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
 
@@ -65,7 +66,6 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.compiler.output.messages import QueryError
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
@@ -138,7 +138,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.compiler.olm.profiles.data import controller_text
     from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 

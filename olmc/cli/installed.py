@@ -28,6 +28,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.output.directory import rewrite
 from olmc.k8s.diagnostics import POSSIBLE, Report, Severity, closest, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.k8s.yaml import dump_one
 
 if TYPE_CHECKING:
     import click
@@ -187,7 +188,6 @@ def serve(ctx: click.Context, opts: ServeOptions) -> None:
         wrong_usage("--http is only for the local machine (--host 127.0.0.1).")
     if opts.print_csv:
         from olmc.compiler.olm.profiles.data import profile_of
-        from olmc.k8s.yaml import dump_one
         from olmc.targets.proposed.installed.resources import packageserver_csv
 
         say(dump_one(packageserver_csv(profile_of(opts.olm_version))), nl=False, out=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from olmc.cli.console import BAD_INPUT, DONE, FINDINGS, bad_value, say, tell, writing, wrong_usage
 from olmc.cli.declared import Choice, NoOptions, PathOf, argument, command, flag, group, option
+from olmc.compiler.load.files import MAX_FILE_BYTES
+from olmc.compiler.output.text import as_yaml
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
 
@@ -263,7 +265,6 @@ def generate(_: click.Context, __: NoOptions) -> None:
     Exit codes: 0 done, 1 an operator would fail (and keep-going is not set), 3 input that can't be compiled. Only after
     0 is anything printed to stdout: else pruning would remove what a failing operator lacks.
     """
-    from olmc.compiler.output.text import as_yaml
     from olmc.integrations.pipelines.argocd import generate as generated
 
     made = generated(Path(), os.environ)
@@ -305,8 +306,6 @@ argocd = group(
 
 
 def _given_list() -> bytes:
-    from olmc.compiler.load.files import MAX_FILE_BYTES
-
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
         wrong_usage(f"stdin gives more than {MAX_FILE_BYTES:,} bytes; OLMC_LIMIT_FILE_BYTES raises that.")

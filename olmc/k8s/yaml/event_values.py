@@ -18,7 +18,7 @@ from ruamel.yaml.events import (
 from olmc.k8s.diagnostics import DecodeFailure, Report
 from olmc.k8s.yaml.document import MAX_DEPTH
 from olmc.k8s.yaml.lines import PlainValues, UnusualError
-from olmc.k8s.yaml.problems import PARSE_ERRORS, parse
+from olmc.k8s.yaml.problems import PARSE_ERRORS, parse, syntax_error
 
 
 def event_values(path: str, text: str, report: Report, *, pure: bool = False) -> list[Any]:
@@ -99,7 +99,5 @@ def _construct_exactly(path: str, text: str, report: Report, pure: bool) -> list
 
 
 def _add_syntax_error(path: str, text: str, error: Exception, report: Report, pure: bool) -> None:
-    from olmc.k8s.yaml.problems import syntax_error
-
     diagnostic = syntax_error(path, text, error, pure=pure)
     report.add(diagnostic.caused_by(DecodeFailure(diagnostic.message)))

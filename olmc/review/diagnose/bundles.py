@@ -15,7 +15,7 @@ from olmc.k8s.api.restmapper import known_kinds
 from olmc.k8s.diagnostics import POSSIBLE, Location, Place, close_matches, join_limited
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import PolicyRule, mappings, name_of, text
-from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at, locate, located
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, operator_of, row_of
@@ -208,8 +208,6 @@ def _is_older(version: str, than: Any) -> bool:
 
 
 def _covers(csv: Csv, version: str) -> bool:
-    from olmc.k8s.semver import range_or_none
-
     covered, own = range_or_none(csv.annotations.get("olm.skipRange", "")), tolerant_or_none(version)
     return covered is not None and own is not None and covered.contains(own)
 

@@ -18,6 +18,7 @@ from olmc.k8s.lean import NamedTuple, regex
 from olmc.k8s.objects import CRD_KIND, KubernetesObject, Manifest, annotations_of, as_text, mappings, spec_of, text
 from olmc.k8s.strconv import integral, number_text, quoted
 from olmc.k8s.yaml import Document, locate, read
+from olmc.k8s.yaml.problems import parser_problem
 
 MANIFESTS = "manifests/"
 ANNOTATIONS = "metadata/annotations.yaml"
@@ -147,8 +148,6 @@ def _first_document(path: str, text: str, prefix: str) -> Document | None:
 def _check_syntax(text: str, report: Report, prefix: str) -> None:
     problem = next((finding for finding in report if finding.severity is Severity.ERROR), None)
     if problem is not None:
-        from olmc.k8s.yaml.problems import parser_problem  # hardly any bundle holds what is no YAML
-
         reason = parser_problem(text, at_problem=True) or problem.message
         raise BundleError(f"{prefix}error converting YAML to JSON: {reason}", problem.location)
 
@@ -364,8 +363,6 @@ def parse_config(text: str) -> Any:
     report = Report()
     documents = read("config", text, report)
     if any(finding.severity is Severity.ERROR for finding in report):
-        from olmc.k8s.yaml.problems import parser_problem  # few configurations are no YAML
-
         problem = parser_problem(text).rpartition(":")[2].strip()
         raise BundleError(_INVALID + problem, terminal=True)
     return documents[0].value if documents else None
