@@ -19,6 +19,7 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple
@@ -81,8 +82,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     if opts.dry_run:
         say("".join(patch_of(chosen)), nl=False, out=True)
     elif changes:
-        from olmc.compiler.output.directory import rewrite
-
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
             rewrite(
