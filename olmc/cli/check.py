@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from olmc.cli.console import (
     wrong_usage,
 )
 from olmc.cli.declared import PathOf, argument, codes, command, flag, option, optional_validators
-from olmc.cli.jobs import do_each, jobs_of, jobs_option
+from olmc.cli.jobs import do_each, jobs_for, jobs_of, jobs_option
 from olmc.cli.options import (
     CompileOptions,
     GivenInput,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     import click
 
     from olmc.compiler.load.repository import RepositoryCluster
-    from olmc.review.check.check import CheckResult, CheckRules
+    from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
 
 # What `olmc check` prints, in each of its formats.
@@ -267,11 +267,20 @@ class CheckedPath(NamedTuple):
     approvals: tuple[str, ...]
 
 
-def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> CheckedPath:
-    """What is found in a path."""
-    from olmc.review.check.check import check_compiled
+PartsCheck = Callable[[Sequence["PackageTask"]], Iterable["CheckedPart"]]
 
-    request = one.request(order.options, order.given, timings.stage)
+
+def checked_path(
+    order: CheckOrder, one: Input, timings: Timings = UNTIMED, check_each: PartsCheck | None = None
+) -> CheckedPath:
+    """What is found in a path; `check_each` checks the packages of a repository of bundles."""
+    from olmc.review.check.check import check_compiled, check_each_package, check_repository_of_bundles, scanned
+
+    request = scanned(one.request(order.options, order.given, timings.stage))
+    if order.options.state is None and timings is UNTIMED and one.is_plain:
+        found = check_repository_of_bundles(request, order.rules, check_each or check_each_package)
+        if found is not None:
+            return CheckedPath(found, GivenInput(order.options, is_bundle=False), ())
     made = compile(request)
     timings.compiled(one.root, made)
     timings.stage("check")
@@ -281,6 +290,13 @@ def checked_path(order: CheckOrder, one: Input, timings: Timings = UNTIMED) -> C
         next(iter(given_of([made])), None),
         approvals_in(made.settled.cluster) if order.options.approve and made.settled is not None else (),
     )
+
+
+def check_task(order: None, task: PackageTask, timings: Timings) -> CheckedPart:  # noqa: ARG001
+    """What is found in a package of a repository of bundles."""
+    from olmc.review.check.check import check_package
+
+    return check_package(task)
 
 
 class CheckOptions(NamedTuple):
@@ -387,7 +403,17 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
 
             before = findings_at(opts.since, inputs, found_at)
         count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
-        do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
+
+        def in_processes(tasks: Sequence[PackageTask]) -> list[CheckedPart]:
+            parts: dict[int, CheckedPart] = {}
+            do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
+            return [parts[number] for number in range(len(tasks))]
+
+        if len(inputs) == 1:
+            doing(f"compiling {inputs[0].root}")
+            checked[0] = checked_path(order, inputs[0], timings, in_processes)
+        else:
+            do_each(checked_path, order, inputs, count, checked.__setitem__, doing, timings)
         done = [
             checked[number].result._replace(shown_as=shown_as(None if one.is_staged else one.root, output, len(inputs)))
             for number, one in enumerate(inputs)

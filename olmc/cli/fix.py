@@ -18,10 +18,11 @@ from olmc.cli.options import (
     options_of,
     timings_of,
 )
+from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
-from olmc.k8s.diagnostics import Severity
+from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
         doing("trying changes")
         tried = search(request, done, found)
     agreed = [remedy for remedy in tried.proven() if not opts.interactive or _agreed(remedy)]
-    chosen = applicable(request, done, agreed)
+    chosen = applicable(request, done, found, agreed)
     changes = merged(chosen)
     if opts.dry_run:
         say("".join(patch_of(chosen)), nl=False, out=True)
@@ -92,7 +93,16 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
         say(clean(f"{'would fix' if opts.dry_run else 'fixed'}: {remedy.candidate.text}"), out=not opts.dry_run)
     left = [diagnosis for diagnosis in found if diagnosis not in {remedy.diagnosis for remedy in chosen}]
     _tell_left(left, tried)
-    raise SystemExit(FINDINGS if left else DONE)
+    undiagnosed = () if found or opts.select else _failures(done)
+    for finding in undiagnosed:
+        place = f"{finding.location}: " if finding.location is not None else ""
+        say(clean(f"not fixed: {place}{finding.message} [{finding.code}]"))
+    raise SystemExit(FINDINGS if left or undiagnosed else DONE)
+
+
+def _failures(done: Compilation) -> Sequence[Diagnostic]:
+    """What fails, in a compilation whose causes olmc has no diagnosis of."""
+    return [each for each in done.diagnostics if each.severity is Severity.FAILURE]
 
 
 def _agreed(remedy: Remedy) -> bool:

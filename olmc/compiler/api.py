@@ -25,7 +25,7 @@ from olmc.compiler.load.config import (
     read_config,
     read_lock,
 )
-from olmc.compiler.load.files import Folder, no_folder, scan
+from olmc.compiler.load.files import Folder, no_folder, scan, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
 from olmc.compiler.model.cluster import Cluster, NamespacedName
@@ -162,10 +162,11 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     report = Report()
     if not _knows_version(options, report):
         return Compilation((), tuple(report), {})
-    scanned = Report()
-    ignored = narrowing.ignored if narrowing is not None else ()
-    is_folder = request.part is None and not no_folder(path)
-    folder = scan(path, scanned, ignored=ignored, ignore_file=narrowing is None) if is_folder else None
+    tree = request.tree if request.part is None else None
+    if tree is None and request.part is None and not no_folder(path):
+        ignored = narrowing.ignored if narrowing is not None else ()
+        tree = scan_workspace(path, ignored, ignore_file=narrowing is None)
+    folder = tree.folder if tree is not None else None
     workspace: Workspace | None = None
     bundles: Mapping[str, Bundle] = {}
     settled: SettledCluster | None = None
@@ -173,9 +174,9 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
     live: Workspace | None = None
     config: Mapping[str, Any] = {}
     bundle_folder = _bundle_in(folder, report) if folder is not None and request.beside is None else None
-    if folder is not None and bundle_folder is not None:
-        report.found.extend(scanned.found)  # of a workspace only that which its olmc.yaml does not ignore
-        options, config = _bundle_options(folder, request, report)
+    if tree is not None and bundle_folder is not None:
+        report.found.extend(tree.found)  # of a workspace only that which its olmc.yaml does not ignore
+        options, config = _bundle_options(tree.folder, request, report)
         options = _narrowed(options, request)
         if config.get("ignore") and narrowing is None:
             rest = scan(path, Report(), ignored=tuple(config["ignore"]))
@@ -187,7 +188,7 @@ def compile(request: CompileRequest, targets: Sequence[Target] = ()) -> Compilat
         if not report.failed:
             settled, bundles = _settle_bundle(path, bundle_folder, options, report, request.stage)
     else:
-        workspace, options, config = _read_workspace(request, report)
+        workspace, options, config = _read_workspace(request._replace(tree=tree), report)
         request.stage("settle")
         if not report.failed:
             live, begun, settled = _settle_workspace(workspace, options, report, targets)

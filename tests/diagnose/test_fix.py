@@ -73,18 +73,19 @@ def test_changes_are_applied_together_if_all_still_help(workspace: Path) -> None
     changed(workspace, "channel: stable", "channel: stabel")
     request = CompileRequest(workspace)
     done = olmc.compile(workspace)
-    tried = search(request, done, diagnose(scene_of(done)))
+    found = diagnose(scene_of(done))
+    tried = search(request, done, found)
     (remedy,) = tried.proven()
     other = remedy._replace(changes=(FileChange("other.yaml", "", "kind: Other\n"),))
-    assert applicable(request, done, (remedy, other)) == (remedy, other)
+    assert applicable(request, done, found, (remedy, other)) == (remedy, other)
     same_file = remedy._replace(changes=tuple(change._replace(after=change.before) for change in remedy.changes))
-    assert applicable(request, done, (remedy, same_file)) == (remedy,)
+    assert applicable(request, done, found, (remedy, same_file)) == (remedy,)
     (csv,) = workspace.glob("bundles/*/manifests/*clusterserviceversion.yaml")
     text = csv.read_text(encoding="utf-8")
     assert "strategy: deployment" in text
     broken = text.replace("strategy: deployment", "strategy: other")
     harmful = remedy._replace(changes=(FileChange(csv.relative_to(workspace).as_posix(), text, broken),))
-    assert applicable(request, done, (remedy, harmful)) == (remedy,)
+    assert applicable(request, done, found, (remedy, harmful)) == (remedy,)
 
 
 def test_a_file_behind_a_link_is_left_alone(workspace: Path) -> None:
@@ -130,3 +131,83 @@ def test_a_secret_that_nothing_creates_is_diagnosed(workspace: Path) -> None:
     with (workspace / "cluster.yaml").open("a", encoding="utf-8") as file:
         file.write(secret)
     assert diagnose(scene_of(olmc.compile(workspace))) == ()
+
+
+def test_a_version_gets_its_quotes(workspace: Path) -> None:
+    """YAML reads 4.20 as a number; both the bundle and the catalog have it, each with an edit of its own."""
+    (metadata,) = workspace.glob("bundles/*/metadata")
+    maximum = "- type: olm.maxOpenShiftVersion\n  value: {}  # the newest that we test\n"
+    properties, catalog = metadata / "properties.yaml", workspace / "catalogs/harbour/catalog.yaml"
+    properties.write_text("properties:\n" + maximum.format("4.20"), encoding="utf-8")
+    text = catalog.read_text(encoding="utf-8")
+    assert text.count("\nproperties:\n") == 1
+    catalog.write_text(text.replace("\nproperties:\n", "\nproperties:\n" + maximum.format("4.20")), encoding="utf-8")
+    found = diagnose(scene_of(olmc.compile(workspace)))
+    assert [each.finding.code for each in found] == ["OLMC815", "OLMC815"]
+    assert fix(workspace).exit_code == 0
+    for path in (properties, catalog):
+        assert maximum.format("'4.20'") in path.read_text(encoding="utf-8").replace('"', "'")
+
+
+@pytest.mark.parametrize("value", ["4.2", "'4.20'", "4.19"])
+def test_a_version_that_reads_as_it_is_written_is_fine(value: str, workspace: Path) -> None:
+    (metadata,) = workspace.glob("bundles/*/metadata")
+    (metadata / "properties.yaml").write_text(
+        f"properties: [{{type: olm.maxOpenShiftVersion, value: {value}}}]\n", encoding="utf-8"
+    )
+    assert diagnose(scene_of(olmc.compile(workspace))) == ()
+
+
+def test_a_bundle_alone_is_checked_for_its_quotes(workspace: Path) -> None:
+    (metadata,) = workspace.glob("bundles/*/metadata")
+    properties = metadata / "properties.yaml"
+    properties.write_text("properties: [{type: olm.maxOpenShiftVersion, value: 4.10}]\n", encoding="utf-8")
+    found = [each for each in olmc.check(metadata.parent).diagnostics if each.code == "OLMC815"]
+    assert [str(each.location) for each in found] == ["metadata/properties.yaml:1:53"]
+
+
+@pytest.mark.parametrize(("version", "phase"), [("0.18.3", []), ("0.19.0", ["Succeeded"])])
+def test_files_that_fit_only_when_they_are_compressed(version: str, phase: list[str], workspace: Path) -> None:
+    (manifests,) = workspace.glob("bundles/*/manifests")
+    for number in range(2):
+        page = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: page-{number}}}\ndata: {{text: {'a' * 600_000}}}\n"
+        (manifests / f"page-{number}.yaml").write_text(page, encoding="utf-8")
+    done = olmc.compile(workspace, olm_version=version)
+    assert [each for each, _ in done.phases.values()] == phase
+    assert ["OLMC309" in {each.code for each in done.diagnostics}] == [not phase]
+
+
+def test_a_version_that_the_channel_lacks(workspace: Path) -> None:
+    changed(workspace, "  channel: stable", "  channel: stable\n  startingCSV: beacon.v0.9.0")
+    result = fix(workspace)
+    assert "Set spec.startingCSV: beacon.v1.0.0" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_catalog_that_the_namespace_does_not_see(workspace: Path) -> None:
+    """The CatalogSource moves to where all see it, and the Subscription follows."""
+    changed(workspace, "sourceNamespace: olm", "sourceNamespace: store")
+    changed(workspace, "  name: harbour\n  namespace: olm", "  name: harbour\n  namespace: store")
+    result = fix(workspace)
+    assert "Move CatalogSource harbour to namespace olm" in result.output
+    assert phases(workspace) == ["Succeeded"]
+
+
+def test_a_failure_without_a_diagnosis_is_reported(workspace: Path) -> None:
+    changed(workspace, "source: harbour", "source: elsewhere")
+    result = fix(workspace)
+    assert (result.exit_code, "not fixed: " in result.output) == (1, True)
+
+
+def test_a_bystander_names_the_subscription_that_blocks_it(workspace: Path) -> None:
+    other = (
+        "---\napiVersion: operators.coreos.com/v1alpha1\nkind: Subscription\n"
+        "metadata: {name: other, namespace: harbour}\n"
+        "spec: {name: beakon, source: harbour, sourceNamespace: olm}\n"
+    )
+    with (workspace / "operators.yaml").open("a", encoding="utf-8") as file:
+        file.write(other)
+    (found,) = diagnose(scene_of(olmc.compile(workspace)))
+    assert found.culprit == ("harbour", "beakon")
+    assert ("harbour", "beacon") in found.operators
+    assert found.finding.message.endswith("it has beacon; beacon is not installed until then")

@@ -34,6 +34,7 @@ ABOUT_THE_PROFILE = {"name", "gaps", "bundles_by", "feature_gates", "controller"
 # got with a patch release only.
 SEEN_IN_CLUSTERS = {
     "account.token",
+    "bundle.unpacking",
     "catalog.objects",
     "csv.cleanup",
     "csv.finalizer",

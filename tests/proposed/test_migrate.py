@@ -80,6 +80,19 @@ def test_instances_become_one(tmp_path: Path) -> None:
     assert [d.code for d in made.diagnostics if d.severity >= olmc.Severity.WARNING] == ["OLMC664"]
 
 
+@pytest.mark.parametrize("option", [["--descoped"], []], ids=["descoped", "plain"])
+def test_a_plan_after_a_migration_does_not_advise_the_opposite(tmp_path: Path, option: list[str]) -> None:
+    """R-DESCOPE-10: the left operator is to be uninstalled; its group, which the migration removes, need not return."""
+    files = {"groups": GROUPS, "subs": subscription("aa") + "---\n" + subscription("bb"), "ns": NAMESPACES}
+    for name in ("before", "after"):
+        workspace(tmp_path / name, TWO, **files)
+    assert migrate(tmp_path / "after", "--to", "descoped").exit_code == 0
+    result = CliRunner().invoke(main, ["plan", str(tmp_path / "after"), "--from", str(tmp_path / "before"), *option])
+    assert "bb         kettle    1.0.0  1.0.0  Failed  left running: it runs on" in result.output
+    assert "$ kubectl -n bb delete clusterserviceversion kettle.v1.0.0" in result.output
+    assert "Add an OperatorGroup" not in result.output
+
+
 def test_the_single_instance_is_widened(tmp_path: Path) -> None:
     """R-DESCOPE-10: an operator that supports all namespaces gets a group for all of them."""
     case = {**TWO, "operators": [{"name": "kettle.v1.0.0", "into": ["aa"]}]}

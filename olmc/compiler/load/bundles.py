@@ -234,6 +234,7 @@ def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read)
         annotations=annotations,
         dependencies=_items(roles["dependencies"]),
         properties=_items(roles["properties"]),
+        properties_source=roles["source"],
         unused=tuple(unused),
         # OLM reads the files of an image in the same order, and takes the last one (R-CAT-614).
         unpacked_csv=csvs[-1] if len(csvs) > 1 else None,
@@ -370,8 +371,9 @@ def _with_usual_keys(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any]:
-    """The first non-empty content of each role, over all files of metadata/ (R-CAT-102)."""
-    roles: dict[str, Any] = {"annotations": None, "dependencies": None, "properties": None}
+    """The first non-empty content of each role, over all files of metadata/ (R-CAT-102), and the `source` of the
+    properties."""
+    roles: dict[str, Any] = {"annotations": None, "dependencies": None, "properties": None, "source": None}
     for path in folder.walk():
         text = read_text(root, path, report)
         documents = read(path, text, Report()) if text is not None else []
@@ -383,6 +385,7 @@ def _metadata_roles(root: Path, folder: Folder, report: Report) -> dict[str, Any
         for role in ("dependencies", "properties"):
             if roles[role] is None and isinstance(value.get(role), list) and value[role]:
                 roles[role] = value[role]
+                roles["source"] = documents[0].source if role == "properties" else roles["source"]
     return roles
 
 

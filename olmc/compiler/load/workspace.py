@@ -30,7 +30,7 @@ from olmc.compiler.load.entries import (
     part_files,
     report_entries,
 )
-from olmc.compiler.load.files import Folder, has_file, no_folder, scan, update_graphs, without_files
+from olmc.compiler.load.files import Folder, has_file, no_folder, scan, scan_workspace, update_graphs, without_files
 from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.manifests import is_copy_by_status, redefined, without_duplicates
 from olmc.compiler.load.releases import OWN_VALUES
@@ -297,7 +297,13 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     if problem:
         report.add(rules.NO_SUCH_PATH.finding(None, path=str(root), problem=problem))
         return Workspace((), {}, {})
-    folder = without_vendored(root, scan(root, report, ignored=ignored, ignore_file=request.narrowing is None))
+    tree = request.tree
+    if tree is None or tree.ignored != ignored:
+        tree = scan_workspace(root, ignored, ignore_file=request.narrowing is None)
+    report.found.extend(tree.found)
+    if tree.is_cut:
+        return Workspace((), {}, {})
+    folder = without_vendored(root, tree.folder)
     if PROJECT_FILE in folder.files:
         if not report_project(folder, report):
             return Workspace((), {}, {})

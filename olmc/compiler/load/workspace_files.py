@@ -394,7 +394,14 @@ def left_out(
     """
     if no_folder(root):
         return ()
-    found = _all_left_out(root, inputs, ignored, beside_project=beside_project)
+    folder = scan_everything(root)
+    folder = folder if beside_project else compiled_part(folder)
+    found = left_out_in(root, folder, inputs, ignored, frozenset(git_ignore_lines(root)) if ignored else frozenset())
+    return applied_of(root, found, inputs)
+
+
+def applied_of(root: Path, found: tuple[LeftOut, ...], inputs: Inputs) -> tuple[LeftOut, ...]:
+    """Those of what is left out that a tool applies."""
     others = {left.location.path for left in found} - (inputs.files - inputs.content)
     if not others:
         return found
@@ -430,16 +437,18 @@ def _has_kustomization(root: Path, folder: Folder) -> bool:
     return kustomization_in(root, folder) is not None or any(_has_kustomization(root, f) for f in folder.folders)
 
 
-def _all_left_out(root: Path, inputs: Inputs, ignored: tuple[str, ...], *, beside_project: bool) -> tuple[LeftOut, ...]:
-    """What is left out, whether or not a tool applies it."""
-    from_git = frozenset(git_ignore_lines(root)).intersection(ignored)
+def left_out_in(
+    root: Path, folder: Folder, inputs: Inputs, ignored: tuple[str, ...], of_git: frozenset[str]
+) -> tuple[LeftOut, ...]:
+    """What is left out of a folder with hidden ones, whether or not a tool applies it; `of_git` are the patterns of
+    `.gitignore`."""
+    from_git = of_git.intersection(ignored)
     spec = spec_of(ignored) if ignored else None
     own = spec_of(line for line in ignored if line not in from_git) if from_git else spec
     entries = [*_unused(inputs.unused)]
-    folder = scan_everything(root)
     bundle = project_bundle(folder)
     own_bundle = bundle.path if bundle is not None else None
-    for place in _places(root, folder if beside_project else compiled_part(folder), None):
+    for place in _places(root, folder, None):
         if place.path in inputs.files or not place.path.endswith(SUFFIXES):
             continue
         is_ignored = spec is not None and spec(place.path)

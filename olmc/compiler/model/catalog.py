@@ -211,7 +211,8 @@ class SubscriptionRequest(NamedTuple):
 class InstalledEntry(NamedTuple):
     """A CSV that exists in the namespace and is no copy (R-CAT-503); `properties` per R-CAT-310.
 
-    `namespace` is its own where the request is about the whole cluster, else "".
+    `namespace` is its own where the request is about the whole cluster, else "". `elsewhere`: a descoped operator of
+    another namespace, which meets requirements and is no part of the problem itself (R-DESCOPE-11).
     """
 
     name: str
@@ -221,6 +222,7 @@ class InstalledEntry(NamedTuple):
     phase: str = ""
     location: Location | None = None
     namespace: str = ""
+    elsewhere: bool = False
 
 
 class ResolveRequest(NamedTuple):
@@ -232,6 +234,7 @@ class ResolveRequest(NamedTuple):
     may come from other catalogs where the Subscription's own has none (D17). `timeout`: how long the solver may search,
     in seconds of a machine that has CONFLICTS_PER_SECOND; 0 for what is usual. `cel`: what rules in CEL cost so far.
     `catalog_error`: how the message about a catalog that can't be used begins, with {name} and {namespace}.
+    `elsewhere`: the descoped operators of other namespaces.
     """
 
     namespace: str
@@ -246,6 +249,7 @@ class ResolveRequest(NamedTuple):
     timeout: int = 0
     cel: CelAccount | None = None
     catalog_error: str = "error using catalogsource {namespace}/{name}"
+    elsewhere: tuple[InstalledEntry, ...] = ()
 
     @property
     def conflicts(self) -> int:

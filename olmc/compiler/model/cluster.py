@@ -220,6 +220,11 @@ class InstallPlan(NamedTuple):
         return self.approval != "Manual" and not self.resumed
 
     @property
+    def is_ignored(self) -> bool:
+        """Whether OLM leaves it alone: a person wrote it, so that its status has no steps (R-CAT-607)."""
+        return self.given is not None and not (self.phase or self.steps or self.lookups or self.resumed)
+
+    @property
     def reached(self) -> int:
         """How many of its steps were carried out in some run."""
         return max(self.executed, self.written)

@@ -285,6 +285,7 @@ class Profile(NamedTuple):
     subscription_config: Sequence[str] | None
     account_token: str
     bundle_kinds: Sequence[str]
+    bundle_unpacking: str
     csv_reasons: Sequence[str]
     csv_replaces_itself: str
     og_intersection_scope: str

@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from olmc.k8s.diagnostics import Location, Place
+from olmc.k8s.diagnostics import Location, Place, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import CatalogKey, KubernetesObject, Manifest, ObjectKey, name_of
@@ -194,7 +194,7 @@ class Bundle(NamedTuple):
     `directory` is relative to the workspace ("" for the workspace itself), `files` are in byte order of their names and
     include the CSV; `annotations`, `dependencies` and `properties` are the contents of `metadata/`. `unused` are
     objects that stand behind the first one of a file. `unpacked_csv`: the CSV that OLM installs where there are
-    several, None where that is the one by which the bundle goes.
+    several, None where that is the one by which the bundle goes. `properties_source`: where the properties stand.
     """
 
     directory: str
@@ -208,6 +208,7 @@ class Bundle(NamedTuple):
     properties: tuple[Mapping[str, Any], ...] = ()
     unused: tuple[Manifest, ...] = ()
     unpacked_csv: Manifest | None = None
+    properties_source: Source | None = None
 
     @property
     def name(self) -> str:

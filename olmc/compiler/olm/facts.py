@@ -327,3 +327,19 @@ def poll_interval(spec: Mapping[str, Any]) -> PollInterval | None:
         return PollInterval(float(seconds(written)))
     except ValueError as error:
         return PollInterval(_DEFAULT_POLL, str(error))
+
+
+MAX_BUNDLE_SIZE = 1 << 20
+"""How many bytes the files of a bundle may have together where OLM unpacks them (R-CAT-614)."""
+
+
+def most_compressed(size: int) -> int:
+    """More than `compressed_size` can come to: gzip adds some bytes a block and base 64 a third."""
+    return (size + size // 1000 + 64) * 4 // 3 + 4
+
+
+def compressed_size(data: bytes) -> int:
+    """The length of the gzipped data in base 64; Go's gzip may come out a little different."""
+    import gzip  # few bundles are near the limit
+
+    return -(-len(gzip.compress(data, 9, mtime=0)) // 3) * 4

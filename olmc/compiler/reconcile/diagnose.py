@@ -126,20 +126,22 @@ def _bad_duration(group: OperatorGroup) -> Iterator[Diagnostic]:
         yield rules.BAD_DURATION.finding(place, namespace=group.namespace, problem=problem)
 
 
+def unseen_catalog(subscription: Subscription, global_namespace: str) -> Diagnostic:
+    """A Subscription whose namespace does not see its catalog."""
+    name, catalog = subscription.name, subscription.catalog
+    return rules.UNSEEN_CATALOG.finding(
+        at(subscription.source, "spec", "sourceNamespace"), namespace=name.namespace, name=name.name,
+        catalog=catalog.name, home=catalog.namespace, glob=global_namespace,
+    )  # fmt: skip
+
+
 def _out_of_sight(settled: SettledCluster, options: Options) -> Iterator[Diagnostic]:
     """Subscriptions without a group to resolve them, or to a catalog that their namespace does not see."""
     cluster = settled.cluster
     for name, subscription in cluster.subscriptions.items():
         home = subscription.catalog.namespace
         if subscription.catalog in cluster.catalogs and home not in (name.namespace, options.global_catalog_namespace):
-            yield rules.UNSEEN_CATALOG.finding(
-                at(subscription.source, "spec", "sourceNamespace"),
-                namespace=name.namespace,
-                name=name.name,
-                catalog=subscription.catalog.name,
-                home=home,
-                glob=options.global_catalog_namespace,
-            )
+            yield unseen_catalog(subscription, options.global_catalog_namespace)
         # Descoped operators are resolved for the whole cluster, in which no namespace needs a group (R-DESCOPE-11).
         done = settled.rounds.get(name.namespace)
         is_descoped = done is not None and name in done.descoped

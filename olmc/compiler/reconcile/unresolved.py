@@ -86,12 +86,15 @@ def with_causes(
 def held_upgrades(settled: SettledCluster) -> Iterator[Diagnostic]:
     """The upgrades that are held back at rest, at the Subscriptions, with the places of what stands in the way."""
     for namespace, done in settled.rounds.items():
-        for held in held_in(done, settled.cluster):
-            why = "; ".join(reason.text for reason in held.reasons)
-            related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
-            yield rules.HELD_BACK.finding(
-                held.request.location, related=related, upgrade=held.upgrade, namespace=namespace, why=why
-            )
+        yield from (held_finding(namespace, held) for held in held_in(done, settled.cluster))
+
+
+def held_finding(namespace: str, held: HeldUpgrade) -> Diagnostic:
+    """An upgrade that is held back in a namespace, with the places of what stands in its way."""
+    why = "; ".join(reason.text for reason in held.reasons)
+    related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
+    place = held.request.location
+    return rules.HELD_BACK.finding(place, related=related, upgrade=held.upgrade, namespace=namespace, why=why)
 
 
 def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from olmc.compiler.model.catalog import Property, of_package
-from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName
+from olmc.compiler.model.cluster import Cluster, CsvState, InstallPlan, NamespacedName, namespaced_name
 from olmc.compiler.model.operators import Csv, OperatorGroup
 from olmc.compiler.olm.facts import package_of, properties_of, real_csvs
+from olmc.compiler.olm.naming import PROPERTIES
 from olmc.compiler.reconcile.apply_step import way_out
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.k8s.diagnostics import StoredVersion, join_limited
@@ -18,7 +19,12 @@ _MOST = 4
 
 
 def group_way_out(member: CsvState, cluster: Cluster) -> str:
-    """What to do about a CSV that can't be a member of its group, "" where its reason is of another kind."""
+    """What to do about a CSV that can't be a member of its group, "" where its reason is of another kind.
+
+    To add a group for an operator that the repository has just removed would undo the removal.
+    """
+    if member.reason in rules.GROUP_REASONS and member.reason != "RequirementsNotMet" and is_left(member.csv, cluster):
+        return rules.LEFT_HINT.format(csv=member.csv.name, namespace=member.csv.namespace)
     if member.reason == "UnsupportedOperatorGroup" and member.group is not None:
         return " ".join(_of_modes(member, member.group, cluster))
     if member.reason == "InterOperatorGroupOwnerConflict" and member.group is not None:
@@ -51,6 +57,16 @@ def asking_for(csv: Csv, cluster: Cluster) -> tuple[Csv, ...]:
         if apis & set(other.required_apis)
         or any(_requires(declared, apis, package) for declared in properties_of(other.object))
     )
+
+
+def is_left(csv: Csv, cluster: Cluster) -> bool:
+    """Whether OLM installed a CSV that nothing asks for any more: no Subscription, Install or other operator."""
+    if PROPERTIES not in csv.annotations or namespaced_name(csv) in cluster.installed:
+        return False
+    package = package_of(csv.object)
+    subscriptions = cluster.subscriptions.within(csv.namespace).values()
+    is_asked = any(csv.name in (s.installed, s.current) or s.package == package for s in subscriptions)
+    return not is_asked and not asking_for(csv, cluster)
 
 
 def _requires(declared: Property, apis: set[GVK], package: str) -> bool:

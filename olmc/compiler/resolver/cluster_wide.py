@@ -21,6 +21,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Workspace
+from olmc.compiler.olm.facts import is_copy_by_metadata
 from olmc.compiler.resolver.predicates import (
     And,
     CelPredicate,
@@ -273,8 +274,12 @@ def _apart(
     if len(groups) > 1 or all(s.plan and s.state == "UpgradePending" for s in subscriptions.values()):
         return ResolutionRound(subscriptions)
     scoped = {name: s for name, s in subscriptions.items() if name not in descoped}
-    results = [_in_namespace(workspace, cluster, namespace, scoped, options) if groups else _ComponentRound(scoped)]
-    results += _in_cluster(workspace, cluster, namespace, descoped, options)
+    wanted = tuple(_wanted(workspace, cluster, descoped, options)) if descoped else ()
+    results = [_ComponentRound(scoped)]
+    if groups and scoped:
+        elsewhere = tuple(_elsewhere(cluster, namespace, wanted))
+        results = [_in_namespace(workspace, cluster, namespace, scoped, elsewhere, options)]
+    results += _in_cluster(namespace, wanted)
     after = dict(sorted((name, s) for result in results for name, s in result.subscriptions.items()))
     for result in results:
         resolution_round = make_plan(workspace, cluster, namespace, after, result.selections, options)
@@ -286,45 +291,78 @@ def _apart(
 
 
 def _in_namespace(
-    workspace: Workspace, cluster: Cluster, namespace: str, scoped: dict[NamespacedName, Subscription], options: Options
-) -> _ComponentRound:
-    if not scoped:
-        return _ComponentRound({})
-    resolve_request = resolve_request_of(
-        cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options
-    )
-    return _component_round(resolve_with_lock(resolve_request, workspace, [namespace]), scoped, lambda _: True)
-
-
-def _in_cluster(
     workspace: Workspace,
     cluster: Cluster,
     namespace: str,
-    descoped: Mapping[NamespacedName, Subscription],
+    scoped: dict[NamespacedName, Subscription],
+    elsewhere: tuple[InstalledEntry, ...],
     options: Options,
-) -> list[_ComponentRound]:
-    """One result for each component with a Subscription of the namespace.
+) -> _ComponentRound:
+    resolve_request = resolve_request_of(
+        cluster, namespace, scoped, visible_catalogs(cluster, namespace, options), options
+    )._replace(elsewhere=elsewhere)
+    done = resolve_with_lock(resolve_request, workspace, [namespace])
+    return _component_round(done, scoped, done[1].selections)
 
-    Dependencies that nobody asked for go where the component's first Subscription is.
+
+def _elsewhere(cluster: Cluster, namespace: str, wanted: Iterable[_WantedComponent]) -> Iterator[InstalledEntry]:
+    """The descoped operators of other namespaces, installed or about to be.
+
+    They serve the whole cluster, so a scoped operator that needs one gets no copy of its own (R-DESCOPE-11).
     """
+    for name, csv in sorted(cluster.csvs.items()):
+        if name.namespace != namespace and csv.scope != "scoped" and not is_copy_by_metadata(csv.object):
+            # Its own namespace reports properties that olmc can't read.
+            with contextlib.suppress(UnreadablePropertiesError):
+                subscriptions = cluster.subscriptions.within(name.namespace)
+                present = present_of(csv, cluster, subscriptions)
+                yield present._replace(namespace=name.namespace, elsewhere=True)
+    for component in wanted:
+        for selection in component.done[1].selections:
+            candidate = selection.candidate
+            home = component.home_of(candidate)
+            known = NamespacedName(home, candidate.name) in cluster.csvs
+            if home != namespace and not known and len(cluster.groups_in(home)) <= 1:
+                properties = candidate.properties
+                yield InstalledEntry(candidate.name, candidate.version, properties, namespace=home, elsewhere=True)
+
+
+class _WantedComponent(NamedTuple):
+    """The resolution of descoped Subscriptions that belong together, with the namespaces that their packages go to.
+
+    Dependencies without a Subscription go to `first`, the namespace of the first Subscription.
+    """
+
+    done: tuple[ResolveRequest, Resolution]
+    subscriptions: Mapping[NamespacedName, Subscription]
+    homes: Mapping[str, str]
+    first: str
+
+    def home_of(self, candidate: Candidate) -> str:
+        return self.homes.get(candidate.package, self.first)
+
+
+def _wanted(
+    workspace: Workspace, cluster: Cluster, descoped: Mapping[NamespacedName, Subscription], options: Options
+) -> Iterator[_WantedComponent]:
+    """Resolve all descoped Subscriptions of the cluster, a component at a time."""
     requests = {_subscription_request(s): s for s in descoped.values()}
-    results = []
     for part in components(cluster_resolve_request(workspace, cluster, requests, descoped, options)):
-        local = {
-            requests[request].name: requests[request]
-            for request in part.requests
-            if requests[request].name.namespace == namespace
-        }
+        members = {requests[request].name: requests[request] for request in part.requests}
+        homes = {request.package: requests[request].name.namespace for request in part.requests}
+        namespaces = sorted({name.namespace for name in members})
+        first = requests[part.requests[0]].name.namespace
+        yield _WantedComponent(resolve_with_lock(part, workspace, namespaces), members, homes, first)
+
+
+def _in_cluster(namespace: str, wanted: Iterable[_WantedComponent]) -> Iterator[_ComponentRound]:
+    """One result for each component with a Subscription of the namespace."""
+    for component in wanted:
+        local = {name: s for name, s in component.subscriptions.items() if name.namespace == namespace}
         if local:
-            homes = {request.package: requests[request].name.namespace for request in part.requests}
-            first = requests[part.requests[0]].name.namespace
-
-            def is_local(candidate: Candidate, homes: Mapping[str, str] = homes, first: str = first) -> bool:
-                return homes.get(candidate.package, first) == namespace
-
-            namespaces = sorted({requests[request].name.namespace for request in part.requests})
-            results.append(_component_round(resolve_with_lock(part, workspace, namespaces), local, is_local))
-    return results
+            chosen = component.done[1].selections
+            installed_here = tuple(each for each in chosen if component.home_of(each.candidate) == namespace)
+            yield _component_round(component.done, local, installed_here)
 
 
 def _subscription_request(subscription: Subscription) -> SubscriptionRequest:
@@ -334,7 +372,7 @@ def _subscription_request(subscription: Subscription) -> SubscriptionRequest:
 def _component_round(
     done: tuple[ResolveRequest, Resolution],
     subscriptions: Mapping[NamespacedName, Subscription],
-    is_local: Callable[[Candidate], bool],
+    selections: tuple[Selection, ...],
 ) -> _ComponentRound:
     resolve_request, resolution = done
     if resolution.message:
@@ -343,12 +381,7 @@ def _component_round(
             {name: s._replace(failure=failure) for name, s in subscriptions.items()}, (), resolve_request, resolution
         )
     after = {name: s.resolved for name, s in subscriptions.items()}
-    return _ComponentRound(
-        after,
-        tuple(selection for selection in resolution.selections if is_local(selection.candidate)),
-        resolve_request,
-        resolution,
-    )
+    return _ComponentRound(after, selections, resolve_request, resolution)
 
 
 def _is_descoped(workspace: Workspace, cluster: Cluster, subscription: Subscription) -> bool:

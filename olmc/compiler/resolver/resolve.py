@@ -249,6 +249,8 @@ def _find_absent(snapshot: Snapshot, request: SubscriptionRequest) -> AbsentFiel
         command = init_command(request.catalog.name, request.catalog.namespace)
         if command and not any(key.name == request.catalog.name for key in catalogs):
             return AbsentField(field, f"{problem}; `{command}` notes in olmc.yaml that the cluster has it")
+        if not names:
+            return AbsentField(field, f"{problem}; the namespace sees no catalog")
         absent = _with_alternatives(field, problem, request.catalog.name, names)
         return absent if field == "source" else absent._replace(meant="")
     left_out = snapshot.left_out.get(request.catalog, ())

@@ -37,6 +37,7 @@ from olmc.compiler.resolver.steps import (
     UndecodableCSV,
     UndecodableCSVError,
     bundle_steps,
+    check_size,
     content_of,
     csv_object,
     partitioned,
@@ -256,6 +257,9 @@ class _Intent(NamedTuple):
 
 
 UNPACK_FAILED = "BundleUnpackFailed"
+# A bundle that is not in the workspace counts as an image that can't be pulled: its Job waits until the deadline.
+_TOO_LATE = "DeadlineExceeded", "Job was active longer than specified deadline"
+_GAVE_UP = "BackoffLimitExceeded", "Job has reached the specified backoff limit"
 
 
 def make_plan(
@@ -283,12 +287,12 @@ def make_plan(
     try:
         steps, lookups = _steps(intent.installs, contents, intent.generated, namespace, cluster.profile)
     except UndecodableCSVError as error:
-        fatal = ("ErrorPreventedUnpacking", error.undecodable.text) if error.undecodable.fatal else None
-        return ResolutionRound(_waiting(subscriptions, cluster, fatal), unreadable=(error.undecodable,))
+        failure = ("ErrorPreventedUnpacking", error.undecodable.text) if error.undecodable.fatal else None
+        failure = (UNPACK_FAILED, _job_failure(cluster.profile, *_GAVE_UP)) if error.undecodable.of_job else failure
+        return ResolutionRound(_waiting(subscriptions, cluster, failure), unreadable=(error.undecodable,))
     if missing:
-        return ResolutionRound(
-            _waiting(subscriptions, cluster, (UNPACK_FAILED, _pull_failure(cluster.profile))), missing=missing
-        )
+        failure = (UNPACK_FAILED, _job_failure(cluster.profile, *_TOO_LATE))
+        return ResolutionRound(_waiting(subscriptions, cluster, failure), missing=missing)
     plan = _next_plan(cluster, namespace, subscriptions, intent.installs, options)._replace(
         csvs=tuple(step.name for step in steps if step.kind == "ClusterServiceVersion"), steps=steps, lookups=lookups
     )
@@ -394,13 +398,10 @@ def _seen(s: Subscription, profile: Profile) -> tuple[str, str] | None:
     return known if known is not None and known[1].startswith(beginning) else None
 
 
-def _pull_failure(profile: Profile) -> str:
-    """The message about a bundle that is not in the workspace: that of an image that can't be pulled (R-CAT-654, D26).
-
-    The Job waits for the image until its deadline, and Kubernetes then says so.
-    """
+def _job_failure(profile: Profile, reason: str, message: str) -> str:
+    """The message about a Job that can't unpack a bundle, with the reason that Kubernetes gives (R-CAT-654, D26)."""
     text: str = profile.subscription_unpackfailed["message"]
-    return text.format(reason="DeadlineExceeded", message="Job was active longer than specified deadline")
+    return text.format(reason=reason, message=message)
 
 
 def _is_approved(namespace: str, installs: Sequence[Selection], options: Options, cluster: Cluster) -> bool:
@@ -478,6 +479,8 @@ def _steps(
         if content is None:
             continue
         properties = properties_text(content.served if content.inline else candidate.properties)
+        if not content.inline:
+            check_size(content, profile)
         csv = csv_object(content, namespace, selection.replaces, properties, profile)
         steps = bundle_steps(content, csv, candidate.catalog, profile)
         # What an image holds is known once it is unpacked; by then the plan has the Subscriptions for dependencies

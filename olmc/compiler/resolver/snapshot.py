@@ -122,6 +122,11 @@ class Entry:
         return isinstance(self.origin, InstalledEntry)
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether it is a descoped operator of another namespace, which nothing here can change (R-DESCOPE-11)."""
+        return isinstance(self.origin, InstalledEntry) and self.origin.elsewhere
+
+    @property
     def withheld(self) -> bool:
         """Whether it only counts for the order of its channel."""
         return isinstance(self.origin, Candidate) and self.origin.withheld
@@ -301,7 +306,8 @@ class Snapshot:
 def snapshot_of(resolve_request: ResolveRequest, present: Iterable[InstalledEntry]) -> Snapshot:
     """The snapshot for a request whose existing CSVs are `present` (what R-CAT-504 leaves of them), in fixed order."""
     existing = tuple(
-        entry_of_installed(each, resolve_request.namespace) for each in sorted(present, key=lambda csv: csv.name)
+        entry_of_installed(each, resolve_request.namespace)
+        for each in sorted((*present, *resolve_request.elsewhere), key=lambda csv: csv.name)
     )
     # What comes first is preferred where no rule decides; OLM leaves that to the order of maps and of what a registry
     # sends, we to names (D2).

@@ -15,6 +15,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName, Step
 from olmc.compiler.model.operators import CSV_KIND, Csv, StrategyPermissions
 from olmc.compiler.model.options import Profile
 from olmc.compiler.model.workspace import Bundle, Lock, LockedOperator, Workspace
+from olmc.compiler.olm.facts import MAX_BUNDLE_SIZE, compressed_size
 from olmc.compiler.olm.naming import (
     PERMISSIONS_HASH,
     binding_hash,
@@ -107,7 +108,8 @@ def bundle_content(bundle: Bundle) -> Content:
 class UndecodableCSV(NamedTuple):
     """A bundle whose CSV can't be decoded: OLM's text, the keys that lead to what is wrong, and what to do about it.
 
-    OLM reports what is `fatal` at the Subscriptions; anything else it tries again, and tells only its log.
+    OLM reports what is `fatal` at the Subscriptions; anything else it tries again, and tells only its log. `of_job`: it
+    is the Job that fails, for whatever is in the bundle.
     """
 
     content: Content
@@ -116,6 +118,7 @@ class UndecodableCSV(NamedTuple):
     hint: str
     fatal: bool = False
     cause: DecodeFailure | None = None
+    of_job: bool = False
 
 
 class UndecodableCSVError(ValueError):
@@ -159,6 +162,25 @@ def csv_object(content: Content, namespace: str, replaces: str, properties: str,
     if replaces:
         spec["replaces"] = replaces
     return {"apiVersion": str(obj["apiVersion"]), "kind": CSV_KIND, "metadata": metadata, "spec": spec}
+
+
+def check_size(content: Content, profile: Profile) -> None:
+    """Raise UndecodableCSVError for a bundle whose files do not fit into the ConfigMap for them (R-CAT-614)."""
+    manifests = (content.csv, *(manifest for _, manifest in content.others))
+    texts = {manifest.source.path: manifest.source.text for manifest in manifests}
+    size = sum(map(len, texts.values()))
+    if size * 6 < MAX_BUNDLE_SIZE:
+        return  # a character has at most four bytes, and base 64 adds a third
+    packed = profile.bundle_unpacking == "compressed"
+    size = sum(compressed_size(each.encode()) if packed else len(each.encode()) for each in texts.values())
+    if size <= MAX_BUNDLE_SIZE:
+        return
+    hint = "Make the bundle smaller, for example with its ConfigMaps outside of it."
+    if not packed:
+        hint += " OLM 0.19 and later compress the files: update OLM."
+    files = "compressed files" if packed else "files"
+    limit = f"bundle files exceeded {MAX_BUNDLE_SIZE} bytes limit ({len(texts)} {files} have {size} bytes)"
+    raise UndecodableCSVError(UndecodableCSV(content, limit, (), hint, of_job=True))
 
 
 def bundle_steps(content: Content, csv: KubernetesObject, catalog: CatalogKey, profile: Profile) -> tuple[Step, ...]:

@@ -212,10 +212,9 @@ def add_existing(variables: VariableSet, requests: Iterable[SubscriptionRequest]
     """
     variables.owned = frozenset(request.installed for request in requests)
     # No plan of OLM takes away a CSV that no Subscription has installed, so every solution has to hold it (R-CAT-543).
-    variables.anchors += [
-        entry.identifier for entry in variables.snapshot.existing if entry.name not in variables.owned
-    ]
-    return _include(variables, list(variables.snapshot.existing))
+    here = [entry for entry in variables.snapshot.existing if not entry.elsewhere]
+    variables.anchors += [entry.identifier for entry in here if entry.name not in variables.owned]
+    return _include(variables, here)
 
 
 def add_subscription(
@@ -264,7 +263,8 @@ def add_subscription(
 
 def installed_entry(snapshot: Snapshot, request: SubscriptionRequest) -> Entry | None:
     """The existing CSV that a Subscription has installed."""
-    return next((entry for entry in snapshot.existing if entry.name == request.installed), None)
+    here = (entry for entry in snapshot.existing if not entry.elsewhere)
+    return next((entry for entry in here if entry.name == request.installed), None)
 
 
 def _request_text(request: SubscriptionRequest, identifiers: Sequence[str]) -> str:
@@ -289,6 +289,9 @@ def _include(variables: VariableSet, stack: list[Entry]) -> list[ResolveError]:
         if entry.identifier in variables.items:
             continue
         variables.items[entry.identifier] = entry
+        if entry.elsewhere:
+            variables.constraints[entry.identifier] = []
+            continue
         variables.constraints[entry.identifier] = constraints = list(_own_constraints(variables, entry))
         try:
             predicates = requirements(
@@ -397,7 +400,7 @@ def problem_of(variables: VariableSet) -> ConstraintProblem:
     of_package: dict[str, list[str]] = defaultdict(list)
     for identifier, entry in variables.items.items():
         # OLM looks the bundle up by name and channel and gives up on what isn't unique.
-        if identifier not in variables.snapshot.copies:
+        if identifier not in variables.snapshot.copies and not entry.elsewhere:
             for api in entry.apis:
                 if (api.group, api.kind) not in variables.snapshot.shared:
                     providers[api].append(identifier)

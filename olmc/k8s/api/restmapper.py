@@ -362,6 +362,14 @@ def known_kinds(objects: Iterable[KubernetesObject]) -> tuple[RestMapping, ...]:
     return tuple(sorted(mappings_by_kind.values()))
 
 
+def resources_outside_namespaces(objects: Iterable[KubernetesObject]) -> frozenset[tuple[str, str]]:
+    """Group and plural of the built-in kinds without a namespace, and of those of CRDs among the objects: a Role gives
+    nothing for them. Of Namespaces it gives its own."""
+    mapper = rest_mapper(tuple(objects))
+    known = map(mapper.mapping, (*builtin_kinds(), *mapper.custom))
+    return frozenset((each.group, each.plural) for each in known if not each.namespaced) - {("", "namespaces")}
+
+
 def find_kinds(name: str, kinds: Iterable[RestMapping]) -> tuple[RestMapping, ...]:
     """The kinds that go by a name."""
     return tuple(kind for kind in kinds if kind.is_called(name))

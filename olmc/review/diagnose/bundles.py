@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from olmc.compiler.model.catalog import Catalog, Channel, ChannelEntry, Package
 from olmc.compiler.model.cluster import NamespacedName
 from olmc.compiler.model.operators import Csv
-from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.model.workspace import Workspace
 from olmc.compiler.olm.naming import MAXIMUM
 from olmc.k8s.api.rbac import decode_rules
-from olmc.k8s.api.restmapper import known_kinds
-from olmc.k8s.diagnostics import POSSIBLE, Location, Place, close_matches, join_limited
+from olmc.k8s.api.restmapper import resources_outside_namespaces
+from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, Place, close_matches, join_limited
 from olmc.k8s.lean import regex
-from olmc.k8s.objects import PolicyRule, mappings, name_of, text
+from olmc.k8s.objects import PolicyRule, mapping, mappings, name_of, text
 from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at, locate, located
+from olmc.k8s.yaml.edit import value_of
 from olmc.review.diagnose import rules
 from olmc.review.diagnose.diagnosis import Diagnosis, FieldEdit, RemedyCandidate, Scene, operator_of, row_of
 
 _MOST = 4
-_ZERO = regex(r"(?<![\w.\"'])(\d+\.\d*0)(?![\w.\"'])")
+_ZERO = regex(r"\d+\.\d*0(?![\w.])")
 
 
 def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
     """Rules for resources without a namespace under `permissions` of an operator whose group is not for all namespaces:
     OLM makes a Role of them, which gives nothing (R-SING-1)."""
-    scopes: Mapping[tuple[str, str], bool] | None = None
+    outside: frozenset[tuple[str, str]] | None = None
     for _, member in sorted(scene.cluster.members.items()):
         csv = member.csv
         if member.group is None or member.group.is_global or not csv.permissions or member.phase == "Replacing":
             continue
-        scopes = scopes if scopes is not None else _scopes(scene)
+        if outside is None:
+            outside = resources_outside_namespaces(each.object for each in scene.cluster.objects.values())
         granted = {pair for entry in csv.cluster_permissions for rule in decode_rules(entry.rules)
                    for pair in _pairs(rule)}  # fmt: skip
         lost: dict[str, tuple[str | int, ...]] = {}
         for index, entry in enumerate(csv.permissions):
             for number, rule in enumerate(decode_rules(entry.rules)):
                 for group, resource in _pairs(rule):
-                    if scopes.get((group, resource)) is False and (group, resource) not in granted:
+                    if (group, resource) in outside and (group, resource) not in granted:
                         lost.setdefault(resource, ("permissions", index, "rules", number))
         if not lost:
             continue
@@ -53,13 +56,6 @@ def cluster_scoped_permissions(scene: Scene) -> Iterator[Diagnosis]:
 
 def _pairs(rule: PolicyRule) -> Iterator[tuple[str, str]]:
     yield from ((group, resource.partition("/")[0]) for group in rule.groups for resource in rule.resources)
-
-
-def _scopes(scene: Scene) -> dict[tuple[str, str], bool]:
-    """Whether a resource is in namespaces, by group and plural. Of Namespaces a Role grants the one that it is in."""
-    known = known_kinds(rendered.object for rendered in scene.cluster.objects.values())
-    scopes = {(each.group, each.plural): each.namespaced for each in known}
-    return {**scopes, ("", "namespaces"): True}
 
 
 def fixed_subjects(scene: Scene) -> Iterator[Diagnosis]:
@@ -98,57 +94,40 @@ def _is(obj: Mapping[str, Any], *kinds: str) -> bool:
 
 def numbers(scene: Scene) -> Iterator[Diagnosis]:
     """Values of olm.maxOpenShiftVersion that YAML reads as another number than what is written."""
-    seen: set[tuple[str, int]] = set()
-    for diagnosis in (*_of_bundle_properties(scene), *_of_catalogs(scene)):
-        place = diagnosis.finding.location
-        key = (place.path, place.line) if place is not None else ("", 0)
-        if key not in seen:
-            seen.add(key)
-            yield diagnosis
+    for package, edit, finding in numbers_without_quotes(scene.workspace):
+        candidate = RemedyCandidate(f"Write {MAXIMUM} in quotes in {edit.source.path}", (edit,))
+        yield Diagnosis(finding, _rows(scene, package), "", (candidate,))
 
 
-def _of_bundle_properties(scene: Scene) -> Iterator[Diagnosis]:
-    for name, bundle in sorted(scene.workspace.bundles.items()):
-        for prop in bundle.properties:
-            place = _properties_place(scene, bundle)
-            if prop.get("type") == MAXIMUM and isinstance(prop.get("value"), float | int):
-                yield from _number(scene, name, bundle.package, prop["value"], place)
-
-
-def _properties_place(scene: Scene, bundle: Bundle) -> tuple[str, str] | None:
-    """The path and the text of the file with a bundle's properties."""
-    prefix = f"{bundle.directory}/" if bundle.directory else ""
-    wanted = {f"{prefix}metadata/properties.yaml", f"{prefix}metadata/properties.json"}
-    return next(((path, content) for path, content in scene.workspace.documents if path in wanted), None)
-
-
-def _of_catalogs(scene: Scene) -> Iterator[Diagnosis]:
-    for catalog in scene.workspace.catalogs.values():
+def numbers_without_quotes(workspace: Workspace) -> Iterator[tuple[str, FieldEdit, Diagnostic]]:
+    """The findings about such values in bundles and catalogs, each with its package and the edit of it."""
+    for name, bundle in sorted(workspace.bundles.items()):
+        source = bundle.properties_source
+        for index, prop in enumerate(value_of(source)["properties"]) if source is not None else ():
+            if mapping(prop).get("type") == MAXIMUM and source is not None:
+                yield from _number(name, bundle.package, Place(source, ("properties", index, "value")), prop["value"])
+    for catalog in workspace.catalogs.values():
         for package in catalog.packages.values():
-            for bundle in package.bundles.values():
-                for prop in bundle.properties:
-                    if prop.type == MAXIMUM and isinstance(prop.value, float | int) and bundle.location is not None:
-                        source = bundle.location.source
-                        yield from _number(scene, bundle.name, package.name, prop.value, (source.path, source.text))
+            for listed in package.bundles.values():
+                for index, each in enumerate(listed.properties):
+                    if each.type == MAXIMUM and listed.location is not None:
+                        source, keys = listed.location.source, listed.location.keys
+                        place = Place(source, (*keys, "properties", index, "value"))
+                        yield from _number(listed.name, package.name, place, each.value)
 
 
-def _number(scene: Scene, name: str, package: str, value: float, file: tuple[str, str] | None) -> Iterator[Diagnosis]:
-    """The diagnosis of a number whose text has a zero at its end, which the number has not."""
-    if file is None:
+def _number(name: str, package: str, place: Place, value: object) -> Iterator[tuple[str, FieldEdit, Diagnostic]]:
+    """The finding about a number whose text has a zero at its end, which the number has not."""
+    where = located(place)
+    lines = place.source.text.splitlines()
+    if not isinstance(value, float | int) or where is None or not 0 < where.line <= len(lines):
         return
-    path, content = file
-    for number, line in enumerate(content.splitlines(), 1):
-        if not line.lstrip().startswith(("value:", "- value:")) and MAXIMUM not in line:
-            continue
-        match = _ZERO.search(line.partition("#")[0])
-        if match is None or float(match[1]) != value:
-            continue
-        finding = rules.NUMBER.finding(
-            Location(path, number, match.start() + 1), field=MAXIMUM, name=name, written=match[1], value=f"{value:g}"
-        )
-        rows = [row_of(each) for each in scene.cluster.subscriptions.values() if each.package == package]
-        yield Diagnosis(finding, tuple(rows))
+    match = _ZERO.match(lines[where.line - 1], where.column - 1)
+    if match is None or float(match[0]) != value:
         return
+    written = match[0]
+    finding = rules.NUMBER.finding(where, field=MAXIMUM, name=name, written=written, value=f"{value:g}")
+    yield package, FieldEdit(place.source, place.keys, written), finding
 
 
 def missing_replaced(scene: Scene) -> Iterator[Diagnosis]:
@@ -165,17 +144,20 @@ def _of_folders(scene: Scene) -> Iterator[Diagnosis]:
     csvs = [Csv(bundle.csv.object, bundle.csv.source) for _, bundle in sorted(scene.workspace.bundles.items())]
     packages = {bundle.name: bundle.package for bundle in scene.workspace.bundles.values()}
     listed = _listed_names(scene)
+    of_package = defaultdict[str, list[Csv]](list)
+    for csv in csvs:
+        of_package[packages.get(csv.name, "")].append(csv)
+    names_of = {package: {csv.name for csv in versions} for package, versions in of_package.items()}
+    replaced = {name for csv in csvs for name in (csv.replaces, *_skips(csv))}
     for csv in csvs:
         package = packages.get(csv.name, "")
         if csv.replaces and csv.replaces == csv.name:
             place = at(csv.source, "spec", "replaces")
             yield Diagnosis(rules.REPLACES_ITSELF.finding(place, csv=csv.name), _rows(scene, package))
             continue
-        same = [other for other in csvs if packages.get(other.name) == package and other.name != csv.name]
-        names = {other.name for other in same}
-        if not csv.replaces or csv.replaces in names or csv.replaces in listed or not same:
+        if not csv.replaces or csv.replaces in names_of[package] or csv.replaces in listed:
             continue
-        replaced = {name for other in csvs for name in (other.replaces, *_skips(other))}
+        same = [other for other in of_package[package] if other.name != csv.name]
         own = tolerant_or_none(csv.version)
         left = [other for other in same if other.name not in replaced and _is_older(other.version, own)]
         left = [other for other in left if not _covers(csv, other.version)]

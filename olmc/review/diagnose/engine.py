@@ -8,7 +8,8 @@ from olmc.compiler.api import Compilation
 from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.operators import CSV_KIND
 from olmc.compiler.resolver.explain import ExplanationLine
-from olmc.k8s.diagnostics import Diagnostic
+from olmc.compiler.rules.findings.reconcile import HELD_BACK
+from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.objects import ObjectKey
 from olmc.review.diagnose import bundles, failures, gitops, upgrades, workloads
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene, by_operator, operator_of, row_of
@@ -46,17 +47,38 @@ def with_diagnoses(rows: Iterable[OperatorStatus], found: Sequence[Diagnosis]) -
     """The rows of a status, each with the diagnoses of its operator among what is missing."""
     grouped = by_operator(found)
     return tuple(
-        row._replace(missing=(*row.missing, *_lines(row, own)), is_stalled=any(each.stalls for each in own))
+        row._replace(
+            missing=(*row.missing, *_lines(row, own)),
+            causes=tuple(dict.fromkeys(each.finding.message for each in own if _explains(each, row))),
+            is_stalled=any(each.stalls for each in own),
+        )
         for row in rows
-        for own in (grouped.get(NamespacedName(row.namespace, row.package), ()),)
+        for name in (NamespacedName(row.namespace, row.package),)
+        for own in ([each for each in grouped.get(name, ()) if not is_shown(each, name)],)
     )
 
 
+def _explains(diagnosis: Diagnosis, row: OperatorStatus) -> bool:
+    """Whether a diagnosis is the reason of what a row shows, and not only a remark about its operator."""
+    return diagnosis.of_resolution or diagnosis.finding.severity is Severity.FAILURE or not row.missing
+
+
+def is_shown(diagnosis: Diagnosis, row: NamespacedName) -> bool:
+    """Whether a row shows a diagnosis already: one of another operator that blocks it, it does not."""
+    return diagnosis.is_shown and diagnosis.culprit in (None, row)
+
+
 def _lines(row: OperatorStatus, found: Sequence[Diagnosis]) -> Iterator[ExplanationLine]:
-    known = {line.text for line in row.missing}
     for diagnosis in found:
-        if not diagnosis.is_shown:
-            yield from (line for line in diagnosis.lines() if line.text not in known)
+        yield from _news(diagnosis, row.missing)
+
+
+def _news(diagnosis: Diagnosis, known: Iterable[ExplanationLine]) -> Iterator[ExplanationLine]:
+    """The lines of a diagnosis without those that are known, also where they go on with a reason."""
+    begun = [line.text for line in known]
+    for line in diagnosis.lines():
+        if not any(line.text == text or line.text.startswith(f"{text} in ") for text in begun):
+            yield line
 
 
 def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluster: Cluster) -> tuple[WhyAnswer, ...]:
@@ -65,15 +87,16 @@ def with_causes(answers: Iterable[WhyAnswer], found: Sequence[Diagnosis], cluste
 
 
 def _causes(answer: WhyAnswer, found: Sequence[Diagnosis], cluster: Cluster) -> Iterator[ExplanationLine]:
-    name, known = NamespacedName(answer.what.namespace, answer.what.name), {line.text for line in answer.lines}
+    name = NamespacedName(answer.what.namespace, answer.what.name)
     row = None
     if answer.what.kind == "Subscription" and name in cluster.subscriptions:
         row = row_of(cluster.subscriptions[name])
     elif answer.what.kind == CSV_KIND and name in cluster.csvs:
         row = operator_of(cluster.csvs[name], cluster)
     for diagnosis in found:
-        if not diagnosis.is_shown and (answer.what in diagnosis.objects or row in diagnosis.operators):
-            yield from (line for line in diagnosis.lines() if line.text not in known)
+        is_about = answer.what in diagnosis.objects or row in diagnosis.operators
+        if is_about and (row is None or not is_shown(diagnosis, row)):
+            yield from _news(diagnosis, answer.lines)
 
 
 def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) -> Iterator[ResolutionHop]:
@@ -81,7 +104,8 @@ def hops_with_causes(hops: Iterable[ResolutionHop], found: Sequence[Diagnosis]) 
     grouped = by_operator(found)
     for hop in hops:
         causes = grouped.get(NamespacedName(hop.namespace, hop.operator), ()) if hop.before == hop.after else ()
-        texts = [each.finding.message for each in causes if each.of_resolution]
+        # A row has the reason of an upgrade that is held back already.
+        texts = [each.finding.message for each in causes if each.of_resolution and each.finding.code != HELD_BACK.code]
         yield hop._replace(why=texts[0]) if texts else hop
 
 

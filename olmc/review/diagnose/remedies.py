@@ -1,7 +1,7 @@
 """Remedies: candidate changes of files that were compiled before they are offered.
 
 A candidate is proven if every operator of its diagnosis succeeds after it, the diagnosis is no longer made, and no
-operator that runs stops. The search compiles each candidate in a copy of the workspace, at most a dozen in all.
+operator that runs stops. The search compiles at most a dozen candidates, with their texts in the place of files.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.load.unsaved import with_unsaved
 from olmc.compiler.migration import FileChange, as_patch
 from olmc.k8s.diagnostics import Source
 from olmc.k8s.lean import NamedTuple
@@ -62,27 +63,36 @@ class RemedySearch(NamedTuple):
         return tuple(first.values())
 
 
+class _Before(NamedTuple):
+    """What candidates are tried on: a request, the rows of operators that it gave, and all diagnoses."""
+
+    request: CompileRequest
+    rows: Mapping[tuple[str, str, str], OperatorStatus]
+    found: Sequence[Diagnosis]
+
+
 def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis]) -> RemedySearch:
     """Try the candidates of diagnoses, those of each in their order until one is proven."""
     waiting = [diagnosis for diagnosis in found if diagnosis.candidates]
-    if not waiting or not _is_small(request.root):
+    if not waiting or not request.root.is_dir():
         return RemedySearch((), not waiting)
     tried: list[Remedy] = []
     until = time.process_time() + MOST_SECONDS
-    before = _rows(done)
-    with _copied(request.root) as copy:
-        for diagnosis in waiting:
-            for candidate in diagnosis.candidates:
-                if len(tried) >= MOST_TRIALS or time.process_time() > until:
-                    return RemedySearch(tuple(tried), is_complete=False)
-                remedy = _tried(request, copy, diagnosis, candidate, before)
-                tried.append(remedy)
-                if remedy.is_proven:
-                    break
+    before = _Before(request, _rows(done), found)
+    for diagnosis in waiting:
+        for candidate in diagnosis.candidates:
+            if len(tried) >= MOST_TRIALS or time.process_time() > until:
+                return RemedySearch(tuple(tried), is_complete=False)
+            remedy = _tried(before, diagnosis, candidate)
+            tried.append(remedy)
+            if remedy.is_proven:
+                break
     return RemedySearch(tuple(tried))
 
 
-def applicable(request: CompileRequest, done: Compilation, chosen: Sequence[Remedy]) -> tuple[Remedy, ...]:
+def applicable(
+    request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], chosen: Sequence[Remedy]
+) -> tuple[Remedy, ...]:
     """Return the remedies to apply in one run: all if they are proven together, else the first one.
 
     Each one was compiled alone. Two of them may change one file, or undo each other.
@@ -92,12 +102,26 @@ def applicable(request: CompileRequest, done: Compilation, chosen: Sequence[Reme
     except EditError:
         return tuple(chosen[:1])
     if len(chosen) > 1:
-        with _copied(request.root) as copy:
-            _write(copy, changes, after=True)
-            after = compile(request._replace(root=copy))
-        if not all(_cures(remedy.diagnosis, _rows(done), after) for remedy in chosen):
+        before, after = _Before(request, _rows(done), found), _compiled_with(request, changes)
+        if not all(_cures(remedy.diagnosis, before, after) for remedy in chosen):
             return tuple(chosen[:1])
     return tuple(chosen)
+
+
+def _compiled_with(request: CompileRequest, changes: Sequence[FileChange]) -> Compilation:
+    """The compilation of a workspace with changes, of which its files see nothing. Raises EditError where it takes a
+    copy of too many files."""
+    if all(change.before and change.after for change in changes):
+        texts = {request.root / change.path: change.after for change in changes}
+        return compile(request._replace(root=with_unsaved(request.root, texts)))
+    if not _is_small(request.root):
+        raise EditError("the workspace has too many files to try a new one in a copy")
+    with _copied(request.root) as copy:  # folders are listed as they are on the disk
+        for change in changes:
+            path = copy / change.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(change.after, encoding="utf-8")
+        return compile(request._replace(root=copy))
 
 
 @contextmanager
@@ -118,35 +142,33 @@ def _is_small(root: Path) -> bool:
     return root.is_dir()
 
 
-def _tried(
-    request: CompileRequest, copy: Path, diagnosis: Diagnosis, candidate: RemedyCandidate,
-    before: Mapping[tuple[str, str, str], OperatorStatus],
-) -> Remedy:  # fmt: skip
+def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> Remedy:
     try:
-        changes = changes_of(request.root, candidate.edits)
+        changes = changes_of(before.request.root, candidate.edits)
+        is_proven = bool(changes) and _cures(diagnosis, before, _compiled_with(before.request, changes))
     except EditError:
         return Remedy(diagnosis, candidate, (), is_proven=False)
-    _write(copy, changes, after=True)
-    after = compile(request._replace(root=copy))
-    _write(copy, changes, after=False)
-    return Remedy(diagnosis, candidate, changes, bool(changes) and _cures(diagnosis, before, after))
+    return Remedy(diagnosis, candidate, changes, is_proven)
 
 
-def _cures(diagnosis: Diagnosis, before: Mapping[tuple[str, str, str], OperatorStatus], after: Compilation) -> bool:
+def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
     """Whether a diagnosis is not made any more, its operators run, and every operator that ran before still runs."""
     if after.failed or after.settled is None:
         return False
     rows = _rows(after)
-    for key, row in before.items():
-        now = rows.get(key)
-        if _runs(row) and (now is None or not _runs(now)):
-            return False
+    running = {(row.namespace, row.package) for row in rows.values() if _runs(row)}
+    if any(_runs(row) and (row.namespace, row.package) not in running for row in before.rows.values()):
+        return False
     wanted = [row for row in rows.values() if (row.namespace, row.package) in diagnosis.operators]
     if not wanted or not all(_runs(row) and not row.fails for row in wanted):
         return False
-    again = diagnose(scene_of(after))
+    # Its words may differ after the change: of several diagnoses of one kind about an operator one has to be missing.
+    return _count(diagnosis, diagnose(scene_of(after))) < _count(diagnosis, before.found)
+
+
+def _count(diagnosis: Diagnosis, found: Iterable[Diagnosis]) -> int:
     same = (diagnosis.finding.code, diagnosis.operators)
-    return not any((other.finding.code, other.operators) == same for other in again)
+    return sum((other.finding.code, other.operators) == same for other in found)
 
 
 def _runs(row: OperatorStatus) -> bool:
@@ -229,16 +251,6 @@ def _value(source: Source, keys: Iterable[str | int]) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise EditError("there is no mapping at this place")
     return value
-
-
-def _write(root: Path, changes: Iterable[FileChange], *, after: bool) -> None:
-    for change in changes:
-        path, text = root / change.path, change.after if after else change.before
-        if text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        else:
-            path.unlink(missing_ok=True)
 
 
 def merged(remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:

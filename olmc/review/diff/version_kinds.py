@@ -135,11 +135,12 @@ def phase_changed(old: str, new: str, reason: str, message: str) -> Judgement:
 
 
 @change_kind("OperatorLeftRunning", ChangeGroup.VERSIONS, CHANGED)
-def operator_left_running(package: str, version: str) -> Judgement:
-    """An operator that stays although no Subscription asks for it any more (observed-36)."""
+def operator_left_running(package: str, version: str, asked_by: str) -> Judgement:
+    """An operator that stays although no Subscription asks for it any more (observed-36), or no proposed Operator:
+    `asked_by` is the kind of the former one."""
     return RISK, (
-        shown(package), " ", shown(version),
-        " keeps running without upgrades: OLM does not uninstall when its Subscription goes",
+        shown(package), " ", shown(version), " keeps running without upgrades: OLM does not uninstall when its ",
+        shown(asked_by), " goes",
     )  # fmt: skip
 
 

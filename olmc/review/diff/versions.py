@@ -258,9 +258,9 @@ def _edited_edges(known: ObjectKey, old: DiffOperator, new: DiffOperator) -> Ite
 
 def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) -> Iterator[DiffChange]:
     """That an operator stays because nobody asks for it any more, or because there is no way on for it."""
-    before, after = (_asks_for(operator, side.objects) for side in (old, new))
+    before, after = (_asking_kind(operator, side.objects) for side in (old, new))
     if before and not after:
-        yield kinds.operator_left_running(known, operator.package, operator.version)
+        yield kinds.operator_left_running(known, operator.package, operator.version, before)
     if new.settled is not None and old.settled is not None:
         name = NamespacedName(operator.namespace, operator.package)
         catalog = dead_end(new.settled.cluster, name, operator.name, operator.version)
@@ -268,9 +268,11 @@ def _left_alone(known: ObjectKey, operator: DiffOperator, old: Side, new: Side) 
             yield kinds.operator_stranded(known, operator.package, operator.version, catalog)
 
 
-def _asks_for(operator: DiffOperator, objects: Iterable[KubernetesObject]) -> bool:
-    """Whether a Subscription in the namespace of an operator, or a proposed Operator, asks for its package."""
-    return any(_asked_package(obj, operator.namespace) == operator.package for obj in objects)
+def _asking_kind(operator: DiffOperator, objects: Iterable[KubernetesObject]) -> str:
+    """The kind of an object that asks for an operator's package: a Subscription of its namespace, or a proposed
+    Operator; "" if none does."""
+    asking = (obj for obj in objects if _asked_package(obj, operator.namespace) == operator.package)
+    return next((text(obj["kind"]) for obj in asking), "")
 
 
 def _asked_package(obj: KubernetesObject, namespace: str) -> object:

@@ -45,8 +45,10 @@ from olmc.review.explain.provenance import (
     asked_for,
     because,
     deeper,
+    held_upgrades,
     location_of,
     of_csv,
+    of_held_upgrade,
     of_plan,
     of_stop,
     of_subscription,
@@ -224,6 +226,9 @@ def _not_by(name: NamespacedName, csv: str, settled: SettledCluster) -> Iterator
             1, f"{csv} is not in that channel, but in {', '.join(sorted(channels))}", located(first.location)
         )
     yield from deeper(of_subscription(name, settled))
+    held = held_upgrades(settled).get(name)
+    if held is not None:
+        yield from deeper(of_held_upgrade(held))
 
 
 def _subscribes(manifest: Manifest, package: str, namespace: str, cluster: Cluster) -> bool:
@@ -411,12 +416,24 @@ def _about(found: Rendered, scene: ExplainContext) -> WhyAnswer:
     hindered = tuple(_hindered(key, settled))
     lines = [*hindered, *because(found, settled, scene.operators, scene.installs)]
     if member is not None:
-        lines = [*_state(member, hindered), *asked_for(member.csv, settled, scene.operators, scene.installs)]
+        lines = [
+            *_state(member, hindered),
+            *asked_for(member.csv, settled, scene.operators, scene.installs),
+            *_held_back(member, settled),
+        ]
     state = FAILING if hindered and not _waits(key, cluster) else PRESENT
     rule = provenance.rule if provenance.rule.startswith("R-") else ""
     answer = WhyAnswer(key, state, provenance.stage, rule, location_of(found, cluster), tuple(lines))
     answer = _about_operator_or_install(answer, scene) if found.object["apiVersion"] in PROPOSED.kinds else answer
     return _about_v1(answer, found, scene) if scene.extensions else answer
+
+
+def _held_back(member: CsvState, settled: SettledCluster) -> Iterator[ExplanationLine]:
+    """The upgrade of a CSV that OLM holds back, with the reasons."""
+    subscriptions = settled.cluster.subscriptions.within(member.csv.namespace)
+    for name, held in held_upgrades(settled).items() if subscriptions else ():
+        if name in subscriptions and subscriptions[name].installed == member.csv.name:
+            yield from of_held_upgrade(held)
 
 
 def _about_v1(answer: WhyAnswer, found: Rendered, scene: ExplainContext) -> WhyAnswer:

@@ -305,6 +305,9 @@ def _behind_plan(name: NamespacedName, settled: SettledCluster) -> Iterator[Expl
     cluster = settled.cluster
     for plan in cluster.plans.values():
         if (plan.namespace, plan.name) == name:
+            if plan.is_ignored:
+                yield ExplanationLine(0, "OLM ignores it and installs nothing for it: its status has no steps")
+                continue
             yield ExplanationLine(0, f"it installs {', '.join(plan.csvs)} ({plan.approval}, {plan.phase})")
             for owner in plan.owners:
                 key = NamespacedName(name.namespace, owner)

@@ -18,6 +18,7 @@ from olmc.compiler.olm.profiles.data import profile_of
 from olmc.compiler.reconcile.initial_state import as_stored
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.compiler.reconcile.operator_groups import written_spec
+from olmc.compiler.rules.findings.reconcile import LEFT_HINT
 from olmc.compiler.transition.deletion import (
     apply,
     cascade,
@@ -51,6 +52,7 @@ from olmc.k8s.objects import (
     status_of,
     texts,
 )
+from olmc.review.diagnose.engine import is_shown
 from olmc.review.diff.compare import Difference
 from olmc.review.diff.crd_kinds import ABSENT
 from olmc.review.diff.deltas import Delta, deltas
@@ -220,13 +222,15 @@ class Task(NamedTuple):
 
 
 class TaskContext(NamedTuple):
-    """What tasks follow from: what is applied, what OLM installs, what becomes of operators, and what fails."""
+    """What tasks follow from: what is applied, what OLM installs, what becomes of operators, what fails, and the state
+    before."""
 
     applied: Sequence[AppliedChange]
     installs: Sequence[PlannedInstall]
     operators: Sequence[OperatorOutcome]
     problems: Sequence[Diagnostic]
     cluster: Cluster
+    state: ClusterState
     diagnoses: tuple[Diagnosis, ...] = ()
 
 
@@ -240,7 +244,7 @@ def tasks_of(context: TaskContext) -> Iterator[Task]:
         if operator.after and not operator.subscription and any(o.subscription and not o.after for o in rivals):
             yield _not_adopted(operator)
         elif operator.outcome == LEFT_RUNNING:
-            yield _left_running(operator)
+            yield _left_running(operator, context.state)
         elif operator.outcome == FAILED_BEFORE:
             yield from _stuck(operator, context.cluster)
         elif operator.outcome == "removed" and operator.subscription:
@@ -264,10 +268,15 @@ def _to_mend(context: TaskContext) -> Iterator[Task]:
             f"Fix the failure of {csvs} before you merge: OLM does not retry a failed plan, and upgrades "
             f"no operator in {install.namespace} any more{running}.{next(hints, '')}"
         )
+    left = {
+        LEFT_HINT.format(csv=operator.after, namespace=operator.namespace)
+        for operator in context.operators
+        if operator.outcome == LEFT_RUNNING
+    }
     # What is Pending or can't be resolved where a plan has failed follows from that.
     for problem in context.problems if not stuck else ():
-        # Several lines are a derivation, and no advice.
-        if problem.hint and "\n" not in problem.hint:
+        # Several lines are a derivation, and no advice. An operator that is left running has a task with a command.
+        if problem.hint and "\n" not in problem.hint and problem.hint not in left:
             yield Task(problem.hint)
 
 
@@ -275,9 +284,9 @@ def _to_cure(context: TaskContext) -> Iterator[Task]:
     """What cures each diagnosis."""
     for diagnosis in context.diagnoses:
         finding = diagnosis.finding
-        if diagnosis.is_shown:
+        if diagnosis.is_shown and diagnosis.culprit is None:
             continue
-        yield Task(f"{finding.message}. {finding.hint}".strip(), diagnosis.command)
+        yield Task(f"{finding.message.rstrip('.')}. {finding.hint}".strip(), diagnosis.command)
 
 
 def _to_approve(context: TaskContext) -> Iterator[Task]:
@@ -300,12 +309,31 @@ def _to_approve(context: TaskContext) -> Iterator[Task]:
         )
 
 
-def _left_running(operator: OperatorOutcome) -> Task:
-    """What to do about an operator whose Subscription is gone (observed-36)."""
+def _left_running(operator: OperatorOutcome, state: ClusterState) -> Task:
+    """What to do about an operator whose Subscription is gone (observed-36), or whose proposed Operator is."""
+    installs = _installs_of(operator, state)
+    what = "its Install and its CSV" if installs else "its CSV"
+    first = f"kubectl delete install {' '.join(installs)} && " if installs else ""
     return Task(
         f"{operator.after} in {operator.namespace} keeps running without upgrades: OLM does not uninstall. To "
-        "uninstall it, delete its CSV; its CRDs and their objects stay.",
-        _deletion(operator),
+        f"uninstall it, delete {what}; its CRDs and their objects stay.",
+        first + _deletion(operator),
+    )
+
+
+def _installs_of(operator: OperatorOutcome, state: ClusterState) -> tuple[str, ...]:
+    """The Installs that share a component label with an operator's CSV, and would bring it back."""
+    labels = {
+        label
+        for key, manifest in state.objects.items()
+        if (key.kind, key.namespace, key.name) == (CSV_KIND, operator.namespace, operator.after)
+        for label in labels_of(manifest.object)
+        if label.startswith(COMPONENT_PREFIX)
+    }
+    return tuple(
+        key.name
+        for key, manifest in sorted(state.objects.items())
+        if (key.group, key.kind) == (OLM_GROUP, "Install") and labels & labels_of(manifest.object).keys()
     )
 
 
@@ -610,12 +638,13 @@ def compare_with_state(
     """The plan for a state to which `applied` is done, after which OLM comes to rest in `settled`; `extensions` is what
     becomes of ClusterExtensions, `diagnoses` are the causes of what goes wrong."""
     installs = planned_installs(state, settled)
-    operators = tuple(_with_causes(operator_outcomes(state, settled), diagnoses))
+    removed = {change.key for change in applied if change.action in ("prune", "delete")}
+    operators = tuple(_with_causes(operator_outcomes(state, settled, removed), diagnoses))
     # Failures alone are of the cluster; errors have ended the compilation before, and the rest is advice of `check`.
     problems = tuple(d for d in diagnostics if d.severity is Severity.FAILURE)
     cluster = settled.cluster
     tasks = (
-        *tasks_of(TaskContext(applied, installs, operators, problems, cluster, tuple(diagnoses))),
+        *tasks_of(TaskContext(applied, installs, operators, problems, cluster, state, tuple(diagnoses))),
         *leftovers_of(state, difference, cluster, operators),
     )
     late = tuple(late_changes(applied, state, cluster))
@@ -626,8 +655,8 @@ def compare_with_state(
 def _with_causes(outcomes: Iterable[OperatorOutcome], diagnoses: Sequence[Diagnosis]) -> Iterator[OperatorOutcome]:
     """The outcomes, each with the first cause of what goes wrong with it, where nothing worse is known."""
     causes: dict[NamespacedName, str] = {}
-    for diagnosis in (each for each in diagnoses if not each.is_shown):
-        for operator in diagnosis.operators:
+    for diagnosis in diagnoses:
+        for operator in (each for each in diagnosis.operators if not is_shown(diagnosis, each)):
             causes.setdefault(operator, diagnosis.finding.message)
     listed = list(outcomes)
     rows = Counter(NamespacedName(outcome.namespace, outcome.package) for outcome in listed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from olmc.compiler.model.cluster import InstallPlan, NamespacedName
@@ -11,13 +11,13 @@ from olmc.compiler.model.workspace import ClusterState
 from olmc.compiler.olm.naming import component_label_key
 from olmc.compiler.reconcile.loop import SettledCluster
 from olmc.k8s.lean import NamedTuple
-from olmc.k8s.objects import labels_of, mapping, name_of, spec_of, text
+from olmc.k8s.objects import KubernetesObject, ObjectKey, labels_of, mapping, name_of, spec_of, text
 from olmc.review.diff.extensions import DiffExtension, apis_by_owner, extensions
 from olmc.review.diff.operators import DiffOperator, heads
 from olmc.review.diff.operators import operators as operators_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.provenance import APPROVAL
-from olmc.review.explain.status import UNKNOWN, OperatorStatus, in_short
+from olmc.review.explain.status import HELD_BACK, UNKNOWN, OperatorStatus, in_short
 from olmc.review.explain.status import operators as status_of_operators
 from olmc.targets.proposed.operator_api import OPERATOR_API, SEED_KEY
 
@@ -89,7 +89,7 @@ def _installs(state: ClusterState, settled: SettledCluster) -> Iterator[PlannedI
     for plan in settled.cluster.plans.values():
         # One that goes on and gets no further is no news.
         phase = known.get(NamespacedName(plan.namespace, plan.name))
-        if phase is not None and (phase == plan.phase or not plan.resumed):
+        if plan.is_ignored or (phase is not None and (phase == plan.phase or not plan.resumed)):
             continue
         yield _install(plan, there)
         there |= {NamespacedName(plan.namespace, csv) for csv in plan.csvs}
@@ -110,15 +110,18 @@ def _install(plan: InstallPlan, there: set[NamespacedName]) -> PlannedInstall:
     )
 
 
-def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[OperatorOutcome]:
-    """The operators of both states by namespace and package."""
+def operator_outcomes(
+    state: ClusterState, settled: SettledCluster, removed: Set[ObjectKey]
+) -> Iterator[OperatorOutcome]:
+    """The operators of both states by namespace and package; `removed` are the objects that are pruned or deleted."""
     before = heads(operators_of(manifest.object for manifest in state.objects.values()))
     rows = {(row.namespace, row.package, row.subscription): row for row in status_of_operators(settled)}
+    lost = {_package_of_operator(m.object) for key, m in state.objects.items() if key in removed} - {""}
     asked = {
         (key.namespace, text(spec_of(manifest.object).get("name")))
         for key, manifest in state.objects.items()
         if key.kind == "Subscription"
-    } | set(_of_operators(state, settled))
+    } | set(_of_operators(state, settled, lost))
     # A package may have several rows, such as a new Subscription for what another one has installed: the operator that
     # was there goes with the row that has a CSV.
     installed = {(namespace, package) for (namespace, package, _), row in rows.items() if row.csv}
@@ -128,30 +131,40 @@ def operator_outcomes(state: ClusterState, settled: SettledCluster) -> Iterator[
         is_other = not row.csv and (namespace, package) in installed
         operator = None if is_other else before.get(NamespacedName(namespace, package))
         # What an Install has brought, or an Operator has taken over from a Subscription, is asked for by that.
-        is_kept = NamespacedName(namespace, row.csv) in settled.cluster.installed
+        is_kept = NamespacedName(namespace, row.csv) in settled.cluster.installed and package not in lost
         yield _outcome(row, operator, not is_kept and (namespace, package) in asked)
     for (namespace, package), operator in sorted(before.items()):
         if (namespace, package) not in seen:
             yield OperatorOutcome(namespace, package, operator.name, operator.version, "", "", "", "removed")
 
 
-def _of_operators(state: ClusterState, settled: SettledCluster) -> Iterator[tuple[str, str]]:
-    """The namespace and package of each CSV that only a proposed Operator of a state has as its component."""
+def _package_of_operator(obj: KubernetesObject) -> str:
+    """The package that a proposed Operator asks for, "" if an object is none or names none."""
+    if (obj["apiVersion"], obj["kind"]) != (OPERATOR_API, "Operator"):
+        return ""
+    return text(mapping(mapping(spec_of(obj).get("updates")).get("catalogSource")).get("package"))
+
+
+def _of_operators(state: ClusterState, settled: SettledCluster, lost: Set[str]) -> Iterator[tuple[str, str]]:
+    """The namespace and package of each CSV that only a proposed Operator of a state has as its component; `lost` are
+    the packages whose Operator is removed."""
     packages: dict[str, str] = {}
     for key, manifest in state.objects.items():
         if key.kind == "Operator" and manifest.object["apiVersion"] == OPERATOR_API:
-            updates = mapping(spec_of(manifest.object).get("updates"))
-            package = text(mapping(updates.get("catalogSource")).get("package"))
-            packages |= dict.fromkeys((component_label_key(key.name, ""), SEED_KEY + key.name), package)
+            labels = (component_label_key(key.name, ""), SEED_KEY + key.name)
+            packages |= dict.fromkeys(labels, _package_of_operator(manifest.object))
     for key, manifest in state.objects.items() if packages else ():
-        if key.kind == CSV_KIND and NamespacedName(key.namespace, key.name) not in settled.cluster.installed:
-            yield from ((key.namespace, packages[label]) for label in labels_of(manifest.object) if label in packages)
+        if key.kind == CSV_KIND:
+            asked = [packages[label] for label in labels_of(manifest.object) if label in packages]
+            is_kept = NamespacedName(key.namespace, key.name) in settled.cluster.installed
+            yield from ((key.namespace, package) for package in asked if package in lost or not is_kept)
 
 
 def _outcome(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> OperatorOutcome:
     outcome = _word(row, before, was_asked)
-    why = in_short(row) if outcome not in ("unchanged", "installed", "upgraded", "recovered") else ""
-    if outcome == "failing" and _runs_on(row, before):
+    is_done = outcome in ("unchanged", "installed", "upgraded", "recovered") and row.waits != HELD_BACK
+    why = "" if is_done else in_short(row)
+    if outcome in ("failing", LEFT_RUNNING) and _runs_on(row, before):
         why = f"it runs on, but {why}"
     if outcome == "removed":
         why = f"Subscription {row.subscription} treats its plan as done, and OLM does not install again"
@@ -180,6 +193,8 @@ def _word(row: OperatorStatus, before: DiffOperator | None, was_asked: bool) -> 
     if row.waits == UNKNOWN and not row.fails:
         return "unknown"
     if row.fails:
+        if _runs_on(row, before) and not row.subscription and was_asked:
+            return LEFT_RUNNING
         same = before is not None and (before.name, before.phase) == (row.csv, row.phase)
         return FAILED_BEFORE if same and before is not None and before.phase != "Succeeded" else "failing"
     if before is None:

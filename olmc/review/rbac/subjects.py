@@ -14,10 +14,12 @@ from olmc.compiler.output.messages import not_found
 from olmc.k8s.api.rbac import decode_rules, normalize
 from olmc.k8s.api.rbac_access import RoleBinding, Roles, collect_roles, decode_binding, with_groups
 from olmc.k8s.api.rbac_forms import CONSTRAINT_ROLE, bound_by_default, rendered_forms
+from olmc.k8s.api.restmapper import resources_outside_namespaces
 from olmc.k8s.diagnostics import Location, Place
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import (
     ACCOUNT,
+    CRD_KIND,
     OLM_GROUP,
     RBAC,
     RBAC_V1,
@@ -274,14 +276,18 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     """The permissions that Roles, ClusterRoles and their bindings among `objects` give, sorted.
 
     Rules are taken as the API server applies them: URLs only from ClusterRoleBindings, aggregated roles with the rules
-    of all roles that their selectors match (what they have themselves is overwritten). Roles that every cluster has
+    of all roles that their selectors match (what they have themselves is overwritten), RoleBindings without resources
+    outside of namespaces. Roles that every cluster has
     (`cluster-admin`, `admin` …) count unless the objects have their own, and so does that of OpenShift for the use of
     each of its constraints. Own ones in place of those that Kubernetes binds to somebody are bound.
     """
     bindings: list[RoleBinding] = []
     rendered = dict(builtin_roles())
+    crds: list[Rendered] = []
     for obj in (form for written in objects for form in rendered_forms(written)):
         key = obj.identity
+        if key.kind == CRD_KIND:
+            crds.append(obj)
         if key.group == RBAC and key.kind in ("Role", "ClusterRole"):
             rendered[key] = obj
             if key.kind == "ClusterRole" and (subjects := bound_by_default(key.name)):
@@ -291,7 +297,7 @@ def permissions(objects: Iterable[Rendered]) -> Permissions:
     for binding in bindings:
         if binding.role.name.startswith(CONSTRAINT_ROLE) and binding.role not in rendered:
             rendered[binding.role] = role_of_constraint(binding.role)
-    sources = _Sources.of(rendered)
+    sources = _Sources.of(rendered, crds)
     grants: dict[tuple[Any, ...], RoleGrant] = {}
     dangling: set[tuple[ObjectKey, ObjectKey]] = set()
     for binding in bindings:
@@ -339,7 +345,7 @@ class _Sources(NamedTuple):
     news: Callable[[ObjectKey], tuple[SourceRule, ...]]
 
     @staticmethod
-    def of(rendered: Mapping[ObjectKey, Rendered]) -> _Sources:
+    def of(rendered: Mapping[ObjectKey, Rendered], crds: Sequence[Rendered]) -> _Sources:
         roles = collect_roles((key, role.object) for key, role in rendered.items())
         # Copies of a role have the same tuple of rules.
         normalized = cache(
@@ -356,10 +362,13 @@ class _Sources(NamedTuple):
             )
             return tuple(sorted(rules, key=lambda each: (each.rule, each.source)))
 
+        outside = cache(lambda: resources_outside_namespaces(crd.object for crd in crds))
+
         @cache
         def kept(found: tuple[ObjectKey, ...], what: str) -> tuple[SourceRule, ...]:
             if what == "resources":
-                return tuple(each for each in behind(found) if not each.rule.urls)
+                narrowed = (each._replace(rule=_in_namespaces(each.rule, outside())) for each in behind(found))
+                return tuple(each for each in narrowed if each.rule.resources)
             # What every cluster's `admin` may do is no news; what an operator adds to it is.
             return tuple(each for each in behind(found) if each.provenance is not None)
 
@@ -370,6 +379,14 @@ class _Sources(NamedTuple):
         return _Sources(roles, rules_of, lambda role: kept(roles.sources(role), "news"))
 
 
+def _in_namespaces(rule: PolicyRule, outside: frozenset[tuple[str, str]]) -> PolicyRule:
+    """The part of a rule that holds where a RoleBinding gives it: without URLs and resources outside of namespaces."""
+    resources = (
+        each for each in rule.resources if not all((group, each.partition("/")[0]) in outside for group in rule.groups)
+    )
+    return rule._replace(resources=() if rule.urls else tuple(resources))
+
+
 def _provenance(role: Rendered) -> Provenance | None:
     """Where a role comes from, None for what every cluster has."""
     return None if role.provenance.origin is Origin.KUBERNETES else role.provenance
@@ -377,7 +394,7 @@ def _provenance(role: Rendered) -> Provenance | None:
 
 def _granted(binding: RoleBinding, role: ObjectKey, sources: _Sources) -> Iterator[RoleGrant]:
     namespace = namespace_of(binding.identity)
-    # A RoleBinding gives no URLs: they are in no namespace.
+    # A RoleBinding gives neither URLs nor nodes: they are in no namespace.
     rules = sources.rules(role, not namespace)
     for subject in binding.subjects if rules else ():
         yield RoleGrant(subject, namespace, role, binding.identity, rules)

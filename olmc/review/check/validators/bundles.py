@@ -15,6 +15,7 @@ from olmc.compiler.load.files import Folder, read_text, scan
 from olmc.compiler.load.vendored import without_vendored
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle, BundleFile, Workspace
+from olmc.compiler.olm.facts import MAX_BUNDLE_SIZE
 from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.diagnostics import Cause, Location, Place, Report, Severity, Source
@@ -45,7 +46,6 @@ from olmc.review.check.validators.findings import (
     result_text,
 )
 from olmc.review.check.validators.folders import (
-    MAX_SIZE,
     BundleFolder,
     FolderFile,
     annotation_findings,
@@ -166,13 +166,13 @@ def size_findings(folder: BundleFolder, name: str) -> Iterator[Finding]:
         yield Finding(rules.NEARLY_TOO_LARGE, result_text(problem, value=name), folder.place)
         return
     figures = (
-        f"size=~{readable(sizes.compressed)} , max={readable(MAX_SIZE)}. "
+        f"size=~{readable(sizes.compressed)} , max={readable(MAX_BUNDLE_SIZE)}. "
         f"Bundle uncompressed size is {readable(sizes.whole)}"
     )
-    if sizes.compressed > MAX_SIZE:
+    if sizes.compressed > MAX_BUNDLE_SIZE:
         message = f"maximum bundle compressed size with gzip size exceeded: {figures}"
         yield Finding(rules.TOO_LARGE, result_text(message, value=name), folder.place)
-    elif sizes.compressed > MAX_SIZE * _WARN_SHARE:
+    elif sizes.compressed > MAX_BUNDLE_SIZE * _WARN_SHARE:
         message = f"nearing maximum bundle compressed size with gzip: {figures}"
         yield Finding(rules.NEARLY_TOO_LARGE, result_text(message, value=name), folder.place)
 
@@ -430,14 +430,15 @@ class Validated(NamedTuple):
 
 def validate(
     root: Path, workspace: Workspace, settings: ValidatorSettings, report: Report, *, ignored: tuple[str, ...] = (),
-    apart: Container[str] = (),
+    apart: Container[str] = (), folder: Folder | None = None,
 ) -> Validated:  # fmt: skip
     """Run the validators over what lies below `root` and was loaded as `workspace`; findings go to `report`.
 
-    `ignored` are patterns as in `.olmcignore`, those that the workspace was loaded with; the folders of bundles `apart`
-    are not looked at.
+    `folder` is its tree, if it was scanned; else `ignored` are patterns as in `.olmcignore`, those that the workspace
+    was loaded with. The validators do not read the folders of bundles `apart`.
     """
-    folder = compiled_part(without_vendored(root, scan(root, Report(), ignored=ignored)))
+    folder = folder if folder is not None else scan(root, Report(), ignored=ignored)
+    folder = compiled_part(without_vendored(root, folder))
     bundles = 0
     loaded = {bundle.directory: bundle for bundle in workspace.bundles.values()}
     for of_bundle in bundle_folders(folder):

@@ -5,7 +5,6 @@ Every file counts, also those that a bundle is not made of.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from olmc.compiler.load.bundles import (
 from olmc.compiler.load.files import Folder, read_text
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.model.workspace import Bundle
+from olmc.compiler.olm.facts import MAX_BUNDLE_SIZE, compressed_size, most_compressed
 from olmc.compiler.rules.findings import validation as rules
 from olmc.k8s.api.restmapper import Crd
 from olmc.k8s.api.validation.field import aggregated
@@ -38,9 +38,6 @@ from olmc.k8s.objects import CRD_KIND, CRD_V1, CRD_V1BETA1, KubernetesObject, me
 from olmc.k8s.strconv import quoted
 from olmc.k8s.yaml import Document, read
 from olmc.review.check.validators.findings import Finding
-
-MAX_SIZE = 1 << 20
-"""The most bytes that a bundle may have when it is compressed."""
 
 _CATALOGS = "catalogs"
 REGISTRY, HELM, PLAIN = "registry+v1", "helm", "plain"
@@ -170,23 +167,13 @@ def _read_file(root: Path, path: str) -> FolderFile:
 
 
 def _sizes(root: Path, folder: Folder) -> Sizes:
-    """Measure a bundle. Files far below the limit are not compressed: whatever comes out, there is nothing to say."""
+    """Measure a bundle. Files far below the limit are not compressed: they are small enough in any case."""
     paths = [root / path for path in folder.walk()]
     sizes = [path.stat().st_size for path in paths]
-    most = sum(_most_compressed(size) for size in sizes)
-    if most * 2 < MAX_SIZE:
+    most = sum(most_compressed(size) for size in sizes)
+    if most * 2 < MAX_BUNDLE_SIZE:
         return Sizes(sum(sizes), most)
-    return Sizes(sum(sizes), sum(_compressed(path.read_bytes()) for path in paths))
-
-
-def _most_compressed(size: int) -> int:
-    """More than `_compressed` can come to: gzip adds some bytes a block and base 64 a third."""
-    return (size + size // 1000 + 64) * 4 // 3 + 4
-
-
-def _compressed(data: bytes) -> int:
-    """The length of the gzipped data in base 64; Go's gzip may come out a little different."""
-    return -(-len(gzip.compress(data, 9, mtime=0)) // 3) * 4
+    return Sizes(sum(sizes), sum(compressed_size(path.read_bytes()) for path in paths))
 
 
 def missing_folders(folder: BundleFolder) -> Iterator[Finding]:

@@ -428,8 +428,9 @@ def _shipped(csv: Csv, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Itera
 
 def _name(obj: KubernetesObject) -> str:
     metadata = obj.get("metadata")
-    found = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, Mapping) else ""
-    return str(found or "")
+    if not isinstance(metadata, Mapping):
+        return ""
+    return text(metadata.get("name")) or f"{text(metadata.get('generateName'))}…".lstrip("…")
 
 
 def _unneeded_bindings(csv: Csv, shipped: Iterable[_Shipped]) -> Iterator[Diagnostic]:
