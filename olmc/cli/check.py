@@ -82,7 +82,9 @@ def _untold(done: Sequence[CheckResult]) -> str:
     """How much was not looked at, or is known, as the last line has it."""
     older, known = sum(each.older for each in done), sum(each.known for each in done)
     text = f", {older} older version{'s' * (older != 1)} not looked at" if older else ""
-    return text + (f", {known} findings known" if known else "")
+    text += f", {known} findings known" if known else ""
+    unchanged = sum(each.unchanged for each in done)
+    return text + (f", {unchanged} unchanged package{'s' * (unchanged != 1)} not looked at" if unchanged else "")
 
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
@@ -393,23 +395,36 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
     checked: dict[int, CheckedPath] = {}
     with progress() as doing:
 
-        def found_at(place: Path) -> tuple[Diagnostic, ...]:
-            doing(f"checking {place}")
-            return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
-
-        before = None
-        if opts.since:
-            from olmc.cli.inputs import findings_at, only_new
-
-            before = findings_at(opts.since, inputs, found_at)
-        count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
-
         def in_processes(tasks: Sequence[PackageTask]) -> list[CheckedPart]:
             parts: dict[int, CheckedPart] = {}
             do_each(check_task, None, tasks, jobs_for(opts.jobs, len(tasks), timings), parts.__setitem__, doing)
             return [parts[number] for number in range(len(tasks))]
 
-        if len(inputs) == 1:
+        def found_at(place: Path) -> tuple[Diagnostic, ...]:
+            doing(f"checking {place}")
+            return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
+
+        def found_in_changed(place: Path, packages: frozenset[str]) -> CheckResult | None:
+            from olmc.review.check.check import check_repository_of_bundles, scanned
+
+            doing(f"checking {len(packages)} packages in {place}")
+            request = scanned(Input(place).request(options, given))
+            return check_repository_of_bundles(request, rules, in_processes, packages)
+
+        before = now = None
+        if opts.since:
+            from olmc.cli.inputs import findings_at, findings_of_changed_packages, only_new
+
+            changed = findings_of_changed_packages(opts.since, inputs, found_in_changed)
+            if changed is not None:
+                now, before = changed.now, [changed.before]
+            else:
+                before = findings_at(opts.since, inputs, found_at)
+        count = jobs_of(opts.jobs, inputs, timings, alone=options.state is not None)
+
+        if now is not None:
+            checked[0] = CheckedPath(now, GivenInput(options, is_bundle=False), ())
+        elif len(inputs) == 1:
             doing(f"compiling {inputs[0].root}")
             checked[0] = checked_path(order, inputs[0], timings, in_processes)
         else:

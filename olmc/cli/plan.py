@@ -368,7 +368,7 @@ def name_for_others(name: str) -> str:
 def _planned_path(
     one: Input, name: str, given: frozenset[str], begun: BegunCluster | None, timings: Timings
 ) -> PlannedPath:
-    request = one.request(Options(), given, timings.stage)
+    request = one.request(Options(), given, timings.stage)._replace(without_idle_bundles=True)
     ignored = begun.state.ignored if begun is not None else None
     return engine.PlannedPath(request, name, ignored, one.is_staged, timings.compiled)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,38 @@ MANIFESTS, METADATA = BUNDLE_FOLDERS = ("manifests", "metadata")
 def is_bundle(folder: Folder) -> bool:
     """Whether a directory is a bundle: it has manifests/ and metadata/ (R-CAT-100)."""
     return all(folder.folder(name) is not None for name in BUNDLE_FOLDERS)
+
+
+LEAST_PACKAGES = 16
+"""How many folders of packages make a repository of bundles: olmc reads fewer at once in a moment."""
+
+
+def has_many_packages(folder: Folder) -> bool:
+    """Whether a tree has as many packages as a repository of bundles."""
+    return len(list(islice(package_folders(folder), LEAST_PACKAGES))) == LEAST_PACKAGES
+
+
+def package_folders(folder: Folder) -> Iterator[Folder]:
+    """The topmost folders with a bundle directly in them."""
+    if any(is_bundle(below) for below in folder.folders):
+        yield folder
+        return
+    for below in folder.folders:
+        yield from package_folders(below)
+
+
+def bundles_in(folder: Folder) -> Iterator[Folder]:
+    """The bundles below a folder."""
+    for below in folder.folders:
+        if is_bundle(below):
+            yield below
+        else:
+            yield from bundles_in(below)
+
+
+def without_bundles(folder: Folder) -> Folder:
+    """A tree without the bundles in it."""
+    return folder._replace(folders=tuple(without_bundles(below) for below in folder.folders if not is_bundle(below)))
 
 
 def read_bundle(root: Path, folder: Folder, report: Report, read: Reader = read) -> Bundle | None:

@@ -14,11 +14,14 @@ from olmc.compiler.load.bundles import (
     BUNDLE_FOLDERS,
     CATALOGS_FOLDER,
     PROJECT_FILE,
+    bundles_in,
     compiled_part,
+    has_many_packages,
     inputs_of,
     is_bundle,
     manifests_in_their_scope,
     report_project,
+    without_bundles,
 )
 from olmc.compiler.load.cached_catalogs import read_catalog
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
@@ -322,7 +325,10 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
         folder = whole
     unbuilt = frozenset(reading.built)
     read_by = add_catalog_files if is_built else None
-    add_parts(root, folder if kinds is None else without_helm(folder), reading, report, files=read_by)
+    read_folder = folder if kinds is None else without_helm(folder)
+    is_fresh = options.state is None or not options.state.objects
+    is_idle = request.without_idle_bundles and is_fresh and not is_built and has_only_idle_bundles(root, folder)
+    add_parts(root, without_bundles(folder) if is_idle else read_folder, reading, report, files=read_by)
     if kustomization is not None:
         _build(root, kustomization, reading, report)
     elif kinds is not None:
@@ -333,10 +339,28 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     _add_installed_by_policies(reading, report, built)
     homes = (LockedHome(root, lock),)
     workspace = _workspace_of(reading, request, homes, settings, report)
-    inputs = workspace.inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
+    inputs = workspace.inputs
+    if is_idle:
+        idle = frozenset(path for bundle in bundles_in(folder) for path in bundle.walk())
+        inputs = inputs._replace(files=inputs.files | idle, content=inputs.content | idle)
+    inputs = inputs._replace(parts=unbuilt, has_own_values=kinds is not None and request.release is None)
     return workspace._replace(
-        inputs=inputs, documents={file: held for file, held in documents.items() if file[0] in inputs.files}
+        has_idle_bundles=is_idle,
+        inputs=inputs,
+        documents={file: held for file, held in documents.items() if file[0] in inputs.files},
     )
+
+
+def has_only_idle_bundles(root: Path, folder: Folder) -> bool:
+    """Whether a tree is a repository of bundles with no manifest, no catalog and nothing to build, so that nothing
+    installs a bundle."""
+    from olmc.compiler.load.entries import has_kustomizations  # few workspaces have so many bundles
+
+    if not has_many_packages(folder) or has_kustomizations(root, folder):
+        return False
+    reading = found_files()
+    add_parts(root, without_bundles(folder), reading, Report())
+    return not (reading.manifests or reading.catalogs)
 
 
 class LockedHome(NamedTuple):
@@ -423,7 +447,13 @@ def _workspace_of(
 
 def is_empty(workspace: Workspace) -> bool:
     """Whether a workspace has nothing that could be compiled."""
-    return not (workspace.manifests or workspace.bundles or workspace.catalogs or workspace.vendored)
+    return not (
+        workspace.manifests
+        or workspace.bundles
+        or workspace.catalogs
+        or workspace.vendored
+        or workspace.has_idle_bundles
+    )
 
 
 def empty_finding(root: Path | None) -> Diagnostic:

@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from olmc.compiler.load.bundles import BUNDLE_FOLDERS
 from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
-from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, spec_of
+from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, scan, spec_of
 from olmc.compiler.load.kustomization import NAMES as KUSTOMIZATIONS
 from olmc.compiler.load.kustomization import REPOSITORY_MARK, read_tree
 from olmc.compiler.load.manifests import SUFFIXES
+from olmc.compiler.load.workspace import has_only_idle_bundles
 from olmc.compiler.load.workspace_files import CHART_FILE
 from olmc.compiler.model.workspace import LeftOut, Reason, Unseen
 from olmc.compiler.rules.findings import output as rules
@@ -198,19 +200,30 @@ def may_lack(asked: Revision, there: Revision) -> bool:
     return top is not None and (top / (there.path or "")).exists()
 
 
-def write_tree(revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False) -> Path | None:
+class Extent(NamedTuple):
+    """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
+    With `without_idle_bundles` the folders of bundles are empty if nothing in a repository of bundles installs one.
+    Folders `unchanged` below the path are left out."""
+
+    may_be_absent: bool = False
+    without_idle_bundles: bool = False
+    unchanged: frozenset[str] = frozenset()
+
+
+def write_tree(
+    revision: Revision, target: Path, report: Report, *, may_be_absent: bool = False, extent: Extent | None = None
+) -> Path | None:
     """Write what a revision has at its path below `target`; where that is: a folder, or a single file.
 
-    None, with the reason in `report`, when there is nothing to write. With `may_be_absent` a path that the revision
-    does not have is an empty folder. Raises GitError, also for what can't be written.
+    None, with the reason in `report`, when there is nothing to write. Raises GitError, also for what can't be written.
     """
     try:
-        return _written(revision, target, report, may_be_absent=may_be_absent)
+        return _written(revision, target, report, extent or Extent(may_be_absent))
     except OSError as error:
         raise GitError(error.strerror or str(error)) from error
 
 
-def _written(revision: Revision, target: Path, report: Report, *, may_be_absent: bool) -> Path | None:
+def _written(revision: Revision, target: Path, report: Report, extent: Extent) -> Path | None:
     path = revision.path or ""
     # To git, a revision that begins with a dash would be an option.
     if revision.ref.startswith("-") or not revision.ref:
@@ -228,7 +241,7 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
     name = path.rstrip("/").rpartition("/")[2] or "repository"
     place = target / (name if _is_plain(name) else "folder")
     if obj is None:
-        if not may_be_absent:
+        if not extent.may_be_absent:
             report.add(rules.UNKNOWN_PATH.finding(None, ref=revision.ref, path=path))
             return None
         place.mkdir()
@@ -246,8 +259,33 @@ def _written(revision: Revision, target: Path, report: Report, *, may_be_absent:
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
-    _write(entries, place, revision, report)
+    if extent.unchanged:
+        entries = [entry for entry in entries if not _is_in(entry.path, extent.unchanged)]
+    bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
+    of_bundles = [entry for entry in entries if _is_in(entry.path, bundles)]
+    _write([entry for entry in entries if not _is_in(entry.path, bundles)], place, revision, report)
+    for bundle in bundles:
+        for name in BUNDLE_FOLDERS:
+            (place / bundle / name).mkdir(parents=True, exist_ok=True)
+    if of_bundles and not has_only_idle_bundles(place, scan(place, Report())):
+        _write(of_bundles, place, revision, report)
     return place
+
+
+def _bundles_in(entries: Sequence[_TreeEntry]) -> frozenset[str]:
+    """The folders of bundles that a revision has."""
+    folders = {posixpath.dirname(entry.path) for entry in entries}
+    first, second = (
+        {posixpath.dirname(folder) for folder in folders if posixpath.basename(folder) == name}
+        for name in BUNDLE_FOLDERS
+    )
+    return frozenset((first & second) - {""})
+
+
+def _is_in(path: str, folders: frozenset[str]) -> bool:
+    """Whether a path is below one of the folders."""
+    parts = path.split("/") if folders else ()
+    return any("/".join(parts[:number]) in folders for number in range(1, len(parts)))
 
 
 def _top_below(target: Path) -> Path:
@@ -328,6 +366,18 @@ def submodules(revision: Revision) -> Iterator[LeftOut]:
     for entry in _entries_of(tree) if tree is not None and _git("cat-file", "-t", tree).strip() == b"tree" else ():
         if entry.mode == _SUBMODULE:
             yield LeftOut(Location(entry.path), Reason.SUBMODULE, (), entry.name, Unseen.SUBMODULE)
+
+
+def changed_paths(ref: str, root: Path) -> frozenset[str]:
+    """The files below a folder of the work tree that differ from a revision, and those that git does not know; raises
+    GitError."""
+    if ref.startswith("-"):
+        raise GitError(f"{ref} is no revision")
+    here = ("-C", os.fspath(root), "-c", "core.fsmonitor=false")  # which may be a program
+    shown = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
+    changed = _git(*here, "diff", *shown, ref, "--", ".")
+    unknown = _git(*here, "ls-files", "-z", "--others", "--", ".")
+    return frozenset(map(os.fsdecode, filter(None, (changed + unknown).split(b"\0"))))
 
 
 def folder_here() -> str:

@@ -289,6 +289,8 @@ def workspace_side(
     """
     config = read_config(path, Report())
     files = scan(path, Report(), ignored=narrowing.ignored, ignore_file=False).walk()
+    if compilation.workspace is not None and compilation.workspace.has_idle_bundles:
+        files = (file for file in files if file not in compilation.inputs.content)
     patterns = tuple(filter(_is_pattern, ignore_lines(path)))
     # Also files in other folders of the repository are built into it, and what comments there accept is accepted here.
     commented = dict.fromkeys((*files, *sorted(compilation.inputs.built)))
