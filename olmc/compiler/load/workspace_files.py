@@ -35,7 +35,7 @@ from olmc.compiler.load.kustomization import kustomization_in
 from olmc.compiler.load.loose_catalogs import CatalogPart, catalog_part, loose_catalogs
 from olmc.compiler.load.manifests import SUFFIXES, manifests_in
 from olmc.compiler.load.releases import read_appliers
-from olmc.compiler.load.vendored import INDEX_IGNORE, is_vendored
+from olmc.compiler.load.vendored import INDEX_IGNORE, catalog_texts, is_vendored
 from olmc.compiler.model.workspace import (
     GENERATED,
     IMPORTED,
@@ -287,8 +287,6 @@ def _add_bundle(root: Path, folder: Folder, reading: FoundFiles, report: Report)
 
 def _add_catalog(root: Path, folder: Folder, reading: FoundFiles, report: Report) -> None:
     """A folder in catalogs/: the catalog of its name, or files like any other if none of them looks like one's."""
-    from olmc.compiler.load.vendored import catalog_texts  # many workspaces have none
-
     texts = catalog_texts(root, folder, report)
     # By its text: a catalog may have tens of megabytes, and to parse it just to see that it is one costs as much again.
     if any(_CATALOG_TEXT.search(text) for text in texts.values()):
