@@ -47,11 +47,26 @@ from olmc.cli.options import (
 from olmc.compiler.api import emptiness
 from olmc.compiler.load.files import read_bounded
 from olmc.compiler.model.options import Options
-from olmc.compiler.output.messages import json_text
+from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_github, as_junit, as_sarif
+from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source, json_text
 from olmc.compiler.rules.findings.workspace import EMPTY
+from olmc.compiler.rules.rulebook import linked
 from olmc.k8s.diagnostics import Diagnostic, Severity, close_matches, did_you_mean
 from olmc.k8s.lean import NamedTuple
+from olmc.resources import docs_url
+from olmc.review.check.validators.findings import (
+    OPTIONAL,
+    SUITES,
+    Categories,
+    Platform,
+    ValidatorSettings,
+    select_validators,
+)
+from olmc.review.explain.left_out import counted, note
+from olmc.review.explain.repository import clusters_as_text, in_short
+from olmc.review.rules.catalogue import all_rules, code_start, rule_page
 from olmc.targets.pipeline import compile
+from olmc.version import __version__
 
 if TYPE_CHECKING:
     import click
@@ -75,8 +90,6 @@ def _untold(done: Sequence[CheckResult]) -> str:
 
 def print_statistics(done: Sequence[CheckResult], output: str, least: Severity) -> None:
     """How often there is what, the most frequent first."""
-    from olmc.review.rules.catalogue import all_rules
-
     reported = [each for one in done for each in one.diagnostics if each.severity >= least]
     titles = {rule.code: rule.title for rule in all_rules()}
     counts = Counter((each.code, str(each.severity)) for each in reported)
@@ -124,9 +137,7 @@ def shown_as(root: Path | None, output: str, count: int) -> str:
 def print_findings(
     done: Sequence[CheckResult], output: str, least: Severity, failing: Severity, *, show_secrets: bool = False
 ) -> None:
-    from olmc.compiler.output.messages import as_counts, as_json, as_text_with_source
     from olmc.review.check.check import line_reader, located_diagnostics
-    from olmc.review.explain.left_out import counted, note
 
     found = [diagnostic for each in done for diagnostic in located_diagnostics(each)]
     left = tuple(left for each in done for left in each.left_out)
@@ -138,8 +149,6 @@ def print_findings(
         aside += f", {amount} left out" if (amount := counted(left)) else ""
         clusters = [cluster for each in done for cluster in each.clusters]
         if clusters:
-            from olmc.review.explain.repository import clusters_as_text, in_short
-
             say(clusters_as_text(clusters, verbose=least < Severity.WARNING), nl=False, out=True)
             aside += f", {in_short(clusters)}"
         aside += _untold(done)
@@ -148,22 +157,11 @@ def print_findings(
         repositories = [each.clusters for each in done if each.clusters]
         say(as_json(found, least=least, clusters=clusters_as_data(repositories)), nl=False, out=True)
     elif output == "github":
-        from olmc.compiler.output.ci_reports import as_github
-        from olmc.review.rules.catalogue import all_rules
-
         titles = {rule.code: rule.title for rule in all_rules()}
         say(as_github(found, titles, least=least), nl=False)
     elif output == "junit":
-        from olmc.compiler.output.ci_reports import as_junit
-
         say(as_junit(found, least=least, failing=failing), nl=False, out=True)
     else:
-        from olmc.compiler.output.ci_reports import RuleHelp, Tool, as_sarif
-        from olmc.compiler.rules.rulebook import linked
-        from olmc.resources import docs_url
-        from olmc.review.rules.catalogue import all_rules, rule_page
-        from olmc.version import __version__
-
         rules = {rule.code: rule for rule in all_rules()}
         reported = {code: rules[code] for code in {each.code for each in found} & rules.keys()}
         more = {code: RuleHelp(rule_page(code), linked(rule.explanation, docs_url)) for code, rule in reported.items()}
@@ -185,7 +183,6 @@ _CATEGORIES = "OPERATOR_BUNDLE_CATEGORIES"
 def settings_of(optional: tuple[str, ...], values: tuple[str, ...]) -> ValidatorSettings:
     """What the command line asks of the validators; UsageError for what nobody knows or can read."""
     from olmc.review.check.check import cel_problem
-    from olmc.review.check.validators.findings import OPTIONAL, SUITES, ValidatorSettings, select_validators
 
     names, unknown = select_validators(optional)
     if unknown:
@@ -213,7 +210,6 @@ def check_codes(*given: tuple[str, Sequence[str]]) -> None:
     """UsageError for the beginning of a code that no rule has, with the codes that are like it."""
     if not any(starts for _, starts in given):
         return
-    from olmc.review.rules.catalogue import all_rules, code_start
 
     known = [rule.code for rule in all_rules()]
     for name, starts in given:
@@ -233,8 +229,6 @@ def _given_file(key: str, path: str) -> str:
 
 
 def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
-    from olmc.review.check.validators.findings import Platform
-
     hint = "--optional-value platforms"
     try:
         images = json.loads(_given_file("platforms", path))
@@ -246,8 +240,6 @@ def _platforms(path: str) -> dict[str, tuple[Platform, ...]]:
 
 def _categories(path: str) -> Categories | None:
     """The categories in the file that the environment names; that it can't be read is a finding of the validator."""
-    from olmc.review.check.validators.findings import Categories
-
     if not path:
         return None
     try:

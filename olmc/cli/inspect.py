@@ -29,9 +29,13 @@ from olmc.cli.options import (
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text, seen_from
+from olmc.compiler.olm.profiles.data import controller_text
+from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.status import ExplainContext, operators
 
 if TYPE_CHECKING:
     import click
@@ -65,11 +69,9 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.compiler.output.messages import QueryError
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
-    from olmc.review.explain.status import ExplainContext
 
     path, beside, *_ = inputs_of(ctx, [opts.path])[0]
     fields, timings = fields_of(opts.scope, opts.compiling), timings_of(ctx, opts.compiling.timings)
@@ -138,8 +140,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.compiler.olm.profiles.data import controller_text
-    from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
     fields = fields_of(
@@ -191,14 +191,14 @@ class _Row(NamedTuple):
 def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[_Row]:
     """The operators of a workspace, or those of the clusters of a repository, equal ones with all of their clusters."""
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
-    from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
         for operator in with_diagnoses(rows, diagnose(scene_of(made))):
-            folder = folders.get((operator.namespace, operator.subscription), "")
+            asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
+            folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
     for operator, by_title in alike.items():
         yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))
@@ -210,6 +210,4 @@ _MOST_CLUSTERS = 2
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.review.explain.extensions import extension_states  # most workspaces have none
-
         yield from extension_states(done.extensions)

@@ -37,6 +37,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.resolver.predicates import cel_problem as problem_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
     Diagnostic,
@@ -777,6 +778,4 @@ def check_compiled(
 
 def cel_problem(rule: str) -> str:
     """Return what is wrong with a CEL rule, "" for nothing."""
-    from olmc.compiler.resolver.predicates import cel_problem as problem_of  # takes its time to import
-
     return problem_of(rule)

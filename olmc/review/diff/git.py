@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from olmc.compiler.load.bundles import BUNDLE_FOLDERS
+from olmc.compiler.load.charts import read_chart
 from olmc.compiler.load.config import CONFIG_FILE, narrowing_of, read_config
 from olmc.compiler.load.deciding_files import paths_above
 from olmc.compiler.load.files import GIT_IGNORE_FILE, IGNORE_FILE, LFS_POINTER, MAX_FILE_BYTES, scan, spec_of
@@ -347,8 +348,6 @@ def _missing(top: Path, place: Path) -> Iterator[str]:
     for path in read_tree(kustomization, place).missing if kustomization is not None else ():
         yield path.relative_to(top).as_posix()
     if (place / CHART_FILE).is_file():
-        from olmc.compiler.load.charts import read_chart  # few folders are charts
-
         for dependency in read_chart(place, place).dependencies:
             if dependency.missing is not None and dependency.missing.is_relative_to(top):
                 yield dependency.missing.relative_to(top).as_posix()
