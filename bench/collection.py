@@ -136,8 +136,13 @@ def run(command: Sequence[str], folder: Path, **variables: str) -> Measured:
 
 
 def change_a_bundle(root: Path) -> None:
-    """Change the newest bundle of the first package that has one."""
-    path = next(path for path in sorted(root.glob("operators/*/1.0.0/manifests/*")) if _CSV.search(path.read_text()))
+    """Change a bundle of the package of median size."""
+    sizes = {
+        package: sum(path.stat().st_size for path in package.rglob("*") if path.is_file())
+        for package in root.glob("operators/*")
+    }
+    package = sorted(sizes, key=lambda path: (sizes[path], path))[len(sizes) // 2]
+    path = next(path for path in sorted(package.glob("1.0.0/manifests/*")) if _CSV.search(path.read_text()))
     path.write_text(f"{path.read_text(encoding='utf-8').rstrip()}\n# changed\n", encoding="utf-8")
 
 
@@ -172,6 +177,7 @@ def _all_hold(command: Sequence[str], root: Path) -> bool:
         verdict = "ok" if is_met else "MISSED"
         print(f"{what}: {done.cpu:.2f} s of CPU (target {limit:.2f} s), {done.memory} MB{note}: {verdict}", flush=True)
 
+    run([*command, "check"], root, OLMC_LIMIT_FILES="100")  # unmeasured: Python compiles modules
     over = run([*command, "check"], root, OLMC_LIMIT_FILES="100")
     tell("check of too many files", over, 1.0, note="" if "OLMC_LIMIT_FILES" in over.printed else ", NOT REPORTED")
     processors = len(os.sched_getaffinity(0))

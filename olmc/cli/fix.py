@@ -19,6 +19,8 @@ from olmc.cli.options import (
     timings_of,
 )
 from olmc.compiler.api import Compilation
+from olmc.compiler.load.request import CompileRequest
+from olmc.compiler.output.directory import rewrite
 from olmc.compiler.output.messages import clean
 from olmc.k8s.diagnostics import Diagnostic, Severity
 from olmc.k8s.lean import NamedTuple
@@ -61,7 +63,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     Exit codes: 0 nothing is left to do, 1 a diagnosis has no proven change, 2 wrong usage, 3 input that can't be
     compiled.
     """
-    from olmc.compiler.load.request import CompileRequest
     from olmc.review.diagnose.engine import diagnose, scene_of
     from olmc.review.diagnose.remedies import applicable, merged, patch_of, search
 
@@ -82,8 +83,6 @@ def fix(ctx: click.Context, opts: FixOptions) -> None:
     if opts.dry_run:
         say("".join(patch_of(chosen)), nl=False, out=True)
     elif changes:
-        from olmc.compiler.output.directory import rewrite
-
         paths = {one.root / change.path: change for change in changes}
         with writing(*paths):
             rewrite(

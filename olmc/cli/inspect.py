@@ -33,9 +33,13 @@ from olmc.cli.options import (
     timings_option,
 )
 from olmc.compiler.api import Compilation
-from olmc.compiler.output.messages import as_text, json_text, seen_from
+from olmc.compiler.olm.profiles.data import controller_text
+from olmc.compiler.output.messages import QueryError, as_text, json_text, seen_from
 from olmc.k8s.diagnostics import Severity, join_limited
 from olmc.k8s.lean import NamedTuple
+from olmc.review.explain.extensions import extension_states
+from olmc.review.explain.metrics import as_prometheus
+from olmc.review.explain.status import ExplainContext, operators
 
 if TYPE_CHECKING:
     import click
@@ -71,11 +75,9 @@ def why(ctx: click.Context, opts: WhyOptions) -> None:
 
     Exit codes: 0 it exists and works, 1 it is missing or fails, 2 it is unknown, 3 input that can't be compiled.
     """
-    from olmc.compiler.output.messages import QueryError
     from olmc.review.diagnose.engine import diagnose, scene_of, with_causes
     from olmc.review.explain.missing import PRESENT, as_data, as_text
     from olmc.review.explain.missing import why as answers_to
-    from olmc.review.explain.status import ExplainContext
 
     one = inputs_of(ctx, [opts.path])[0]
     path, beside, *_ = one
@@ -151,8 +153,6 @@ def status(ctx: click.Context, opts: StatusOptions) -> None:
         wrong_usage("-o prometheus takes one PATH: metrics have no label for workspaces.")
     if output != "prometheus" and (opts.all_metrics or opts.legacy_metrics):
         wrong_usage("--all-metrics and --legacy-metrics need -o prometheus.")
-    from olmc.compiler.olm.profiles.data import controller_text
-    from olmc.review.explain.metrics import as_prometheus
     from olmc.review.explain.status import as_data, as_table, operators, untold
 
     fields = fields_of(
@@ -212,7 +212,6 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
     """
     from olmc.review.diagnose.engine import diagnose, scene_of, with_diagnoses
     from olmc.review.diagnose.remedies import with_fixes
-    from olmc.review.explain.status import operators
 
     alike: dict[OperatorStatus, dict[str, str]] = {}
     for made, settled, cluster, folders in compiled:
@@ -222,7 +221,8 @@ def _rows(name: str, compiled: Sequence[CompiledInput], request: CompileRequest 
         if request is not None and cluster is None:
             found = with_fixes(request, made, found)
         for operator in with_diagnoses(rows, found):
-            folder = folders.get((operator.namespace, operator.subscription), "")
+            asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
+            folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
     for operator, by_title in alike.items():
         yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))
@@ -234,6 +234,4 @@ _MOST_CLUSTERS = 2
 def extension_rows(done: Compilation) -> Iterator[OperatorStatus]:
     """The rows of ClusterExtensions."""
     if done.extensions:
-        from olmc.review.explain.extensions import extension_states  # most workspaces have none
-
         yield from extension_states(done.extensions)

@@ -499,7 +499,7 @@ def compiled_clusters(
     from olmc.targets.pipeline import compile
 
     given = EVERYTHING | fixed_of(ctx, fields)
-    request = one.request(options_of(ctx, fields), given, timings.stage)
+    request = one.request(options_of(ctx, fields), given, timings.stage)._replace(without_idle_bundles=True)
     with progress() as doing:
         doing(f"compiling {one.root}")
         done = compile(request)

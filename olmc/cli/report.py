@@ -23,8 +23,11 @@ from olmc.cli.options import (
     tell_left_out,
     timings_of,
 )
+from olmc.cli.plan import name_for_others, plan_of
 from olmc.k8s.diagnostics import Severity
 from olmc.k8s.lean import NamedTuple, regex
+from olmc.review.check.validators.findings import ValidatorSettings
+from olmc.review.explain.left_out import left_out_of
 
 if TYPE_CHECKING:
     import click
@@ -88,12 +91,9 @@ def _write_report(
     part: ClusterPart | None,
 ) -> None:  # fmt: skip
     """Write the report of a workspace, or of a cluster of a repository, into a folder."""
-    from olmc.cli.plan import name_for_others, plan_of
     from olmc.review.check.check import CheckInput, check_directory
-    from olmc.review.check.validators.findings import ValidatorSettings
     from olmc.review.diagnose.engine import diagnose, scene_of
     from olmc.review.diagnose.remedies import with_fixes
-    from olmc.review.explain.left_out import left_out_of
     from olmc.review.plan.outputs import as_html as plan_html
     from olmc.review.report.operators import INDEX, ForeignFileError, operator_pages, overview, pages, write_site
 

@@ -7,7 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from olmc.compiler.hooks import SettledInput, Target, TargetStage
-from olmc.compiler.load.bundles import PROJECT_FILE, inputs_of, is_bundle, read_bundle
+from olmc.compiler.load.bundles import (
+    PROJECT_FILE,
+    in_default_namespace,
+    inputs_of,
+    is_bundle,
+    project_bundle,
+    read_bundle,
+    report_project,
+)
+from olmc.compiler.load.config import (
+    cluster_catalogs,
+    indexing_from,
+    on_openshift,
+    openshift_place,
+    options_from,
+    read_config,
+    read_lock,
+)
 from olmc.compiler.load.files import Folder, no_folder, scan, scan_workspace
 from olmc.compiler.load.manifests import redefined
 from olmc.compiler.load.request import DEFAULTS, CompileRequest, request_of
@@ -15,6 +32,7 @@ from olmc.compiler.model.cluster import Cluster, NamespacedName
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, Lock, LockFile, Workspace
 from olmc.compiler.olm.profiles.data import SUBSCRIPTION, UnknownVersionError, is_openshift, profile_of
+from olmc.compiler.resolver.steps import find_changed, find_deviations, lock_of
 from olmc.k8s.diagnostics import Diagnostic, Location, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import Manifest, Rendered
@@ -80,7 +98,6 @@ def load(root: CompileRequest | Path | str, report: Report | None = None) -> Wor
 def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace, Options, Mapping[str, Any]]:
     """Read the workspace of a request; also return the options with what its olmc.yaml says, and all that it says."""
     # A bundle by itself needs none of these, and imports take time.
-    from olmc.compiler.load.config import cluster_catalogs, indexing_from, options_from, read_config, read_lock
     from olmc.compiler.load.workspace import WorkspaceSettings
     from olmc.compiler.load.workspace import load as load_workspace
 
@@ -94,8 +111,6 @@ def _read_workspace(request: CompileRequest, report: Report) -> tuple[Workspace,
     workspace = load_workspace(request._replace(options=options), report, settings)
     options = _on_inferred_platform(request, options, config, workspace, report)
     if release is not None and release.namespace:
-        from olmc.compiler.load.bundles import in_default_namespace
-
         there = options._replace(default_namespace=release.namespace)
         workspace = workspace._replace(manifests=in_default_namespace(workspace.manifests, there, report))
     return workspace, options, config
@@ -105,8 +120,6 @@ def _on_inferred_platform(
     request: CompileRequest, options: Options, config: Mapping[str, Any], workspace: Workspace, report: Report
 ) -> Options:
     """Return the options for OpenShift if manifests show it and the user chooses no platform."""
-    from olmc.compiler.load.config import on_openshift, openshift_place
-
     part = request.part
     given = (*workspace.manifests, *workspace.cluster_catalogs)
     place = part.openshift if part is not None else openshift_place(given)
@@ -124,7 +137,6 @@ def _bundle_options(folder: Folder, request: CompileRequest, report: Report) -> 
     has_config, options = any(name.startswith("olmc.y") for name in folder.files), request.options
     if not has_config and not is_openshift(options.olm_version):
         return options, {}  # most bundles have none, and imports take time
-    from olmc.compiler.load.config import options_from, read_config
 
     config = read_config(request.root, report) if has_config else {}
     return options_from(config, options, request.fixed), config
@@ -340,11 +352,6 @@ def _without_suppressed(made: Compilation, path: Path, report: Report, config: M
 def _checked_lock(workspace: Workspace, settled: SettledCluster, report: Report) -> Lock:
     """The lock for the outcome; where it differs from the one that there is, that is reported."""
     from olmc.compiler.reconcile.loop import selections
-    from olmc.compiler.resolver.steps import (  # only workspaces with Subscriptions need it
-        find_changed,
-        find_deviations,
-        lock_of,
-    )
     from olmc.compiler.rules.findings import reconcile as rules
 
     present = lock_of(workspace, settled.cluster, selections(settled))
@@ -363,7 +370,6 @@ def _bundle_in(folder: Folder, report: Report) -> Folder | None:
         return folder
     if PROJECT_FILE not in folder.files:
         return None
-    from olmc.compiler.load.bundles import project_bundle, report_project  # few bundles are in one
 
     bundle = project_bundle(folder)
     if bundle is not None:

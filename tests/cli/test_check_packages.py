@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from building import bundle_files, described
-from commands import olmc
+from commands import commit_all, git, olmc
+from tiers import marked_slow
 
+from olmc.compiler.load import bundles
 from olmc.compiler.load.files import Folder, scan_workspace
-from olmc.review.check import packages
 from olmc.review.check.packages import BundleNames, bundle_repository, dependent_parts, tree_of
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}}
@@ -23,6 +24,12 @@ spec:
     - {code: OLMC270, path: operators/p3/, reason: the author knows}
     - {code: OLMC100, reason: it is not there}
 """
+
+
+@pytest.fixture(autouse=True)
+def few_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few packages make a repository of bundles."""
+    monkeypatch.setattr(bundles, "LEAST_PACKAGES", 3)
 
 
 def write_package(root: Path, package: str, versions: int = 2, **operator: Any) -> None:
@@ -36,7 +43,7 @@ def write_package(root: Path, package: str, versions: int = 2, **operator: Any) 
             target.write_text(text, encoding="utf-8")
 
 
-def write_repository(root: Path, count: int = packages.LEAST_PACKAGES) -> Path:
+def write_repository(root: Path, count: int = 10) -> Path:
     for number in range(count):
         write_package(root, f"p{number}")
     (root / "README.md").write_text("# Operators\n")
@@ -70,12 +77,12 @@ REPOSITORIES: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REPOSITORIES)
+@pytest.mark.parametrize("name", marked_slow(REPOSITORIES, lambda name: name not in ("plain", "ignored")))
 def test_the_findings_are_those_of_the_whole(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write_repository(tmp_path)
     add(root, REPOSITORIES[name])
     each = findings(root)
-    monkeypatch.setattr(packages, "LEAST_PACKAGES", 1_000)
+    monkeypatch.setattr(bundles, "LEAST_PACKAGES", 1_000)
     assert each == findings(root)
 
 
@@ -86,7 +93,7 @@ def test_packages_with_names_in_common_are_checked_together(tmp_path: Path, monk
     write_package(root, "new", 1, csv={"spec": {"replaces": "old.v1.0.0"}})
     write_package(root, "copy", 1, csv={"metadata": {"name": "p5.v1.1.0"}})
     each = findings(root)
-    monkeypatch.setattr(packages, "LEAST_PACKAGES", 1_000)
+    monkeypatch.setattr(bundles, "LEAST_PACKAGES", 1_000)
     assert each == findings(root)
 
 
@@ -96,7 +103,61 @@ def test_an_error_stops_its_package_alone(tmp_path: Path) -> None:
     done = olmc("check", root, "--all", "-o", "json")
     found = json.loads(done.stdout)["findings"]
     assert {each["path"].split("/")[1] for each in found if each["severity"] == "error"} == {"p3"}
-    assert {f"p{number}" for number in range(16)} <= {each["path"].split("/")[1] for each in found}
+    assert {f"p{number}" for number in range(10)} <= {each["path"].split("/")[1] for each in found}
+
+
+@pytest.fixture
+def committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of bundles in git; its package p3 has changed in the work tree."""
+    root = write_repository(tmp_path)
+    monkeypatch.chdir(root)
+    git("init", "--quiet", cwd=root)
+    commit_all(root, "all")
+    path = root / "operators/p3/1.1.0/manifests/p3.clusterserviceversion.yaml"
+    csv = json.loads(path.read_text())
+    csv["spec"]["minKubeVersion"] = "1.2"
+    path.write_text(json.dumps(csv))
+    return root
+
+
+def test_since_looks_at_changed_packages(committed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new package has changed, also one that git does not know."""
+    write_package(committed, "new", 1)
+    new = olmc("check", "--since", "HEAD", "--all", "-o", "json")
+    shown = olmc("check", "--since", "HEAD")
+    monkeypatch.setattr(bundles, "LEAST_PACKAGES", 1_000)
+    assert new.stdout == olmc("check", "--since", "HEAD", "--all", "-o", "json").stdout
+    assert "p3/1.1.0" in new.stdout
+    assert "operators/new/1.0.0" in new.stdout
+    assert shown.stdout.endswith("9 unchanged packages not looked at)\n")
+
+
+@pytest.mark.parametrize("path", ["olmc.yaml", "olmc-notes.yaml"])
+def test_since_looks_at_everything_if_another_file_has_changed(path: str, committed: Path) -> None:
+    (committed / path).write_text(CONFIG)
+    assert "unchanged packages" not in olmc("check", "--since", "HEAD").stdout
+
+
+def test_since_nothing(committed: Path) -> None:
+    commit_all(committed, "changed")
+    assert olmc("check", "--since", "HEAD").stdout == (
+        "no findings (0 bundles validated, 10 unchanged packages not looked at)\n"
+    )
+
+
+def test_commands_about_clusters_read_no_bundle_that_nothing_installs(committed: Path) -> None:
+    (committed / "operators/p3/1.1.0/manifests/p3.clusterserviceversion.yaml").write_text("a: [\n")
+    assert olmc("status").stderr == "olmc: no operators here\n"
+    done = olmc("plan")
+    assert (done.stdout, done.exit_code) == ("git:HEAD → .: nothing happens\n", 0)
+    subscription = {
+        "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+        "metadata": {"name": "p1", "namespace": "ns"},
+        "spec": {"name": "p1", "source": "mine", "sourceNamespace": "olm", "channel": "stable"},
+    }  # fmt: skip
+    (committed / "subscription.yaml").write_text(json.dumps(subscription))
+    assert olmc("status").exit_code == 3
+    assert olmc("plan").exit_code == 3
 
 
 @pytest.mark.process
@@ -109,7 +170,7 @@ def test_what_is_a_repository_of_bundles(tmp_path: Path) -> None:
     root = write_repository(tmp_path)
     found = bundle_repository(root, scan_workspace(root))
     assert found is not None
-    assert [folder.path for folder in found.packages] == sorted(f"operators/p{number}" for number in range(16))
+    assert [folder.path for folder in found.packages] == sorted(f"operators/p{number}" for number in range(10))
     assert list(found.rest.folder.walk()) == ["README.md"]
     (root / "catalogs" / "a").mkdir(parents=True)
     assert bundle_repository(root, scan_workspace(root)) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from olmc.compiler.load.vendored import catalog_image
 from olmc.compiler.model.cluster import (
     CatalogSource,
     Cluster,
@@ -18,6 +19,7 @@ from olmc.compiler.model.operators import OperatorGroup
 from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle
 from olmc.compiler.olm.facts import is_copy_by_metadata
+from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.crds import unjudged_rules
 from olmc.compiler.reconcile.install_strategy import missing_token
 from olmc.compiler.reconcile.loop import SettledCluster
@@ -181,8 +183,6 @@ def unknown_catalogs(cluster: Cluster) -> Iterator[Diagnostic]:
 
 def _way_to_know(key: CatalogKey, cluster: Cluster) -> str:
     """What to do about a catalog that nothing stands for: the command for those of platforms, else what there is."""
-    from olmc.compiler.olm.profiles.data import init_command
-
     command = init_command(key.name, key.namespace)
     if command:
         return f"Run `{command}`, which notes in olmc.yaml that the cluster has it; then `olmc vendor`."
@@ -209,9 +209,6 @@ def without_content(
     it."""
     if not catalogs:
         return
-    from olmc.compiler.load.vendored import (
-        catalog_image,  # bundles by themselves need no catalog, and imports take their time
-    )
     from olmc.compiler.rules.findings import vendor as vendor_rules
 
     for catalog in catalogs:

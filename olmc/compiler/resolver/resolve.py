@@ -24,6 +24,7 @@ from olmc.compiler.resolver.predicates import (
     wording,
 )
 from olmc.compiler.resolver.snapshot import EXISTING, Entry, Snapshot, snapshot_of
+from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 from olmc.compiler.resolver.variables import (
     AppliedConstraint,
     ConstraintKind,
@@ -120,7 +121,6 @@ def select(problem: ConstraintProblem, conflicts: int = CONFLICTS.default) -> So
     picked = _walk(problem, lambda _, name: name not in dead)
     if picked is None or not _satisfies(problem, {name.identifier for name in picked}):
         # The solver costs more to import than all the rest of a small resolution.
-        from olmc.compiler.resolver.unsat import ConflictBudget, Oracle
 
         oracle = Oracle(applied(problem), ConflictBudget(conflicts))
         if not oracle.satisfiable(problem.anchors):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from olmc.compiler.api import NO_INPUTS, Compilation, emptiness
 from olmc.compiler.catalogs.content import check_content
+from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.config import CONFIG_FILE, indexing_from, options_from, read_config
 from olmc.compiler.load.files import (
     Folder,
@@ -36,6 +37,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.model.workspace import Bundle, Inputs, LeftOut, Workspace
 from olmc.compiler.output.messages import LineOf, seen_from
 from olmc.compiler.reconcile.loop import SettledCluster
+from olmc.compiler.resolver.predicates import cel_problem as problem_of
 from olmc.compiler.rules.findings import workspace as rules
 from olmc.k8s.diagnostics import (
     Diagnostic,
@@ -62,7 +64,6 @@ from olmc.review.check.packages import (
     bundle_repository,
     dependent_parts,
     folders_at,
-    has_many_packages,
     tree_of,
     without_folders,
 )
@@ -315,8 +316,9 @@ class CheckResult(NamedTuple):
     """What was found in the directory `root`, how many bundles were validated, and what is suppressed or left out.
 
     `shown_as` stands before the paths of files when they are shown. `older` is how many bundles were not looked at,
-    since there is a newer version; `known` how many findings are not reported, since a revision has them. `clusters`
-    are those of a repository.
+    since there is a newer version; `known` how many findings are not reported, since a revision has them; `unchanged`
+    how many packages equal those of the revision, so that olmc does not read them. `clusters` are those of a
+    repository.
     """
 
     root: Path
@@ -328,6 +330,7 @@ class CheckResult(NamedTuple):
     older: int = 0
     known: int = 0
     clusters: tuple[RepositoryCluster, ...] = ()
+    unchanged: int = 0
 
     @property
     def failed(self) -> bool:
@@ -460,13 +463,16 @@ def join_parts(
     settings: ValidatorSettings,
     options: Options,
     given: frozenset[str],
+    *,
+    is_whole: bool = True,
 ) -> CheckResult:
-    """The result for the directory `root`, all parts of which were checked, and in which `left_out` is left out."""
+    """The result for the directory `root`, parts of which were checked, and in which `left_out` is left out; with
+    `is_whole` these are all parts."""
     config = read_config(root, Report())
     left = apply_suppressions(root, findings(left_out), config, commented=False)
     kept = Report([*(each for part in parts for each in part.found), *left.kept])
     suppressed = tuple(each for part in parts for each in part.suppressed)
-    if not any(part.failed for part in parts):
+    if is_whole and not any(part.failed for part in parts):
         used = left.used.union(*(part.used for part in parts))
         looked_for = _looked_for(settings, options_from(config, options, given))
         for diagnostic in _check_suppressions(root, configured(config), used, looked_for):
@@ -700,14 +706,17 @@ def check_each_package(tasks: Iterable[PackageTask]) -> Iterator[CheckedPart]:
 def check_repository_of_bundles(
     request: CompileRequest, rules: CheckRules,
     check_each: Callable[[Sequence[PackageTask]], Iterable[CheckedPart]] = check_each_package,
+    changed: frozenset[str] | None = None,
 ) -> CheckResult | None:  # fmt: skip
     """Check a repository of bundles package by package; None for any other directory.
 
     Memory holds one package at a time. `check_each` checks packages in the order given. An error in a package stops
-    the compilation of this package alone.
+    the compilation of this package alone. `changed` are the folders of the packages to check, None for all of them.
     """
     root, tree = request.root, request.tree
-    if tree is None or not has_many_packages(tree.folder) or request.beside is not None or request.release is not None:
+    if tree is None or request.beside is not None or request.release is not None:
+        return None
+    if changed is None and not has_many_packages(tree.folder):
         return None
     config = read_config(root, Report())
     if config.get("ignore"):
@@ -720,9 +729,13 @@ def check_repository_of_bundles(
     rules = rules._replace(scope=rules.scope._replace(author=author))
     of_git = git_ignore_lines(root, tree.folder)
     ignored = (*of_git, *tree.ignored, *ignore_lines(root))
-    everything = scan_everything(root)
-    folders = frozenset(folder.path for folder in repository.packages)
-    hidden = {folder.path: folder for folder in folders_at(everything, folders)}
+    packages = tuple(folder for folder in repository.packages if changed is None or folder.path in changed)
+    folders = frozenset(folder.path for folder in packages)
+    if changed is None:
+        everything = scan_everything(root)
+        hidden = {folder.path: folder for folder in folders_at(everything, folders)}
+    else:
+        everything, hidden = Folder("", (), ()), {path: scan_everything(root, path) for path in folders}
 
     def task(tree: ScannedFolder, everything: Folder) -> PackageTask:
         return PackageTask(request._replace(tree=tree), rules, everything, ignored, frozenset(of_git))
@@ -734,19 +747,21 @@ def check_repository_of_bundles(
     rest = check_package(task(repository.rest, without_folders(everything, folders)))
     if rest.has_others or rest.names.bundles:
         return None
-    parts = list(check_each([task_of([package]) for package in repository.packages]))
+    parts = list(check_each([task_of([package]) for package in packages]))
     together = dependent_parts([part.names for part in parts])
     if together:
-        again = [task_of([repository.packages[number] for number in numbers]) for numbers in together]
+        again = [task_of([packages[number] for number in numbers]) for numbers in together]
         alone = frozenset(range(len(parts))).difference(*together)
         parts = [*(parts[number] for number in sorted(alone)), *check_each(again)]
-    if any(part.has_others for part in parts) or len(frozenset().union(*(part.names.packages for part in parts))) < 2:
+    names = frozenset().union(*(part.names.packages for part in parts))
+    if any(part.has_others for part in parts) or (changed is None and len(names) < 2):
         return None
     parts.append(rest)
     inputs = Inputs(frozenset().union(*(part.inputs.files for part in parts)))
     left = sorted((left for part in parts for left in part.left_out), key=lambda left: (left.location, left.reason))
     left_out = applied_of(root, tuple(left), inputs)
-    found = join_parts(root, parts, left_out, rules.settings, request.options, request.fixed)
+    found = join_parts(root, parts, left_out, rules.settings, request.options, request.fixed, is_whole=changed is None)
+    found = found._replace(unchanged=len(repository.packages) - len(packages))
     return select_findings(found, rules.select, rules.ignore)
 
 
@@ -771,6 +786,4 @@ def check_compiled(
 
 def cel_problem(rule: str) -> str:
     """Return what is wrong with a CEL rule, "" for nothing."""
-    from olmc.compiler.resolver.predicates import cel_problem as problem_of  # takes its time to import
-
     return problem_of(rule)

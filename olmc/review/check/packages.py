@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
-from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, is_bundle
+from olmc.compiler.load.bundles import CATALOGS_FOLDER, PROJECT_FILE, is_bundle, package_folders
 from olmc.compiler.load.entries import entries_to_choose, has_kustomizations
 from olmc.compiler.load.files import Folder, ScannedFolder
 from olmc.compiler.load.vendored import is_vendored
 from olmc.compiler.load.workspace_files import is_chart
 from olmc.k8s.lean import NamedTuple
-
-LEAST_PACKAGES = 16
-"""How many packages make a repository of bundles: fewer are checked at once in a moment."""
 
 
 class BundleRepository(NamedTuple):
@@ -34,7 +30,7 @@ def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | Non
     folder = tree.folder
     if tree.is_cut or PROJECT_FILE in folder.files or is_bundle(folder):
         return None
-    packages = tuple(_packages(folder))
+    packages = tuple(package_folders(folder))
     if any(not package.path for package in packages):
         return None
     if any(is_vendored(root, child) for child in folder.folders):
@@ -45,20 +41,6 @@ def bundle_repository(root: Path, tree: ScannedFolder) -> BundleRepository | Non
         return None
     rest = without_folders(folder, frozenset(package.path for package in packages))
     return BundleRepository(tree._replace(folder=rest), packages)
-
-
-def has_many_packages(folder: Folder) -> bool:
-    """Whether a tree has as many packages as a repository of bundles."""
-    return len(list(islice(_packages(folder), LEAST_PACKAGES))) == LEAST_PACKAGES
-
-
-def _packages(folder: Folder) -> Iterator[Folder]:
-    """The topmost folders with a bundle directly in them."""
-    if any(is_bundle(below) for below in folder.folders):
-        yield folder
-        return
-    for below in folder.folders:
-        yield from _packages(below)
 
 
 def _folders(folder: Folder) -> Iterator[Folder]:
@@ -72,6 +54,19 @@ def without_folders(folder: Folder, paths: frozenset[str]) -> Folder:
     """A tree without some of its folders."""
     below = tuple(without_folders(each, paths) for each in folder.folders if each.path not in paths)
     return folder._replace(folders=below)
+
+
+def changed_packages(repository: BundleRepository, changed: frozenset[str]) -> frozenset[str] | None:
+    """The folders of the packages with a changed file; None if a file beside them has changed."""
+    packages = frozenset(package.path for package in repository.packages)
+    found: set[str] = set()
+    for path in changed:
+        parts = path.split("/")
+        package = next((above for n in range(len(parts)) if (above := "/".join(parts[:n])) in packages), None)
+        if package is None:
+            return None
+        found.add(package)
+    return frozenset(found)
 
 
 def folders_at(folder: Folder, paths: frozenset[str]) -> Iterator[Folder]:

@@ -16,7 +16,7 @@ from olmc.k8s.api.restmapper import resources_outside_namespaces
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Location, Place, close_matches, join_limited
 from olmc.k8s.lean import regex
 from olmc.k8s.objects import PolicyRule, mapping, mappings, name_of, text
-from olmc.k8s.semver import tolerant_or_none
+from olmc.k8s.semver import range_or_none, tolerant_or_none
 from olmc.k8s.yaml import at, locate, located
 from olmc.k8s.yaml.edit import value_of
 from olmc.review.diagnose import rules
@@ -190,8 +190,6 @@ def _is_older(version: str, than: Any) -> bool:
 
 
 def _covers(csv: Csv, version: str) -> bool:
-    from olmc.k8s.semver import range_or_none
-
     covered, own = range_or_none(csv.annotations.get("olm.skipRange", "")), tolerant_or_none(version)
     return covered is not None and own is not None and covered.contains(own)
 

@@ -33,7 +33,7 @@ from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.diff.both_sides import BegunCluster, holds_nothing, read_rendering, shows_cluster
 from olmc.review.diff.compare import compare, with_approval
-from olmc.review.diff.git import GitError, as_revision, may_lack, with_path, write_tree
+from olmc.review.diff.git import Extent, GitError, as_revision, may_lack, with_path, write_tree
 from olmc.review.diff.settings import Side, SideSettings, compiled_side, workspace_side
 from olmc.review.plan.leftovers import Plan, applied_changes, compare_with_state
 from olmc.review.plan.outcomes import planned_installs
@@ -464,7 +464,8 @@ def place_of_state(name: str, beginning: Beginning, folder: Path, report: Report
     try:
         there = with_path(revision, beginning.beside)
         may_be_absent = beginning.may_be_absent or may_lack(revision, there)
-        return write_tree(there, folder, report, may_be_absent=may_be_absent)
+        extent = Extent(may_be_absent, without_idle_bundles=beginning.request.without_idle_bundles)
+        return write_tree(there, folder, report, extent=extent)
     except (GitError, OSError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.args[0]
         report.add(rules.NO_GIT.finding(None, side=name, problem=problem))
