@@ -78,7 +78,7 @@ from olmc.review.check.validators.bundles import operator_group_findings_of, val
 from olmc.review.check.validators.findings import OPTIONAL, ValidatorSettings, report_findings, select_validators
 from olmc.review.diagnose.bundles import numbers_without_quotes
 from olmc.review.diagnose.diagnosis import Diagnosis, Scene
-from olmc.review.diagnose.engine import diagnose, scene_of, told
+from olmc.review.diagnose.engine import diagnose, explained, scene_of
 from olmc.review.diagnose.engine import findings as diagnosed
 from olmc.review.diagnose.remedies import with_fixes
 from olmc.review.explain.left_out import findings, left_out_of
@@ -422,7 +422,7 @@ def check_part(
     else:
         scene = Scene(compiled.settled, whole, compiled.objects, effective, compiled.extensions)
         diagnoses = compiled.diagnoses if compiled.diagnoses is not None else diagnose(scene)
-        report = Report(list(told(report, diagnoses)))
+        report = Report(list(explained(report, diagnoses)))
         for diagnostic in diagnosed(diagnoses):
             if not is_older(diagnostic):
                 report.add(diagnostic)

@@ -115,7 +115,7 @@ def findings(found: Iterable[Diagnosis]) -> Iterator[Diagnostic]:
     return (diagnosis.finding for diagnosis in found if not diagnosis.is_told)
 
 
-def told(reported: Iterable[Diagnostic], found: Iterable[Diagnosis]) -> tuple[Diagnostic, ...]:
+def explained(reported: Iterable[Diagnostic], found: Iterable[Diagnosis]) -> tuple[Diagnostic, ...]:
     """The findings of the compiler, each that a diagnosis explains with its way out."""
     findings = list(reported)
     for diagnosis in (each for each in found if each.is_told):
