@@ -197,7 +197,8 @@ def _rows(name: str, compiled: Sequence[CompiledInput]) -> Iterator[_Row]:
         titles = [name] if cluster is None else list(cluster.names) or [cluster.title]
         rows = operators(settled, made.operators, extension_rows(made))
         for operator in with_diagnoses(rows, diagnose(scene_of(made))):
-            folder = folders.get((operator.namespace, operator.subscription), "")
+            asking = ("", operator.extension) if operator.extension else (operator.namespace, operator.subscription)
+            folder = folders.get(asking, "")
             alike.setdefault(operator, {}).update(dict.fromkeys(titles, folder))
     for operator, by_title in alike.items():
         yield _Row(join_limited(list(by_title), _MOST_CLUSTERS), operator, next(iter(by_title.values())))

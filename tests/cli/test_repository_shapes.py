@@ -1,4 +1,4 @@
-"""Ten shapes of repositories that people have: what `check` and `status` print at their root.
+"""Shapes of repositories that people have: what `check` and `status` print at their root.
 
 Each finding in the snapshots is true of its repository and useful to its owner. A new one is a claim to judge.
 """

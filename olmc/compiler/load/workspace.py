@@ -24,11 +24,14 @@ from olmc.compiler.load.bundles import (
     without_bundles,
 )
 from olmc.compiler.load.cached_catalogs import read_catalog
+from olmc.compiler.load.charts import has_charts
 from olmc.compiler.load.config import CONFIG_FILE, LOCK_FILE, read_lock
 from olmc.compiler.load.entries import (
     Repository,
     entries_to_choose,
+    files_of_nobody,
     has_kustomizations,
+    has_own_objects,
     is_without_olm,
     part_files,
     report_entries,
@@ -43,6 +46,7 @@ from olmc.compiler.load.workspace_files import (
     CsvlessBundle,
     FoundFiles,
     add_catalog_files,
+    add_installed_by_policies,
     add_parts,
     found_files,
     is_chart,
@@ -59,7 +63,6 @@ from olmc.k8s.diagnostics import Diagnostic, Report, Severity
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.limits import CelAccount
 from olmc.k8s.objects import (
-    POLICY_GROUP,
     APIResource,
     KubernetesObject,
     Manifest,
@@ -336,7 +339,7 @@ def load(request: CompileRequest, report: Report, settings: WorkspaceSettings = 
     built = len(reading.manifests) if kustomization is not None else 0
     if beside is not None and beside != root:
         add_beside(beside, reading, report)
-    _add_installed_by_policies(reading, report, built)
+    add_installed_by_policies(reading, report, built)
     homes = (LockedHome(root, lock),)
     workspace = _workspace_of(reading, request, homes, settings, report)
     inputs = workspace.inputs
@@ -376,21 +379,17 @@ def _load_part(part: ClusterPart, request: CompileRequest, report: Report, setti
     The vendored content and the lock of an entry go before those of the repository.
     """
     reading = found_files()
-    # The build of a kustomization reports already which operators its policies install.
-    contents = sorted(part.contents, key=lambda content: not content.placement.entry.is_kustomization)
-    for content in contents:
+    for content in part.contents:
         report.found.extend(content.findings)
         add_found(content.found, reading)
-    built = sum(len(c.found.manifests) for c in contents if c.placement.entry.is_kustomization)
     add_found(part.shared, reading)
-    _add_installed_by_policies(reading, report, built)
     reading.manifests[:] = _without_repeated((*part.others, *reading.manifests))
     homes = [LockedHome(request.root, settings.lock if settings.lock is not None else read_lock(request.root, report))]
     for path in part.cluster.paths:
         home = request.root / path
         if path not in ("", ".") and has_file(home, LOCK_FILE):
             homes.insert(0, LockedHome(home, read_lock(home, report)))
-    return _workspace_of(reading, request, homes, settings, report)
+    return _workspace_of(reading, request, homes, settings, report)._replace(is_of_repository=True)
 
 
 def _without_repeated(manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -492,25 +491,15 @@ def _without_parts(root: Path, folder: Folder, reading: FoundFiles, report: Repo
     if entries:
         report_entries(entries, report)
         return Repository(root, folder, entries)
-    if not has_kustomizations(root, folder):
-        return folder
-    if is_without_olm(root, folder):
+    is_built = has_kustomizations(root, folder)
+    may_be_silent = is_built or (has_charts(folder) and not has_own_objects(root, folder))
+    if may_be_silent and is_without_olm(root, folder):
         return Repository(root, folder, ())
-    parts = part_files(root, folder)
+    if not is_built:
+        return folder
+    parts = part_files(root, folder) | files_of_nobody(root, folder)
     reading.built.update(dict.fromkeys(sorted(parts)))
     return without_files(folder, parts)
-
-
-def _add_installed_by_policies(reading: FoundFiles, report: Report, built: int) -> None:
-    """What policies of Open Cluster Management put into the cluster counts beside them; of those that were built first,
-    the build says so itself."""
-    others = reading.manifests[built:]
-    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
-        from olmc.compiler.load.policies import installed_by  # few workspaces have any
-
-        installed = installed_by(others, report)
-        reading.manifests.extend(installed.manifests)
-        reading.policies.append(installed)
 
 
 def _installed_from_catalogs(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ from olmc.k8s.api.applied import applied_objects, is_applied, is_whole_object, t
 from olmc.k8s.api.restmapper import BUILTIN
 from olmc.k8s.diagnostics import Diagnostic, Location, Missing, Report, Severity, join_limited
 from olmc.k8s.lean import NamedTuple, regex, sha256
-from olmc.k8s.objects import KubernetesObject, Manifest, mapping, object_key
+from olmc.k8s.objects import POLICY_GROUP, KubernetesObject, Manifest, mapping, object_key
 from olmc.k8s.yaml import Reader, locate, read, split
 from olmc.k8s.yaml.rules import SPLIT
 from olmc.k8s.yaml.split import head_of, plain_keys, split_documents
@@ -78,10 +79,10 @@ _API_VERSION = regex(_KEY.format("apiVersion") + r"(?:[a-z0-9][\w.-]*/)?v\d\w*(?
 _KIND = regex(_KEY.format("kind") + r"""[^\s"'{\[#]""", re.MULTILINE)
 _CATALOG = regex(_KEY.format("schema") + r"olm\.", re.MULTILINE | re.IGNORECASE)
 
-_OLM = regex(r"\boperators\.coreos\.com/v\d")
+_OLM = regex(r"\b(?:operators\.coreos\.com|olm\.operatorframework\.io)/v\d")
 _OLM_KIND = regex(
     r"^[ \t]*+(?:-[ \t]*+)?kind:[ \t]*[\"']?"
-    r"(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan)\b",
+    r"(Subscription|OperatorGroup|CatalogSource|ClusterServiceVersion|InstallPlan|ClusterExtension|ClusterCatalog)\b",
     re.MULTILINE,
 )
 _SHOWN = 5
@@ -112,10 +113,11 @@ def is_chart(folder: Folder) -> bool:
 
 
 def kinds_in_templates(root: Path, chart: Folder) -> tuple[str, ...] | None:
-    """The kinds of OLM that the templates of a chart, and of those in it, speak of; None where none speaks of OLM."""
+    """The kinds of OLM that the templates of a chart, and of those that it depends on, speak of; None where none speaks
+    of OLM."""
     kinds: dict[str, None] = {}
     is_about_olm = False
-    for path in chart.walk():
+    for path in chain.from_iterable(f.walk() for f in chart.folders if f.path in map(chart.join, HELM_FOLDERS)):
         if f"/{TEMPLATES_FOLDER}/" in f"/{path}" and path.endswith(_TEMPLATES):
             text = read_text(root, path, Report()) or ""
             if _OLM.search(text):
@@ -234,6 +236,20 @@ def add_parts(root: Path, folder: Folder, reading: FoundFiles, report: Report, *
         (files if files is not None and add is add_files else add)(root, part, reading, report)
     _group_catalogs(root, folder, reading)
     reading.manifests[start:] = sorted(reading.manifests[start:], key=lambda each: in_walk_order(each.source.path))
+
+
+def add_installed_by_policies(reading: FoundFiles, report: Report, built: int) -> None:
+    """Add the objects that policies of Open Cluster Management put into the cluster.
+
+    The first `built` manifests come of a kustomization, whose build adds theirs.
+    """
+    others = reading.manifests[built:]
+    if any(manifest.object["apiVersion"].startswith(POLICY_GROUP) for manifest in others):
+        from olmc.compiler.load.policies import installed_by  # few workspaces have any
+
+        installed = installed_by(others, report)
+        reading.manifests.extend(installed.manifests)
+        reading.policies.append(installed)
 
 
 def _group_catalogs(root: Path, folder: Folder, reading: FoundFiles) -> None:
