@@ -9,6 +9,7 @@ from olmc.compiler.model.catalog import Property, of_package
 from olmc.compiler.model.cluster import InstallPlan, NamespacedName, Subscription
 from olmc.compiler.model.operators import CSV_KIND, Csv
 from olmc.compiler.olm.facts import package_of, real_csvs
+from olmc.compiler.olm.profiles.data import init_command
 from olmc.compiler.reconcile.diagnose import unseen_catalog
 from olmc.compiler.reconcile.unresolved import held_finding
 from olmc.compiler.resolver.upgrade_path import edge_kind, skips_over
@@ -405,7 +406,10 @@ def _catalog_elsewhere(
 ) -> tuple[Diagnostic, tuple[RemedyCandidate, ...]] | None:
     catalogs, key, name = scene.cluster.catalogs, subscription.catalog, subscription.name
     there = sorted(other.namespace for other in catalogs if other.name == key.name)
-    alike = close_matches(key.name, sorted({each.name for each in catalogs if each.namespace in seen_from}), 1)
+    # The name of a catalog that platforms bring is no mistake in writing.
+    is_brought = bool(init_command(key.name, key.namespace))
+    known = sorted({each.name for each in catalogs if each.namespace in seen_from and not is_brought})
+    alike = close_matches(key.name, known, 1)
     if there:
         best = next((each for each in there if each in seen_from), there[0])
         finding = rules.CATALOG_ELSEWHERE.finding(
