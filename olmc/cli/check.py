@@ -71,6 +71,7 @@ from olmc.version import __version__
 if TYPE_CHECKING:
     import click
 
+    from olmc.compiler.load.files import ScannedFolder
     from olmc.compiler.load.repository import RepositoryCluster
     from olmc.review.check.check import CheckedPart, CheckResult, CheckRules, PackageTask
     from olmc.review.check.validators.findings import Categories, Platform, ValidatorSettings
@@ -404,11 +405,11 @@ def check(ctx: click.Context, opts: CheckOptions) -> None:
             doing(f"checking {place}")
             return checked_path(order._replace(may_be_empty=True), Input(place), timings).result.diagnostics
 
-        def found_in_changed(place: Path, packages: frozenset[str]) -> CheckResult | None:
-            from olmc.review.check.check import check_repository_of_bundles, scanned
+        def found_in_changed(place: Path, tree: ScannedFolder, packages: frozenset[str]) -> CheckResult | None:
+            from olmc.review.check.check import check_repository_of_bundles
 
             doing(f"checking {len(packages)} packages in {place}")
-            request = scanned(Input(place).request(options, given))
+            request = Input(place).request(options, given)._replace(tree=tree)
             return check_repository_of_bundles(request, rules, in_processes, packages)
 
         before = now = None

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmc.cli.console import BAD_INPUT, STREAM, Input, Timings, bad_value, is_single, say, tell, wrong_usage
-from olmc.compiler.load.bundles import has_many_packages, package_folders
+from olmc.compiler.load.bundles import has_many_packages
 from olmc.compiler.load.entries import changed_entries, chosen, entries_at
-from olmc.compiler.load.files import MAX_FILE_BYTES, no_folder, scan_workspace
+from olmc.compiler.load.files import MAX_FILE_BYTES, ScannedFolder, no_folder, scan_workspace
 from olmc.compiler.load.kustomization import NAMES
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.workspace_files import NAMED_MARK
@@ -23,7 +23,7 @@ from olmc.compiler.model.options import Options
 from olmc.compiler.rules.findings.output import NO_GIT
 from olmc.k8s.diagnostics import Diagnostic, Report, Severity, close_matches, did_you_mean, join_limited
 from olmc.k8s.lean import NamedTuple
-from olmc.review.diff.git import Extent, GitError, Revision, changed_paths, top_of, write_tree
+from olmc.review.diff.git import PATTERN_FILES, Extent, GitError, Revision, changed_paths, top_of, write_tree
 from olmc.review.plan.engine import Beginning, NamedState, NoStateError, as_begun, joined_states, named_state
 
 if TYPE_CHECKING:
@@ -252,6 +252,10 @@ def findings_at(
     return found
 
 
+_MOST_NAMED = 2_000
+"""How many files git is asked for by name; of more it lists all."""
+
+
 class ChangedPackages(NamedTuple):
     """The result for the packages of a repository of bundles that differ from a revision, and their findings there."""
 
@@ -260,13 +264,13 @@ class ChangedPackages(NamedTuple):
 
 
 def findings_of_changed_packages(
-    rev: str, inputs: Sequence[Input], check: Callable[[Path, frozenset[str]], CheckResult | None]
+    rev: str, inputs: Sequence[Input], check: Callable[[Path, ScannedFolder, frozenset[str]], CheckResult | None]
 ) -> ChangedPackages | None:
     """What `check` finds in the packages of a repository of bundles that differ from a revision, now and there.
 
     None for any other input, for a repository in which other files have changed, and where git fails.
     """
-    from olmc.review.check.packages import changed_packages
+    from olmc.review.check.packages import bundle_repository, changed_packages
 
     root = inputs[0].root
     if len(inputs) > 1 or not inputs[0].is_plain or no_folder(root):
@@ -279,14 +283,16 @@ def findings_of_changed_packages(
         path, top = root.resolve(), top_of()
         if top is None or not path.is_relative_to(top):
             return None
-        packages = changed_packages(root, tree, changed_paths(rev, root))
-        now = check(root, packages) if packages is not None else None
-        if packages is None or now is None:
+        repository = bundle_repository(root, tree)
+        packages = changed_packages(repository, changed_paths(rev, root)) if repository is not None else None
+        now = check(root, tree, packages) if packages is not None else None
+        if repository is None or packages is None or now is None:
             return None
-        unchanged = frozenset(each.path for each in package_folders(tree.folder)) - packages
-        extent = Extent(may_be_absent=True, unchanged=unchanged)
+        others = (*repository.rest.folder.walk(), *PATTERN_FILES)
+        only = (*sorted(packages), *others) if len(others) < _MOST_NAMED else ()
+        extent = Extent(may_be_absent=True, only=only)
         place = write_tree(Revision(rev, path.relative_to(top).as_posix()), Path(folder), report, extent=extent)
-        before = check(place, packages) if place is not None else None
+        before = check(place, scan_workspace(place), packages) if place is not None else None
         return ChangedPackages(now, before.diagnostics) if before is not None else None
     return None
 

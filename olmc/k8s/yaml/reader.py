@@ -65,8 +65,12 @@ def reader_of(known: Documents, documents: dict[tuple[str, str], list[Document]]
     same: dict[str, list[Document]] = {}
 
     def read_unknown(path: str, text: str, report: Report) -> list[Document]:
+        given = known.get((path, text))
+        if given:
+            documents[path, text] = given
+            return given
         findings = Report()
-        given = known.get((path, text)) or _moved(same.get(text), path) or read(path, text, findings, lines=lines)
+        given = _moved(same.get(text), path) or read(path, text, findings, lines=lines)
         lines.drop_surplus()
         report.found.extend(findings.found)
         if not findings.found:

@@ -56,12 +56,8 @@ def without_folders(folder: Folder, paths: frozenset[str]) -> Folder:
     return folder._replace(folders=below)
 
 
-def changed_packages(root: Path, tree: ScannedFolder, changed: frozenset[str]) -> frozenset[str] | None:
-    """The folders of the packages with a changed file; None if a file beside them has changed, or if the tree is no
-    repository of bundles."""
-    repository = bundle_repository(root, tree)
-    if repository is None:
-        return None
+def changed_packages(repository: BundleRepository, changed: frozenset[str]) -> frozenset[str] | None:
+    """The folders of the packages with a changed file; None if a file beside them has changed."""
     packages = frozenset(package.path for package in repository.packages)
     found: set[str] = set()
     for path in changed:

@@ -203,11 +203,11 @@ def may_lack(asked: Revision, there: Revision) -> bool:
 class Extent(NamedTuple):
     """How much of a revision is needed. With `may_be_absent` a path that the revision does not have is an empty folder.
     With `without_idle_bundles` the folders of bundles are empty if nothing in a repository of bundles installs one.
-    Folders `unchanged` below the path are left out."""
+    `only` are the files and folders below the path that are needed, () for all."""
 
     may_be_absent: bool = False
     without_idle_bundles: bool = False
-    unchanged: frozenset[str] = frozenset()
+    only: tuple[str, ...] = ()
 
 
 def write_tree(
@@ -249,7 +249,7 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
     if _git("cat-file", "-t", obj).strip() == b"blob":
         _write_files([_TreeEntry(_FILE, obj, 0, place.name)], target, revision, report)
         return place
-    entries = _entries(obj, revision, report, 0)
+    entries = _entries(obj, revision, report, 0, extent.only)
     if any(entry.path in (*KUSTOMIZATIONS, CHART_FILE) for entry in entries):
         return _write_with_bases(commit, path.rstrip("/"), target, revision, report)
     if not _fits(entries, "", report):
@@ -259,8 +259,6 @@ def _written(revision: Revision, target: Path, report: Report, extent: Extent) -
         place = _top_below(target) / folder
         _write_files(_deciding_above(commit, folder), target / _TOP, revision, Report())
     place.mkdir(parents=True, exist_ok=True)
-    if extent.unchanged:
-        entries = [entry for entry in entries if not _is_in(entry.path, extent.unchanged)]
     bundles = _bundles_in(entries) if extent.without_idle_bundles else frozenset()
     of_bundles = [entry for entry in entries if _is_in(entry.path, bundles)]
     _write([entry for entry in entries if not _is_in(entry.path, bundles)], place, revision, report)
@@ -392,12 +390,14 @@ def top_of() -> Path | None:
     return Path(os.fsdecode(_git("rev-parse", "--show-toplevel").removesuffix(b"\n"))).resolve()
 
 
-def _entries(tree: str, revision: Revision, report: Report, above: int | None = None) -> list[_TreeEntry]:
+def _entries(
+    tree: str, revision: Revision, report: Report, above: int | None = None, only: tuple[str, ...] = ()
+) -> list[_TreeEntry]:
     """The files, links and submodules below a tree; those that can't be written are reported and left out. Where
     `above` is known, as `within_depth` has it, folders that are too deep are a file each."""
     entries = []
     deep: set[str] = set()
-    for entry in _entries_of(tree):
+    for entry in _entries_of(tree, only):
         short = within_depth(entry.path, above) if above is not None else entry.path
         if not _is_plain(entry.path):
             report.add(rules.ODD_PATH.finding(None, ref=revision.ref, path=ascii(entry.path)))
@@ -411,11 +411,14 @@ def _entries(tree: str, revision: Revision, report: Report, above: int | None = 
     return entries
 
 
-def _entries_of(tree: str) -> Iterator[_TreeEntry]:
+def _entries_of(tree: str, only: tuple[str, ...] = ()) -> Iterator[_TreeEntry]:
     """All entries below a tree, by one line of git each: ten trees with ten names each for the next one are a small
     repository and more files than anybody can list."""
     # Its messages go to a file, as a pipe could fill up while nobody reads it.
-    with tempfile.TemporaryFile() as errors, _start([*_LISTING, tree], subprocess.DEVNULL, errors) as process:
+    with (
+        tempfile.TemporaryFile() as errors,
+        _start([*_LISTING, tree, *(("--", *only) if only else ())], subprocess.DEVNULL, errors) as process,
+    ):
         assert process.stdout is not None
         count, rest = 0, b""
         while piece := process.stdout.read(_PIECE):
