@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 import olmc
 from olmc.cli.main import main
 from olmc.compiler.load.request import CompileRequest
-from olmc.compiler.migration import FileChange
+from olmc.k8s.diagnostics import FileChange
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.diagnose.remedies import applicable, search
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
-from olmc.compiler.migration import FileChange, as_patch
-from olmc.k8s.diagnostics import Source
+from olmc.compiler.migration import as_patch
+from olmc.k8s.diagnostics import FileChange, Fix, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
 from olmc.k8s.yaml import dump_one
@@ -71,13 +71,15 @@ class _Before(NamedTuple):
     found: Sequence[Diagnosis]
 
 
-def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis]) -> RemedySearch:
-    """Try the candidates of diagnoses, those of each in their order until one is proven."""
+def search(
+    request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], seconds: float = MOST_SECONDS
+) -> RemedySearch:
+    """Try the candidates of diagnoses, those of each in their order until one is proven, for some seconds of CPU."""
     waiting = [diagnosis for diagnosis in found if diagnosis.candidates]
     if not waiting or not request.root.is_dir():
         return RemedySearch((), not waiting)
     tried: list[Remedy] = []
-    until = time.process_time() + MOST_SECONDS
+    until = time.process_time() + seconds
     before = _Before(request, _rows(done), found)
     for diagnosis in waiting:
         for candidate in diagnosis.candidates:
@@ -88,6 +90,22 @@ def search(request: CompileRequest, done: Compilation, found: Sequence[Diagnosis
             if remedy.is_proven:
                 break
     return RemedySearch(tuple(tried))
+
+
+def with_fixes(
+    request: CompileRequest, done: Compilation, found: Sequence[Diagnosis], seconds: float = MOST_SECONDS
+) -> tuple[Diagnosis, ...]:
+    """The diagnoses, each that a change of files cures with the first proven one."""
+    proven = {remedy.diagnosis: remedy for remedy in search(request, done, found, seconds).proven()}
+    return tuple(_with_fix(diagnosis, proven.get(diagnosis)) for diagnosis in found)
+
+
+def _with_fix(diagnosis: Diagnosis, remedy: Remedy | None) -> Diagnosis:
+    if remedy is None:
+        return diagnosis
+    finding, title = diagnosis.finding, remedy.candidate.text
+    hint = "\n".join(filter(None, (finding.hint, f"`olmc fix` cures it: {title}.")))
+    return diagnosis._replace(finding=finding._replace(hint=hint, fix=Fix(title, remedy.changes)))
 
 
 def applicable(
@@ -113,7 +131,7 @@ def _compiled_with(request: CompileRequest, changes: Sequence[FileChange]) -> Co
     copy of too many files."""
     if all(change.before and change.after for change in changes):
         texts = {request.root / change.path: change.after for change in changes}
-        return compile(request._replace(root=with_unsaved(request.root, texts)))
+        return compile(request._replace(root=with_unsaved(request.root, texts), tree=None))
     if not _is_small(request.root):
         raise EditError("the workspace has too many files to try a new one in a copy")
     with _copied(request.root) as copy:  # folders are listed as they are on the disk
@@ -121,7 +139,7 @@ def _compiled_with(request: CompileRequest, changes: Sequence[FileChange]) -> Co
             path = copy / change.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(change.after, encoding="utf-8")
-        return compile(request._replace(root=copy))
+        return compile(request._replace(root=copy, tree=None))
 
 
 @contextmanager
