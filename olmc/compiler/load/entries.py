@@ -307,7 +307,10 @@ def changed_entries(entries: Iterable[RepositoryEntry], report: Report, *, is_pl
             if changes:
                 fields = " and ".join(changes)
                 finding = rules.ENTRY_CHANGED.finding(applier.place, name=applier.name, path=entry.path, fields=fields)
-                report.add(finding)
+                report.add(finding._replace(hint=_PLUGIN_HINT) if "source.plugin" in changes else finding)
+
+
+_PLUGIN_HINT = "olmc builds the folder without the plugin; values that only the plugin fills in are unknown."
 
 
 def _is_called(applier: Applier, name: str) -> bool:

@@ -55,19 +55,22 @@ def resolutions(settled: SettledCluster) -> Iterator[Diagnostic]:
 
 def unknown_catalogs(resolve_request: ResolveRequest, given: Resolution, cluster: Cluster) -> tuple[CatalogKey, ...]:
     """The catalogs for want of which a resolution fails: nothing in the workspace stands for that of a Subscription, or
-    their content is not vendored. What a cluster makes of these is unknown, and no failure of it.
+    their content is not vendored. What a cluster makes of these is unknown, and no failure of it. Those that
+    Subscriptions ask for come first; any other one stops the resolution as well.
 
     () where it fails for another reason, too.
     """
     unusable = {
         catalog.key: cluster.catalogs.get(catalog.key) for catalog in resolve_request.catalogs if catalog.problem
     }
-    if unusable:
-        vendored = (source is None or not is_not_vendored(source) for source in unusable.values())
-        return () if any(vendored) else tuple(sorted(unusable))
     gone = {each.catalog for each in cluster.subscriptions.values() if each.had_catalog}
     wanted = {request.catalog for request in resolve_request.requests if request.catalog.name}
     unknown = wanted - cluster.catalogs.keys() - gone
+    if unusable:
+        if any(source is None or not is_not_vendored(source) for source in unusable.values()):
+            return ()
+        asked = unknown | (wanted & unusable.keys())
+        return (*sorted(asked), *sorted(unusable.keys() - asked))
     texts = {key: f"no operators found from catalog {key.name} in namespace {key.namespace} " for key in unknown}
     return tuple(sorted(key for key, text in texts.items() if any(line.startswith(text) for line in given.conflict)))
 
