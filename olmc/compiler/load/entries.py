@@ -410,7 +410,8 @@ def _policy_folders(
     waiting = [folder]
     while waiting:
         below = waiting.pop()
-        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE:
+        # A cluster may be called test.
+        if below.path in parts or below.path.rpartition("/")[2].lower() in _ASIDE - {"test", "tests"}:
             continue
         paths = [below.join(name) for name in below.files] if below.path else []
         if any(path not in named and _is_olm(root, path, _POLICY_MARK) for path in paths):

@@ -476,14 +476,17 @@ _OPEN_FIELD = regex(r"\{([\w.\[\]-]*)\}")
 _CLUSTER_FIELDS = frozenset("name namenormalized cluster clustername clusterdir clusterfolder server".split())
 
 
+_TEST_DATA = "testdata"
+
+
 def read_appliers(root: Path, folder: Folder) -> Appliers:
-    """Read the objects by which the folders of a repository are applied."""
+    """Read the objects by which the folders of a repository are applied; those in data of tests apply nothing."""
     known: dict[str, list[Applier]] = {}
     sets: list[tuple[dict[str, Any], Location]] = []
     files, effort = tuple(folder.walk()), Effort()
     for path in files:
         text = (read_text(root, path, Report()) or "") if path.endswith((".yaml", ".yml")) else ""
-        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)):
+        if not (_APPLIES.search(text) and _APPLYING_KIND.search(text)) or _TEST_DATA in path.split("/"):
             continue
         for document in read(path, text, Report()):
             obj = mapping(document.value)
