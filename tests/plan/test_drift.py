@@ -215,7 +215,7 @@ def test_a_plan_from_a_workspace_has_no_drift(workspace: Path) -> None:
 
 
 def test_a_plan_shows_the_approval_that_waits_and_no_later_one(project: Path, tmp_path: Path) -> None:
-    """R-CAT-602: approving one InstallPlan approves none that OLM makes afterwards. A pin needs no remark of its own."""
+    """R-CAT-602: an approval is one of one InstallPlan. A pin needs no remark of its own."""
     before, after = project / "fixtures/review-upgrade/before", tmp_path / "after"
     shutil.copytree(project / "fixtures/review-upgrade/after", after)
     subscription = after / "operators.yaml"
