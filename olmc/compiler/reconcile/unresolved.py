@@ -14,6 +14,7 @@ from olmc.compiler.resolver.explain import HeldUpgrade, derivation, held_back, m
 from olmc.compiler.resolver.resolve import resolve
 from olmc.compiler.resolver.rounds import ResolutionRound, UnreadablePropertiesError, csv_properties
 from olmc.compiler.resolver.snapshot import EXISTING
+from olmc.compiler.resolver.steps import UndecodableCSV
 from olmc.compiler.rules.findings import reconcile as rules
 from olmc.compiler.rules.findings import workspace as load_rules
 from olmc.k8s.diagnostics import POSSIBLE, Diagnostic, Report, Severity, closest, did_you_mean
@@ -97,7 +98,9 @@ def held_finding(namespace: str, held: HeldUpgrade) -> Diagnostic:
     why = "; ".join(reason.text for reason in held.reasons)
     related = tuple((reason.text, reason.location) for reason in held.reasons if reason.location is not None)
     place = held.request.location
-    return rules.HELD_BACK.finding(place, related=related, upgrade=held.upgrade, namespace=namespace, why=why)
+    finding = rules.HELD_BACK.finding(place, related=related, upgrade=held.upgrade, namespace=namespace, why=why)
+    # A dependency stays at what its operator requires: no person has asked for another version.
+    return finding if place is not None else finding._replace(severity=Severity.INFO)
 
 
 def held_in(done: ResolutionRound, cluster: Cluster) -> tuple[HeldUpgrade, ...]:
@@ -175,13 +178,17 @@ def with_places(resolve_request: ResolveRequest, cluster: Cluster, *, of_fields:
 def missing_content(settled: SettledCluster, bundles: Mapping[str, Bundle]) -> Iterator[Diagnostic]:
     """The bundles that were selected and can't be unpacked, or whose content nobody has."""
     for round_ in settled.rounds.values():
-        for error in round_.unreadable:
-            csv = error.content.csv
-            place, name = at(csv.source, *error.keys), csv.object["metadata"]["name"]
-            finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
-            yield finding.caused_by(error.cause)
+        yield from map(unread_csv, round_.unreadable)
         for candidate in round_.missing:
             yield without_bundle(candidate, settled.cluster, bundles)
+
+
+def unread_csv(error: UndecodableCSV) -> Diagnostic:
+    """A bundle that can't be unpacked, at what is wrong in its CSV."""
+    csv = error.content.csv
+    place, name = at(csv.source, *error.keys), csv.object["metadata"]["name"]
+    finding = rules.NOT_UNPACKED.finding(place, csv=name, text=error.text, hint=error.hint)
+    return finding.caused_by(error.cause)
 
 
 def without_bundle(candidate: Candidate, cluster: Cluster, bundles: Mapping[str, Bundle]) -> Diagnostic:

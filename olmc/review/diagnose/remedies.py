@@ -17,13 +17,12 @@ from pathlib import Path
 from olmc.compiler.api import Compilation
 from olmc.compiler.load.request import CompileRequest
 from olmc.compiler.load.unsaved import with_unsaved
-from olmc.compiler.migration import as_patch
-from olmc.k8s.diagnostics import FileChange, Fix, Source
+from olmc.k8s.diagnostics import Diagnostic, FileChange, Fix, RefusedObject, Source
 from olmc.k8s.lean import NamedTuple
 from olmc.k8s.objects import mapping
 from olmc.k8s.yaml import dump_one
-from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block
-from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate
+from olmc.k8s.yaml.edit import EditError, set_text, value_of, with_block, without_document
+from olmc.review.diagnose.diagnosis import Diagnosis, Edit, FieldEdit, NewDocument, RemedyCandidate, RemovedDocument
 from olmc.review.diagnose.engine import diagnose, scene_of
 from olmc.review.explain.extensions import extension_states
 from olmc.review.explain.status import OperatorStatus, operators
@@ -116,7 +115,7 @@ def applicable(
     Each one was compiled alone. Two of them may change one file, or undo each other.
     """
     try:
-        changes = merged(chosen)
+        changes = merged(request.root, chosen)
     except EditError:
         return tuple(chosen[:1])
     if len(chosen) > 1:
@@ -163,10 +162,21 @@ def _is_small(root: Path) -> bool:
 def _tried(before: _Before, diagnosis: Diagnosis, candidate: RemedyCandidate) -> Remedy:
     try:
         changes = changes_of(before.request.root, candidate.edits)
-        is_proven = bool(changes) and _cures(diagnosis, before, _compiled_with(before.request, changes))
+        after = _compiled_with(before.request, changes) if changes else None
+        # A group that the API server refuses is to be corrected, and not to get another one beside it.
+        hides = after is not None and _adds(candidate) and any(map(_is_refused_group, after.diagnostics))
+        is_proven = after is not None and not hides and _cures(diagnosis, before, after)
     except EditError:
         return Remedy(diagnosis, candidate, (), is_proven=False)
     return Remedy(diagnosis, candidate, changes, is_proven)
+
+
+def _adds(candidate: RemedyCandidate) -> bool:
+    return any(isinstance(edit, NewDocument) for edit in candidate.edits)
+
+
+def _is_refused_group(finding: Diagnostic) -> bool:
+    return isinstance(finding.cause, RefusedObject) and finding.cause.kind == "OperatorGroup"
 
 
 def _cures(diagnosis: Diagnosis, before: _Before, after: Compilation) -> bool:
@@ -217,7 +227,8 @@ def changes_of(root: Path, edits: Iterable[Edit]) -> tuple[FileChange, ...]:
             continue
         if before[path] != edit.source.text:
             raise EditError(f"{path} is not what was compiled")
-        after[path] = edited(edit, edit.source._replace(text=after[path])).text
+        source = edit.source._replace(text=after[path])
+        after[path] = without_document(source) if isinstance(edit, RemovedDocument) else edited(edit, source).text
     return tuple(FileChange(path, before[path], after[path]) for path in sorted(before) if before[path] != after[path])
 
 
@@ -271,17 +282,13 @@ def _value(source: Source, keys: Iterable[str | int]) -> Mapping[str, object]:
     return value
 
 
-def merged(remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:
-    """The changes of several remedies together. Raises EditError where two of them change one document."""
-    changes: dict[str, FileChange] = {}
-    for remedy in remedies:
-        for change in remedy.changes:
-            if change.path in changes and changes[change.path] != change:
-                raise EditError(f"{change.path} is changed by two remedies")
-            changes[change.path] = change
-    return tuple(changes[path] for path in sorted(changes))
-
-
-def patch_of(remedies: Iterable[Remedy]) -> Iterator[str]:
-    """The patches of remedies, one after the other."""
-    yield from (as_patch(remedy.changes) for remedy in remedies)
+def merged(root: Path, remedies: Sequence[Remedy]) -> tuple[FileChange, ...]:
+    """The changes of several remedies together. Raises EditError where they can't be made together."""
+    if len(remedies) == 1:
+        return remedies[0].changes
+    edits = [edit for remedy in remedies for edit in remedy.candidate.edits]
+    # A document that is taken out changes the numbers of those behind it.
+    last = [edit for edit in edits if isinstance(edit, RemovedDocument)]
+    last.sort(key=lambda edit: (edit.source.path, edit.source.document), reverse=True)
+    first = [edit for edit in edits if not isinstance(edit, RemovedDocument)]
+    return changes_of(root, dict.fromkeys((*first, *last)))
